@@ -1,0 +1,83 @@
+"""Reciprocal-rank fusion of the runs of one topic, exact and blind to the order of runs."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_HEAD = 2.0**32  # the head of a term is a multiple of 2^-32
+
+
+def reciprocal_rank_fusion(
+    ranking: NDArray[np.integer], n_pairs: int, *, constant: float = 60.0
+) -> NDArray[np.float64]:
+    r"""Fused score of every document of one topic.
+
+    .. math:: score(d) = \sum_r \frac{1}{constant + rank_r(d)}
+
+    over the runs that retrieved d. The sum is rounded once, exactly as ``math.fsum`` does, so
+    neither the order of the runs nor the grouping of the terms can change a score or break a tie.
+    To that end each double 1 / (constant + rank) is cut into a head, a multiple of :math:`2^{-32}`,
+    and a tail below it; heads and tails are each added without any rounding error (they are
+    integers below :math:`2^{53}` times a power of two) while ``constant`` is at least 1, ranks stay
+    below 65,000 and runs below 65,000.
+
+    Parameters
+    ----------
+    ranking : int array (run, rank)
+        Position of the document at each rank among the topic's pairs, -1 where nothing is there.
+    n_pairs : int
+        Number of pairs of the topic.
+    constant : float
+        Added to every rank, at least 1.
+
+    Returns
+    -------
+    ndarray (n_pairs,)
+        Scores; 0 for a document that no run retrieved.
+
+    References
+    ----------
+    G. V. Cormack, C. L. A. Clarke and S. Buettcher, "Reciprocal rank fusion outperforms Condorcet
+    and individual rank learning methods", SIGIR 2009, doi:10.1145/1571941.1572114.
+
+    Examples
+    --------
+    >>> ranking = np.array([[0, 1, -1], [1, 2, 0]])
+    >>> reciprocal_rank_fusion(ranking, 4).round(4)
+    array([0.0323, 0.0325, 0.0161, 0.    ])
+    """
+    if constant < 1:
+        raise ValueError(f"constant of reciprocal-rank fusion is {constant}; allowed: 1 or more.")
+    n_ranks = ranking.shape[-1]
+    term = 1.0 / (constant + np.arange(1, n_ranks + 1))
+    head = np.floor(term * _HEAD) / _HEAD
+    flat = ranking.ravel()
+    retrieved = np.flatnonzero(flat >= 0)
+    document, rank = flat[retrieved], retrieved % max(n_ranks, 1)
+    heads = np.bincount(document, weights=head[rank], minlength=n_pairs)
+    tails = np.bincount(document, weights=(term - head)[rank], minlength=n_pairs)
+    return heads + tails
+
+
+def fused_order(score: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Positions of one topic's pairs from the best fused score to the worst.
+
+    Pairs of a topic are sorted by document id, so "ties by document id descending" is "ties by
+    position descending".
+
+    Parameters
+    ----------
+    score : float array (pair,)
+        Scores of :func:`reciprocal_rank_fusion`, or any other.
+
+    Returns
+    -------
+    ndarray (pair,)
+        Positions, best first.
+
+    Examples
+    --------
+    >>> fused_order(np.array([0.1, 0.3, 0.1]))
+    array([1, 2, 0])
+    """
+    position = np.arange(len(score))
+    return np.lexsort((-position, -score))

@@ -1,0 +1,83 @@
+"""A drawn sample as plain arrays: what predictors and estimators work on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    r"""The frame of a collection, its design and one or many samples drawn from it.
+
+    Only the :math:`n` pairs of the frame appear (inclusion probability above 0), in the order of
+    the collection, so pairs are contiguous by topic. :math:`C` samples (replicates) of the same
+    design stand side by side; ``C = 1`` where there is one. Relevance is not a field: it depends
+    on the relevance level and on the gain of a measure, and is handed over beside the sample as
+    an array (replicate, frame_pair) that is 0 wherever `selected` is false.
+
+    Parameters
+    ----------
+    pair : int array (frame_pair,)
+        Position of each frame pair in the collection, ascending.
+    topic : int32 array (frame_pair,)
+        Position of its topic.
+    start : int64 array (topic + 1,)
+        The frame pairs of topic t are ``start[t]:start[t + 1]``; a topic may have none.
+    inclusion_probability : float64 array (frame_pair,)
+        Probability that the design selects the pair, in (0, 1].
+    stratum : int32 array (frame_pair,)
+        Global stratum number, never shared by two topics; -1 where the design has no strata
+        (Poisson sampling).
+    selected : bool array (replicate, frame_pair)
+        Selected and judged.
+    fused_rank : int32 array (frame_pair,)
+        Rank, from 1, of the pair among the frame pairs of its topic by reciprocal-rank fusion of
+        the contributing runs, ties by document id descending.
+    run_rank : int32 array (frame_pair, contributing_run)
+        Rank, from 1, of the document in each contributing run; 0 where the run did not retrieve it.
+
+    Examples
+    --------
+    >>> sample = Sample(
+    ...     pair=np.arange(4),
+    ...     topic=np.zeros(4, np.int32),
+    ...     start=np.array([0, 4]),
+    ...     inclusion_probability=np.full(4, 0.5),
+    ...     stratum=np.array([0, 0, 1, 1], np.int32),
+    ...     selected=np.array([[True, False, False, True]]),
+    ...     fused_rank=np.array([1, 2, 3, 4], np.int32),
+    ...     run_rank=np.array([[1], [2], [0], [3]], np.int32),
+    ... )
+    >>> sample.n_pairs, sample.n_topics, sample.n_replicates, sample.n_runs
+    (4, 1, 1, 1)
+    """
+
+    pair: NDArray[np.integer]
+    topic: NDArray[np.int32]
+    start: NDArray[np.int64]
+    inclusion_probability: NDArray[np.float64]
+    stratum: NDArray[np.int32]
+    selected: NDArray[np.bool_]
+    fused_rank: NDArray[np.int32]
+    run_rank: NDArray[np.int32]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of frame pairs."""
+        return len(self.topic)
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics, those without a frame pair included."""
+        return len(self.start) - 1
+
+    @property
+    def n_replicates(self) -> int:
+        """Number of samples side by side."""
+        return self.selected.shape[0]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of contributing runs."""
+        return self.run_rank.shape[1]
