@@ -1,0 +1,1 @@
+"""Measures of a ranking: their names, their weights and their plain scores."""
