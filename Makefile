@@ -1,0 +1,42 @@
+# `make demo` and `make test` need git, make and some Python >= 3.12; each sets up .venv by itself.
+SHELL := /bin/bash
+BIN := .venv/bin
+
+.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       sample, estimate and compare on shipped data (writes demo-output/)"
+	@echo "make test       the tests, without the slow ones;   make slow: the slow ones"
+	@echo "make bench      speed and memory;                   make notebooks: run the notebooks"
+	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
+	@echo "make data       make the shipped collection again;  make clean: remove what was made"
+
+setup-test:
+	@scripts/setup-venv.sh test
+setup-dev:
+	@scripts/setup-venv.sh dev
+
+demo: setup-test
+	$(BIN)/bayeseval demo
+test: setup-test
+	$(BIN)/python -m pytest -q -m "not slow"
+slow: setup-test
+	$(BIN)/python -m pytest -q -m slow
+bench: setup-test
+	$(BIN)/python -m pytest -q benchmarks
+notebooks: setup-test
+	$(BIN)/python -m pytest -q --nbmake notebooks
+data: setup-test
+	$(BIN)/python data/make_trec8_like.py
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+types: setup-dev
+	$(BIN)/pyright --pythonpath $(BIN)/python
+format: setup-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+clean:
+	rm -rf .venv demo-output build dist .pytest_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
