@@ -1,0 +1,20 @@
+"""Collections: topics, runs and topic-document pairs in one tree of labelled arrays."""
+
+from bayeseval.collection.labels import pair_positions, topic_order, topic_starts
+from bayeseval.collection.pairs import add_pairs
+from bayeseval.collection.schema import assemble, check_collection, with_node
+from bayeseval.collection.selection import select
+from bayeseval.collection.storage import open_collection, save_collection
+
+__all__ = [
+    "add_pairs",
+    "assemble",
+    "check_collection",
+    "open_collection",
+    "pair_positions",
+    "save_collection",
+    "select",
+    "topic_order",
+    "topic_starts",
+    "with_node",
+]

@@ -1,0 +1,114 @@
+"""Labels of topics and documents: their order, and joins by label instead of by position."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+_DIGITS = re.compile("([0-9]+)")
+
+
+def topic_order(labels) -> np.ndarray:
+    """Positions that put topic labels in natural order.
+
+    Labels that are all whole numbers are ordered as numbers; any others with each run of digits
+    read as a number (``q2`` before ``q10``). Equal numbers (``1`` and ``01``) go by their text.
+
+    Parameters
+    ----------
+    labels : sequence of str (topic,)
+        Topic labels in any order.
+
+    Returns
+    -------
+    ndarray of int64 (topic,)
+        Position in ``labels`` of the first, second, ... topic.
+
+    Examples
+    --------
+    >>> topic_order(["10", "9", "1"]).tolist()
+    [2, 1, 0]
+    """
+    labels = [str(label) for label in labels]
+    order = sorted(range(len(labels)), key=lambda position: _natural_key(labels[position]))
+    return np.array(order, dtype=np.int64)
+
+
+def _natural_key(label: str) -> tuple:
+    parts = _DIGITS.split(label)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], label
+
+
+def topic_starts(collection) -> np.ndarray:
+    """Where each topic's pairs start: those of topic ``t`` are ``starts[t]:starts[t + 1]``.
+
+    Parameters
+    ----------
+    collection : DataTree or Dataset
+        A collection, or a design: anything with ``pair_topic(pair)`` and ``topic(topic)``.
+
+    Returns
+    -------
+    ndarray of int64 (topic + 1,)
+        Boundaries; the last one is the number of pairs.
+
+    Examples
+    --------
+    >>> design = xr.Dataset(coords={"topic": ["1", "2"], "pair_topic": ("pair", [0, 0, 1])})
+    >>> topic_starts(design).tolist()
+    [0, 2, 3]
+    """
+    pair_topic = collection["pair_topic"].values
+    return np.searchsorted(pair_topic, np.arange(collection["topic"].size + 1)).astype(np.int64)
+
+
+def pair_positions(collection, topic_labels, document_labels) -> np.ndarray:
+    """Positions of topic-document pairs, found by their labels.
+
+    Parameters
+    ----------
+    collection : DataTree or Dataset
+        A collection or a design.
+    topic_labels, document_labels : sequence of str (n,)
+        The pairs to find.
+
+    Returns
+    -------
+    ndarray of int64 (n,)
+        Position of each pair along ``pair``; -1 where the collection lacks it.
+
+    Examples
+    --------
+    >>> design = xr.Dataset(
+    ...     coords={
+    ...         "topic": ["1", "2"],
+    ...         "pair_topic": ("pair", [0, 0, 1]),
+    ...         "document": ("pair", ["a", "b", "a"]),
+    ...     }
+    ... )
+    >>> pair_positions(design, ["2", "1", "2"], ["a", "b", "c"]).tolist()
+    [2, 1, -1]
+    """
+    topic = label_positions(collection["topic"].values, topic_labels)
+    own_document = collection["document"].values.astype(object)
+    document = np.asarray(document_labels).astype(object)
+    codes, vocabulary = pd.factorize(np.concatenate([own_document, document]))
+    span = len(vocabulary) + 1
+    own = collection["pair_topic"].values.astype(np.int64) * span + codes[: own_document.size]
+    asked = np.where(topic >= 0, topic * span + codes[own_document.size :], -1)
+    return pd.Index(own).get_indexer(asked).astype(np.int64)
+
+
+def label_positions(own, labels) -> np.ndarray:
+    """Positions of labels in a list of distinct labels; -1 where it lacks one."""
+    index = pd.Index(np.asarray(own).astype(object), dtype=object)
+    return index.get_indexer(np.asarray(labels).astype(object)).astype(np.int64)
+
+
+def same_strings(labels) -> np.ndarray:
+    """Labels as a numpy array of fixed-width text, whatever they came as."""
+    if isinstance(labels, xr.DataArray):
+        labels = labels.values
+    array = np.asarray(labels)
+    return array.astype(str) if array.size else np.zeros(array.shape, dtype="<U1")

@@ -1,0 +1,144 @@
+"""New pairs in a collection, every position renumbered."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection.labels import (
+    label_positions,
+    pair_positions,
+    same_strings,
+    topic_order,
+    topic_starts,
+)
+from bayeseval.collection.schema import assemble, check_collection
+
+_FILL = {"inclusion_probability": 0.0, "stratum": -1, "pooled": False, "draw_probability": 0.0}
+_BLANK = {"f": np.nan, "i": 0, "u": 0, "b": False, "U": "", "O": None}
+
+
+def add_pairs(collection: xr.DataTree, topic_labels, document_labels) -> xr.DataTree:
+    """Collection in which the pairs that it lacked are there: unjudged and outside the frame.
+
+    A new pair has grade NaN, ``pooled`` False, stratum -1, inclusion probability 0 (NaN where the
+    design says nothing of the documents it does not list) and predictors NaN. Topics that
+    the collection lacked are added too.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection; it is not changed.
+    topic_labels, document_labels : sequence of str (n,)
+        Pairs, in any order, repeated or not.
+
+    Returns
+    -------
+    DataTree
+        A collection with rankings, judgments, design and predictors renumbered.
+
+    Examples
+    --------
+    >>> collection = assemble(topics=["1"], runs=[], document=["b"], pair_topic=[0], grade=[2])
+    >>> add_pairs(collection, ["1"], ["a"])["judgments/grade"].values.tolist()
+    [nan, 2.0]
+    """
+    check_collection(collection)
+    missing = pair_positions(collection, topic_labels, document_labels) < 0
+    if not missing.any():
+        return collection
+    new_topic = np.asarray(topic_labels).astype(object)[missing]
+    new_document = np.asarray(document_labels).astype(object)[missing]
+    own = collection["topic"].values.astype(object)
+    topics = pd.unique(np.concatenate([own, new_topic]))
+    topics = topics[topic_order(topics)]
+    old_pair_topic = label_positions(topics, own)[collection["pair_topic"].values]
+    rows = pd.DataFrame(
+        {
+            "topic": np.concatenate([old_pair_topic, label_positions(topics, new_topic)]),
+            "document": np.concatenate([collection["document"].values, new_document]),
+            "old": np.r_[np.arange(old_pair_topic.size), np.full(new_topic.size, -1)],
+        }
+    )
+    rows = rows.drop_duplicates(["topic", "document"]).sort_values(["topic", "document"])
+    return renumber(
+        collection,
+        topics=topics,
+        document=rows["document"].to_numpy(object),
+        pair_topic=rows["topic"].to_numpy(),
+        old=rows["old"].to_numpy(),
+    )
+
+
+def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.DataTree:
+    """Collection over other pairs and topics, and over some of its runs.
+
+    ``old`` is the position each new pair had, -1 for a new one; ``topics`` may add or leave out
+    some; ``runs`` are positions of the runs to keep.
+    """
+    runs = np.arange(collection["run"].size) if runs is None else np.asarray(runs, dtype=np.int64)
+    kept_topic = label_positions(collection["topic"].values, topics)
+    new = np.full(collection["document"].size + 1, -1, dtype=np.int32)
+    new[old[old >= 0]] = np.flatnonzero(old >= 0)
+    nodes = {}
+    if "judgments" in collection:
+        judgments = _moved(collection["judgments"].to_dataset(inherit=False), old)
+        nodes |= {"grade": judgments["grade"].values, "pooled": judgments["pooled"].values}
+    if "design" in collection:
+        nodes["design"] = _moved_design(collection["design"], old, kept_topic)
+    if "rankings" in collection:
+        ranking = collection["rankings/ranking"].values[runs]
+        ranking = np.concatenate([ranking, np.full_like(ranking[:, :1], -1)], axis=1)
+        nodes["ranking"] = trimmed(new[ranking[:, kept_topic]])
+    if "predictors" in collection:
+        nodes["predictors"] = _moved(collection["predictors"].to_dataset(inherit=False), old)
+    facts = {k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")}
+    tree = assemble(
+        topics=topics,
+        runs=same_strings(collection["run"])[runs],
+        document=document,
+        pair_topic=pair_topic,
+        contributed=collection["contributed"].values[runs],
+        team=collection["team"].values[runs],
+        attrs=facts,
+        **nodes,
+    )
+    return tree
+
+
+def trimmed(ranking: np.ndarray) -> np.ndarray:
+    """Rankings without the ranks that no run fills."""
+    filled = (ranking >= 0).any(axis=(0, 1)) if ranking.size else np.zeros(0, dtype=bool)
+    return ranking[:, :, : int(filled.sum())]
+
+
+def _moved(dataset: xr.Dataset, old: np.ndarray, unlisted: float = 0.0) -> xr.Dataset:
+    fills = _FILL | {"inclusion_probability": unlisted}
+    moved = {}
+    for name, variable in dataset.data_vars.items():
+        if "pair" in variable.dims:
+            axis = variable.dims.index("pair")
+            values = variable.values.take(np.maximum(old, 0), axis=axis)
+            slots = [slice(None)] * variable.ndim
+            slots[axis] = old < 0
+            values[tuple(slots)] = fills.get(str(name), _BLANK[variable.dtype.kind])
+            moved[name] = (variable.dims, values, variable.attrs)
+        else:
+            moved[name] = variable
+    coords = {name: coord for name, coord in dataset.coords.items() if "pair" not in coord.dims}
+    return xr.Dataset(moved, coords=coords, attrs=dataset.attrs)
+
+
+def _moved_design(design, old: np.ndarray, kept_topic: np.ndarray) -> xr.Dataset:
+    dataset = design.to_dataset(inherit=False)
+    unlisted = np.nan if dataset.attrs.get("unlisted") == "unknown" else 0.0
+    dataset = _moved(dataset, old, unlisted)
+    if "stratum_topic" not in dataset:
+        return dataset
+    stratum_topic = label_positions(kept_topic, dataset["stratum_topic"].values)
+    kept = np.flatnonzero(stratum_topic >= 0)
+    new_stratum = np.full(stratum_topic.size + 1, -1, dtype=np.int32)
+    new_stratum[kept] = np.arange(kept.size)
+    return dataset.isel(stratum_id=kept).assign(
+        stratum_topic=("stratum_id", stratum_topic[kept].astype(np.int32)),
+        stratum=("pair", new_stratum[dataset["stratum"].values]),
+    )

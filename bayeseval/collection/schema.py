@@ -1,0 +1,259 @@
+"""The shape of a collection: how its tree is put together, and what must hold in it."""
+
+import zlib
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.labels import same_strings, topic_starts
+
+SCHEMA = "bayeseval collection 1"
+
+
+def assemble(
+    *,
+    topics,
+    runs,
+    document,
+    pair_topic,
+    ranking=None,
+    grade=None,
+    pooled=None,
+    contributed=None,
+    team=None,
+    design: xr.Dataset | None = None,
+    predictors: xr.Dataset | None = None,
+    attrs: dict | None = None,
+) -> xr.DataTree:
+    """Put arrays in canonical order together as a collection.
+
+    Canonical order is: topics in natural order, pairs by topic and then by document label
+    ascending, runs in any order.
+
+    Parameters
+    ----------
+    topics, runs : sequence of str (topic,), (run,)
+        Labels.
+    document : sequence of str (pair,)
+        Document label of each pair.
+    pair_topic : array of int (pair,)
+        Position of each pair's topic.
+    ranking : array of int (run, topic, rank), optional
+        Position along ``pair`` of the document at each rank, -1 after the last one.
+    grade : array of float (pair,) or (replicate, pair), optional
+        The assessor's label, NaN where not judged.
+    pooled : array of bool (pair,), optional
+        In the pool, judged or not. By default: judged in any replicate.
+    contributed : array of bool (run,), optional
+        Whether a run's documents shape frames, fusion and features. By default: True.
+    team : sequence of str (run,), optional
+        Who made the run.
+    design : Dataset, optional
+        ``inclusion_probability(pair)`` and what else the design says.
+    predictors : Dataset, optional
+        Columns over ``pair``.
+    attrs : dict of str, int or float, optional
+        Facts to keep, such as ``score_type``.
+
+    Returns
+    -------
+    DataTree
+        The collection, checked.
+
+    Raises
+    ------
+    ValueError
+        Where the arrays disagree with each other or are out of order.
+
+    Examples
+    --------
+    >>> collection = assemble(
+    ...     topics=["1"], runs=["r"], document=["a", "b"], pair_topic=[0, 0],
+    ...     ranking=[[[1, 0]]], grade=[1, float("nan")],
+    ... )
+    >>> collection["judgments/pooled"].values.tolist()
+    [True, False]
+    """
+    root = _root(topics, runs, document, pair_topic, contributed, team, attrs or {})
+    nodes = {"/": root}
+    if grade is not None or pooled is not None:
+        nodes["/judgments"] = _judgments(grade, pooled, root.sizes["pair"])
+    if design is not None:
+        nodes["/design"] = _unlabelled(design)
+    if ranking is not None and root.sizes["run"]:
+        positions = np.asarray(ranking, dtype=np.int32)
+        nodes["/rankings"] = xr.Dataset({"ranking": (("run", "topic", "rank"), positions)})
+    if predictors is not None:
+        nodes["/predictors"] = predictors
+    collection = xr.DataTree.from_dict(nodes)
+    _check_order(collection)
+    _check_rankings(collection)
+    _check_design(collection)
+    return collection
+
+
+def with_node(collection: xr.DataTree, name: str, dataset: xr.Dataset | None) -> xr.DataTree:
+    """Copy of a collection with one node replaced, or left out when ``dataset`` is None."""
+    nodes = {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
+    nodes.pop(f"/{name}", None)
+    if dataset is not None:
+        nodes[f"/{name}"] = _unlabelled(dataset)
+    return xr.DataTree.from_dict(nodes)
+
+
+def check_collection(collection: xr.DataTree) -> None:
+    """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``.
+
+    Parameters
+    ----------
+    collection : DataTree
+        What is said to be a collection.
+
+    Raises
+    ------
+    ValueError
+        Where it is not one, or where its labels are not those it was made with.
+    """
+    if not isinstance(collection, xr.DataTree) or collection.attrs.get("schema") != SCHEMA:
+        found = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
+        raise ValueError(
+            f"a collection is a DataTree with schema '{SCHEMA}', not a {type(collection).__name__} "
+            f"with schema {found!r}; make one with be.read_collection or be.open_collection."
+        )
+    if collection.attrs.get("fingerprint") != fingerprint(collection):
+        raise ValueError(
+            "the topics, runs or pairs of the collection are not those it was made with, so its "
+            "rankings point to the wrong pairs; cut a collection with be.select, not isel or sel."
+        )
+
+
+def fingerprint(collection) -> str:
+    """Sizes and checksum of the labels that positions in a collection refer to."""
+    pair_topic = np.ascontiguousarray(collection["pair_topic"].values, dtype=np.int32)
+    document = collection["document"].values
+    some = document[:: max(1, document.size // 1000)]
+    labels = [*collection["topic"].values, "", *collection["run"].values, "", *some]
+    checksum = zlib.crc32("\n".join(map(str, labels)).encode(), zlib.crc32(pair_topic.tobytes()))
+    sizes = "-".join(str(collection[name].size) for name in ("topic", "run", "document"))
+    return f"{sizes}-{checksum:08x}"
+
+
+def _unlabelled(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.drop_vars(["topic", "run", "document", "pair_topic"], errors="ignore")
+
+
+def _root(topics, runs, document, pair_topic, contributed, team, attrs) -> xr.Dataset:
+    n_runs = len(runs)
+    contributed = np.ones(n_runs, dtype=bool) if contributed is None else contributed
+    team = [""] * n_runs if team is None else team
+    root = xr.Dataset(
+        {
+            "contributed": ("run", np.asarray(contributed, dtype=bool)),
+            "team": ("run", same_strings(team)),
+        },
+        coords={
+            "topic": same_strings(topics),
+            "run": same_strings(runs),
+            "document": ("pair", same_strings(document)),
+            "pair_topic": ("pair", np.asarray(pair_topic, dtype=np.int32)),
+        },
+        attrs={"schema": SCHEMA, **attrs},
+    )
+    return root.assign_attrs(fingerprint=fingerprint(root))
+
+
+def _judgments(grade, pooled, n_pairs: int) -> xr.Dataset:
+    grade = np.full(n_pairs, np.nan) if grade is None else grade
+    grade = np.asarray(grade, dtype=np.float32)
+    if pooled is None:
+        pooled = ~np.isnan(grade).all(axis=tuple(range(grade.ndim - 1)))
+    dims = ("replicate", "pair")[-grade.ndim :]
+    return xr.Dataset({"grade": (dims, grade), "pooled": ("pair", np.asarray(pooled, dtype=bool))})
+
+
+def _check_order(collection) -> None:
+    for name in ("topic", "run"):
+        labels, count = np.unique(collection[name].values, return_counts=True)
+        if (count > 1).any():
+            raise ValueError(f"every {name} has its own label; '{labels[count > 1][0]}' is twice.")
+    document = collection["document"].values
+    pair_topic = collection["pair_topic"].values
+    n_topics = collection["topic"].size
+    if pair_topic.size and (pair_topic.min() < 0 or pair_topic.max() >= n_topics):
+        raise ValueError(f"pair_topic must be a position among the {n_topics} topics.")
+    step = np.diff(pair_topic)
+    wrong = (step < 0) | ((step == 0) & (document[1:] <= document[:-1]))
+    if wrong.any():
+        where = describe_pair(collection, int(np.argmax(wrong)) + 1)
+        raise ValueError(
+            f"pairs must be distinct and sorted by topic, then by document; {where} is out of order."
+        )
+
+
+def _check_rankings(collection) -> None:
+    if "rankings" not in collection:
+        return
+    ranking = collection["rankings/ranking"].values
+    starts = topic_starts(collection)
+    retrieved = ranking >= 0
+    inside = (ranking >= starts[:-1, None]) & (ranking < starts[1:, None])
+    if (~inside & (ranking != -1)).any() or (retrieved[..., 1:] > retrieved[..., :-1]).any():
+        raise ValueError(
+            "ranking must hold positions of pairs of its own topic, and -1 after the last one only."
+        )
+    for run, row, present in zip(collection["run"].values, ranking, retrieved, strict=True):
+        count = np.bincount(row[present], minlength=1)
+        if count.max() > 1:
+            where = describe_pair(collection, int(count.argmax()))
+            raise ValueError(f"run '{run}' ranks {where} more than once; once is allowed.")
+
+
+def _check_design(collection) -> None:
+    if "design" not in collection:
+        return
+    probability = collection["design/inclusion_probability"].values
+    wrong = (probability < 0) | (probability > 1)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"{describe_pair(collection, first)} has inclusion probability {probability[first]}; "
+            "it must lie in (0, 1], or be 0 outside the frame."
+        )
+    if "judgments" in collection:
+        judged = collection["judgments/grade"].notnull()
+        if "replicate" in judged.dims:
+            judged = judged.any("replicate")
+        wrong = judged.values & (probability == 0)
+        if wrong.any():
+            raise ValueError(
+                f"{describe_pair(collection, int(np.argmax(wrong)))} is judged but has inclusion "
+                "probability 0; a judged pair must have one in (0, 1]."
+            )
+    _check_strata(collection)
+
+
+def _check_strata(collection) -> None:
+    design = collection["design"]
+    if "stratum" not in design or "stratum_size" not in design:
+        return
+    size = design["stratum_size"].values
+    stratum = design["stratum"].values
+    if stratum.size and (stratum.min() < -1 or stratum.max() >= size.size):
+        raise ValueError(f"stratum must be -1 or a position among the {size.size} strata.")
+    rows = np.bincount(stratum[stratum >= 0], minlength=size.size)
+    sampled = design["stratum_sample_size"].values
+    wrong = (rows != size) | (sampled < 0) | (sampled > size)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        topic = collection["topic"].values[design["stratum_topic"].values[first]]
+        raise ValueError(
+            f"stratum {first} of topic '{topic}' is said to have {size[first]} documents, "
+            f"{sampled[first]} of them sampled, but has {rows[first]} rows; its size must equal its "
+            "rows and its sample cannot be larger."
+        )
+
+
+def describe_pair(collection, position: int) -> str:
+    """Text that names a pair in a message: ``topic '401' document 'FT911-3'``."""
+    topic = collection["topic"].values[collection["pair_topic"].values[position]]
+    return f"topic '{topic}' document '{collection['document'].values[position]}'"

@@ -1,0 +1,93 @@
+"""Parts of a collection: some topics, some runs, with every position renumbered."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.labels import label_positions
+from bayeseval.collection.pairs import renumber
+from bayeseval.collection.schema import check_collection
+
+
+def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
+    """Collection of some topics and runs, equal to one that was read from those alone.
+
+    Pairs that are then neither retrieved, pooled, judged nor in the frame are left out, and ranks
+    that no run fills are cut off. Design, judgments and predictors go with their pairs.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection; it is not changed.
+    topics, runs : sequence of str, optional
+        Labels to keep, all by default. Topics keep their natural order, runs come in the
+        order given.
+
+    Returns
+    -------
+    DataTree
+        A collection.
+
+    Raises
+    ------
+    ValueError
+        Where a label is not in the collection.
+
+    Examples
+    --------
+    >>> from bayeseval.collection import assemble
+    >>> collection = assemble(
+    ...     topics=["1", "2"], runs=[], document=["a", "a"], pair_topic=[0, 1], grade=[1, 0]
+    ... )
+    >>> select(collection, topics=["2"])["judgments/grade"].values.tolist()
+    [0.0]
+    """
+    check_collection(collection)
+    kept_topics = np.sort(_positions(collection, "topic", topics))
+    kept_runs = _positions(collection, "run", runs)
+    kept = np.isin(collection["pair_topic"].values, kept_topics)
+    if runs is not None:
+        kept &= _needed(collection, kept_runs)
+    old = np.flatnonzero(kept)
+    new_topic = np.full(collection["topic"].size, -1)
+    new_topic[kept_topics] = np.arange(kept_topics.size)
+    return renumber(
+        collection,
+        topics=collection["topic"].values[kept_topics],
+        document=collection["document"].values[old],
+        pair_topic=new_topic[collection["pair_topic"].values[old]],
+        old=old,
+        runs=kept_runs,
+    )
+
+
+def _positions(collection, name: str, labels) -> np.ndarray:
+    own = collection[name].values
+    if labels is None:
+        return np.arange(own.size)
+    labels = [labels] if isinstance(labels, str) else [str(label) for label in np.asarray(labels)]
+    positions = label_positions(own, labels)
+    if (positions < 0).any():
+        missing = labels[int(np.argmax(positions < 0))]
+        raise ValueError(
+            f"{name} '{missing}' is not in the collection; it has {_some(own)}."
+        )
+    return positions
+
+
+def _some(labels) -> str:
+    shown = ", ".join(f"'{label}'" for label in labels[:5])
+    return shown + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+
+
+def _needed(collection, runs: np.ndarray) -> np.ndarray:
+    needed = np.zeros(collection["document"].size, dtype=bool)
+    if "rankings" in collection:
+        ranking = collection["rankings/ranking"].values[runs]
+        needed[ranking[ranking >= 0]] = True
+    if "judgments" in collection:
+        judged = collection["judgments/grade"].notnull()
+        judged = judged.any("replicate") if "replicate" in judged.dims else judged
+        needed |= judged.values | collection["judgments/pooled"].values
+    if "design" in collection:
+        needed |= collection["design/inclusion_probability"].values > 0
+    return needed

@@ -1,0 +1,117 @@
+"""Collections on disk: one netCDF file, or one zarr folder."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.labels import same_strings
+from bayeseval.collection.schema import check_collection
+
+
+def save_collection(collection: xr.DataTree, path) -> None:
+    """Save a collection as netCDF, or as zarr where the path ends in ``.zarr``.
+
+    The file is written whole or not at all.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection.
+    path : str or Path
+        Where to; what is there is replaced.
+    """
+    check_collection(collection)
+    path = Path(path)
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=_parent(path)))
+    try:
+        part = folder / path.name
+        if path.suffix == ".zarr":
+            collection.to_zarr(part, consolidated=False)
+        else:
+            collection.to_netcdf(part, engine="h5netcdf", encoding=_encoding(collection))
+        if path.is_dir():
+            path.rename(folder / "before")
+        os.replace(part, path)
+    finally:
+        shutil.rmtree(folder)
+
+
+def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
+    """Open a collection that `save_collection` wrote, equal to what was saved.
+
+    Parameters
+    ----------
+    path : str or Path
+        A netCDF file, or a folder that ends in ``.zarr``.
+    chunks : dict, optional
+        Sizes of dask chunks; by default everything is read into memory.
+
+    Returns
+    -------
+    DataTree
+        The collection.
+
+    Raises
+    ------
+    ValueError
+        Where the file is missing or holds something else.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ValueError(f"{path} does not exist; a collection is a netCDF file or a .zarr folder.")
+    zarr = {"engine": "zarr", "consolidated": False}
+    options = zarr if path.suffix == ".zarr" else {"engine": "h5netcdf"}
+    try:
+        collection = xr.open_datatree(path, chunks=chunks, **options)
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a collection ({error}).") from error
+    if chunks is None:
+        with collection:
+            collection = collection.load()
+    nodes = {path: _restored(node) for path, node in _datasets(collection).items()}
+    collection = xr.DataTree.from_dict(nodes)
+    check_collection(collection)
+    return collection
+
+
+def _parent(path: Path) -> Path:
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
+    return path.parent
+
+
+def _datasets(collection) -> dict:
+    return {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
+
+
+def _encoding(collection) -> dict:
+    return {
+        path: {
+            name: {"zlib": True, "complevel": 1, "shuffle": True}
+            for name, variable in node.variables.items()
+            if variable.dtype.kind in "iuf" and variable.size > 10_000
+        }
+        for path, node in _datasets(collection).items()
+    }
+
+
+def _restored(dataset: xr.Dataset) -> xr.Dataset:
+    text = {
+        name: (variable.dims, same_strings(variable.values), variable.attrs)
+        for name, variable in dataset.variables.items()
+        if variable.dtype.kind in "OTU"
+    }
+    plain = {name: _plain(value) for name, value in dataset.attrs.items()}
+    dataset = dataset.assign({n: v for n, v in text.items() if n not in dataset.coords})
+    dataset = dataset.assign_coords({n: v for n, v in text.items() if n in dataset.coords})
+    return dataset.drop_attrs(deep=False).assign_attrs(plain)
+
+
+def _plain(value):
+    if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0:
+        return value.item()
+    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
