@@ -6,33 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from bayeseval.measures.parameters import (
+    EXAMPLES,
+    PARAMETERS,
+    check_params,
+    check_whole,
+    gain_table,
+    name_and_params,
+)
+
 LINEAR = frozenset({"P", "RBP", "DCG", "NumRel", "NumRelRet"})
 RATIO = frozenset({"AP", "nDCG", "Rprec", "R"})
 PREFERENCE = frozenset({"RR", "Success", "Bpref", "infAP", "Judged", "NumRet"})
-
-# The parameters each measure knows; the first form is the one that messages show.
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "P": ("cutoff", "rel"),
-    "RBP": ("p", "cutoff", "rel"),
-    "DCG": ("cutoff", "dcg", "gains"),
-    "nDCG": ("cutoff", "dcg", "gains"),
-    "AP": ("cutoff", "rel"),
-    "Rprec": ("rel",),
-    "R": ("cutoff", "rel"),
-    "RR": ("cutoff", "rel"),
-    "Success": ("cutoff", "rel"),
-    "Bpref": ("rel",),
-    "infAP": ("rel",),
-    "Judged": ("cutoff",),
-    "NumRel": ("rel",),
-    "NumRet": (),
-    "NumRelRet": ("rel",),
-}
-CUTOFF_REQUIRED = frozenset({"P", "R", "Success"})
-EXAMPLES = (
-    "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
-    "Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
-)
 
 Gain = Mapping[Any, float] | Callable[[float], float]
 
@@ -134,8 +119,8 @@ def parse_measures(
     listed = list(measures) if isinstance(measures, list | tuple) else [measures]
     if not listed:
         raise ValueError(f"measures is empty; name at least one, such as {EXAMPLES}.")
-    _check_whole(relevance_level, "relevance_level", f"relevance_level={relevance_level!r}")
-    table = _gain_table(gain, grades)
+    check_whole(relevance_level, "relevance_level", f"relevance_level={relevance_level!r}")
+    table = gain_table(gain, grades)
     parsed = [_measure(measure, relevance_level, table) for measure in listed]
     labels = [measure.label for measure in parsed]
     for label in labels:
@@ -183,9 +168,9 @@ def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:
 
 def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure:
     """Describe one measure, checked."""
-    text, name, params = _name_and_params(measure)
-    _check_params(text, name, params)
-    inline = _gain_table(params.get("gains"))
+    text, name, params = name_and_params(measure)
+    check_params(text, name, params)
+    inline = gain_table(params.get("gains"))
     graded = name in ("nDCG", "DCG") or (
         name == "RBP" and table is not None and "rel" not in params
     )
@@ -200,99 +185,6 @@ def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure
         "discount": params.get("dcg", "log2"),
     }
     return Measure(**described, label=_label(described, inline))
-
-
-def _name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
-    """Split a measure into its text, its name and the parameters that it states."""
-    import ir_measures
-
-    if isinstance(measure, ir_measures.Measure):
-        text, parsed, name = repr(measure), measure, str(measure.NAME)
-    elif isinstance(measure, str):
-        text = measure.strip()
-        # ir_measures has no DCG, and its NumRelRet hides whether rel= was stated
-        read_as = text
-        for ours, theirs in (("NumRelRet", "NumRet"), ("DCG", "nDCG")):
-            if text.startswith(ours):
-                read_as = theirs + text.removeprefix(ours)
-        parsed = _parse(text, read_as)
-        name = str(parsed.NAME)
-        if read_as != text:
-            name = "NumRelRet" if name == "NumRet" else "DCG"
-    else:
-        raise TypeError(
-            f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is neither."
-        )
-    params = dict(parsed.params)
-    if name == "NumRet" and "rel" in params:
-        name = "NumRelRet"
-    return text, name, params
-
-
-def _parse(text: str, read_as: str) -> Any:
-    """Parse text with ir_measures, any failure as one sentence."""
-    import ir_measures
-
-    try:
-        return ir_measures.parse_measure(read_as)
-    except NameError as error:
-        raise ValueError(f"measure '{text}' does not exist; there are {EXAMPLES}.") from error
-    except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"measure '{text}' cannot be read; write NAME(parameter=value)@cutoff, as in {EXAMPLES}."
-        ) from error
-
-
-def _check_params(text: str, name: str, params: dict[str, Any]) -> None:
-    """Refuse unknown measures, unknown parameters and values out of range."""
-    if name not in PARAMETERS:
-        raise ValueError(f"measure '{text}' does not exist; there are {EXAMPLES}.")
-    where = f"measure '{text}'"
-    if params.pop("judged_only", False):
-        raise ValueError(
-            f"{where} asks for judged_only, which is not a parameter here: a measure says what is "
-            "counted, the estimator says what an unjudged document counts as."
-        )
-    for unknown in params.keys() - set(PARAMETERS[name]):
-        allowed = ", ".join(PARAMETERS[name]) or "none"
-        raise ValueError(f"{where} has no parameter {unknown}; {name} knows these: {allowed}.")
-    if name in CUTOFF_REQUIRED and "cutoff" not in params:
-        raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
-    for parameter in ("cutoff", "rel"):
-        if parameter in params:
-            _check_whole(params[parameter], parameter, where)
-    persistence = params.get("p", 0.8)
-    if isinstance(persistence, bool | str) or not 0 < persistence < 1:
-        raise ValueError(
-            f"{where} has p={persistence}, the probability of going on to the next rank, "
-            "which must lie between 0 and 1, neither included."
-        )
-    if params.get("dcg", "log2") not in ("log2", "exp-log2"):
-        raise ValueError(f"{where} has dcg={params['dcg']!r}; allowed are 'log2' and 'exp-log2'.")
-
-
-def _check_whole(value: Any, parameter: str, where: str) -> None:
-    """Refuse anything but a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}.")
-
-
-def _gain_table(
-    gain: Any, grades: Iterable[float] | None = None
-) -> tuple[tuple[float, float], ...] | None:
-    """Gains as sorted (grade, gain) rows, checked."""
-    if gain is None:
-        return None
-    if callable(gain):
-        if grades is None:
-            raise ValueError("a callable gain is tabulated at the grades that occur: give grades.")
-        gain = {grade: gain(grade) for grade in grades if not np.isnan(grade)}
-    if not isinstance(gain, Mapping):
-        raise ValueError(f"gain must be a dict from grade to gain or a callable, not {gain!r}.")
-    for grade, value in gain.items():
-        if isinstance(value, str) or not np.isfinite(value) or value < 0:
-            raise ValueError(f"grade {grade} has gain {value!r}; a gain is a number, 0 or more.")
-    return tuple(sorted((float(grade), float(value)) for grade, value in gain.items()))
 
 
 def _label(described: dict[str, Any], gains: tuple | None) -> str:

@@ -1,0 +1,122 @@
+"""What the user writes of a measure: its name and parameters, read and checked."""
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+# The parameters each measure knows; the first form is the one that messages show.
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "P": ("cutoff", "rel"),
+    "RBP": ("p", "cutoff", "rel"),
+    "DCG": ("cutoff", "dcg", "gains"),
+    "nDCG": ("cutoff", "dcg", "gains"),
+    "AP": ("cutoff", "rel"),
+    "Rprec": ("rel",),
+    "R": ("cutoff", "rel"),
+    "RR": ("cutoff", "rel"),
+    "Success": ("cutoff", "rel"),
+    "Bpref": ("rel",),
+    "infAP": ("rel",),
+    "Judged": ("cutoff",),
+    "NumRel": ("rel",),
+    "NumRet": (),
+    "NumRelRet": ("rel",),
+}
+CUTOFF_REQUIRED = frozenset({"P", "R", "Success"})
+EXAMPLES = (
+    "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
+    "Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
+)
+
+
+def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
+    """Split a measure into its text, its name and the parameters that it states."""
+    import ir_measures
+
+    if isinstance(measure, ir_measures.Measure):
+        text, name, params = repr(measure), str(measure.NAME), dict(measure.params)
+    elif isinstance(measure, str):
+        text = measure.strip()
+        name, params = _parse(text)
+        known = ir_measures.measures.registry.get(name)
+        name = str(known.NAME) if known is not None and name not in PARAMETERS else name
+    else:
+        raise TypeError(
+            f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is neither."
+        )
+    return text, "NumRelRet" if name == "NumRet" and "rel" in params else name, params
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Read NAME(parameter=value)@cutoff, the syntax of ``ir_measures``.
+
+    Its own parser stops at DCG, and uses names of ``ast`` that Python 3.14 no longer has.
+    """
+    try:
+        node, stated = ast.parse(text, mode="eval").body, {}
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            node, stated = node.left, {"cutoff": ast.literal_eval(node.right)}
+        if isinstance(node, ast.Call) and not node.args:
+            values = {str(part.arg): ast.literal_eval(part.value) for part in node.keywords}
+            node, stated = node.func, values | stated
+        if isinstance(node, ast.Name):
+            return node.id, stated
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        pass
+    raise ValueError(
+        f"measure '{text}' cannot be read; write NAME(parameter=value)@cutoff, as in {EXAMPLES}."
+    )
+
+
+def check_params(text: str, name: str, params: dict[str, Any]) -> None:
+    """Refuse unknown measures, unknown parameters and values out of range."""
+    if name not in PARAMETERS:
+        raise ValueError(f"measure '{text}' does not exist; there are {EXAMPLES}.")
+    where = f"measure '{text}'"
+    if params.get("judged_only"):
+        raise ValueError(
+            f"{where} asks for judged_only, which is not a parameter here: a measure says what is "
+            "counted, the estimator says what an unjudged document counts as."
+        )
+    for unknown in params.keys() - {*PARAMETERS[name], "judged_only"}:
+        allowed = ", ".join(PARAMETERS[name]) or "none"
+        raise ValueError(f"{where} has no parameter {unknown}; {name} knows these: {allowed}.")
+    if name in CUTOFF_REQUIRED and "cutoff" not in params:
+        raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
+    for parameter in ("cutoff", "rel"):
+        if parameter in params:
+            check_whole(params[parameter], parameter, where)
+    persistence = params.get("p", 0.8)
+    if isinstance(persistence, bool | str) or not 0 < persistence < 1:
+        raise ValueError(
+            f"{where} has p={persistence}, the probability of going on to the next rank, "
+            "which must lie between 0 and 1, neither included."
+        )
+    if params.get("dcg", "log2") not in ("log2", "exp-log2"):
+        raise ValueError(f"{where} has dcg={params['dcg']!r}; allowed are 'log2' and 'exp-log2'.")
+
+
+def check_whole(value: Any, parameter: str, where: str) -> None:
+    """Refuse anything but a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}.")
+
+
+def gain_table(
+    gain: Any, grades: Iterable[float] | None = None
+) -> tuple[tuple[float, float], ...] | None:
+    """Gains as sorted (grade, gain) rows, checked."""
+    if gain is None:
+        return None
+    if callable(gain):
+        if grades is None:
+            raise ValueError("a callable gain is tabulated at the grades that occur: give grades.")
+        gain = {grade: gain(grade) for grade in grades if not np.isnan(grade)}
+    if not isinstance(gain, Mapping):
+        raise ValueError(f"gain must be a dict from grade to gain or a callable, not {gain!r}.")
+    for grade, value in gain.items():
+        if isinstance(value, str) or not np.isfinite(value) or value < 0:
+            raise ValueError(f"grade {grade} has gain {value!r}; a gain is a number, 0 or more.")
+    return tuple(sorted((float(grade), float(value)) for grade, value in gain.items()))
