@@ -1,0 +1,145 @@
+"""The simulated collection that the package ships, and the small form it is shipped in."""
+
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection import assemble, topic_starts
+
+_FILE = "trec8_like.nc"
+_UNJUDGED, _NOTHING = -1, 65535  # in the integers of the file
+
+
+def demo_collection() -> xr.DataTree:
+    """Simulated TREC-8-like collection that the package ships: 129 runs, 50 topics.
+
+    The rankings come from the urn model of `urn_collection`. Numbers of relevant and of judged
+    documents per topic and each run's mean average precision are near those published for TREC-8.
+    As at TREC, the documents in the depth-100 pool of the contributing runs are judged and the
+    others are not: the truth of an experiment is the plain measure with unjudged documents counted
+    as non-relevant. ``data/README.md`` says how it was made and how near it comes.
+
+    Returns
+    -------
+    DataTree
+        The collection.
+
+    Raises
+    ------
+    ValueError
+        If the file is not where the installation should have put it.
+
+    References
+    ----------
+    Voorhees and Harman, Overview of the Eighth Text REtrieval Conference (TREC-8), NIST SP 500-246.
+
+    Examples
+    --------
+    >>> dict(demo_collection()["rankings"].sizes)
+    {'run': 129, 'topic': 50, 'rank': 100}
+    """
+    with xr.open_dataset(_shipped_path(), engine="h5netcdf", mask_and_scale=False) as dataset:
+        return unpacked(dataset.load())
+
+
+def packed(collection: xr.DataTree) -> xr.Dataset:
+    """Small integers for a collection made by `urn_collection`, for a small file.
+
+    Document labels must be ``topic-number``; the numbers are kept, not the text.
+
+    Parameters
+    ----------
+    collection : DataTree
+        At most 65535 pairs a topic, whole grades, no design.
+
+    Returns
+    -------
+    Dataset
+        ``number(pair)``, ``grade(pair)``, ``ranking(run, topic, rank)`` within the topic,
+        ``contributed(run)``, ``team(run)``, ``n_pairs(topic)``.
+
+    Raises
+    ------
+    ValueError
+        If a topic has more pairs than that.
+
+    Examples
+    --------
+    >>> from bayeseval.simulate import urn_collection
+    >>> collection = urn_collection([0.1], n_topics=2, n_relevant=5, random_seed=1)
+    >>> packed(collection)["n_pairs"].values.tolist()
+    [1000, 1000]
+    """
+    starts = topic_starts(collection)
+    n_pairs = np.diff(starts)
+    if n_pairs.max() >= _NOTHING:
+        raise ValueError(f"a topic may have {_NOTHING - 1} pairs, not {n_pairs.max()}.")
+    ranking = collection["rankings/ranking"].values
+    grade = np.nan_to_num(collection["judgments/grade"].values, nan=_UNJUDGED)
+    labels = collection["document"].values
+    number = np.array([int(str(label).rpartition("-")[2]) for label in labels])
+    local = np.where(ranking >= 0, ranking - starts[:-1, None], _NOTHING).astype(np.uint16)
+    return xr.Dataset(
+        {
+            "number": ("pair", number.astype(np.uint16)),
+            "grade": ("pair", grade.astype(np.int8)),
+            "ranking": (("run", "topic", "rank"), local),
+            "n_pairs": ("topic", n_pairs.astype(np.int32)),
+            "contributed": ("run", collection["contributed"].values.astype(np.int8)),
+            "team": ("run", collection["team"].values),
+        },
+        coords={name: collection[name].values for name in ("topic", "run")},
+        attrs={"label_width": len(str(labels[0]).rpartition("-")[2])},
+    )
+
+
+def unpacked(dataset: xr.Dataset) -> xr.DataTree:
+    """Collection of what `packed` made; the judged pairs are the pool.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What `packed` returns.
+
+    Returns
+    -------
+    DataTree
+        The collection.
+
+    Examples
+    --------
+    >>> from bayeseval.simulate import urn_collection
+    >>> collection = urn_collection([0.1], n_topics=2, n_relevant=5, random_seed=1)
+    >>> same = unpacked(packed(collection))
+    >>> bool((same["document"] == collection["document"]).all())
+    True
+    """
+    n_pairs = dataset["n_pairs"].values
+    starts = np.concatenate([[0], np.cumsum(n_pairs)[:-1]])
+    pair_topic = np.repeat(np.arange(n_pairs.size), n_pairs)
+    topics = dataset["topic"].values.astype(str)
+    width = int(dataset.attrs["label_width"])
+    numbers = np.char.zfill(dataset["number"].values.astype(str), width)
+    local = dataset["ranking"].values.astype(np.int32)
+    grade = dataset["grade"].values.astype(np.float32)
+    return assemble(
+        topics=topics,
+        runs=dataset["run"].values.astype(str),
+        document=np.char.add(np.char.add(topics, "-")[pair_topic], numbers),
+        pair_topic=pair_topic,
+        ranking=np.where(local == _NOTHING, -1, local + starts[:, None]),
+        grade=np.where(grade == _UNJUDGED, np.nan, grade),
+        contributed=dataset["contributed"].values.astype(bool),
+        team=dataset["team"].values.astype(str),
+    )
+
+
+def _shipped_path() -> Path:
+    """Path of the file: in the installed package, or in data/ of a checkout."""
+    package = Path(str(resources.files("bayeseval")))
+    for path in (package / "data" / _FILE, package.parent / "data" / _FILE):
+        if path.is_file():
+            return path
+    raise ValueError(f"{_FILE} is not in {package / 'data'}: the installation is not whole.")

@@ -1,0 +1,231 @@
+"""The urn model of how rankings come about: collections with known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayeseval.collection import assemble
+from bayeseval.simulate.noise import top_documents, urn_noise
+
+
+def urn_collection(
+    odds: ArrayLike,
+    *,
+    n_topics: int | None = None,
+    n_documents: ArrayLike = 1000,
+    n_relevant: ArrayLike | None = None,
+    prevalence: float | None = None,
+    difficulty_sd: float = 0.0,
+    shared: float = 0.5,
+    team: ArrayLike | None = None,
+    team_shared: float = 0.0,
+    depth: int = 100,
+    grade_proportions: ArrayLike = (1.0,),
+    keep: str = "all",
+    random_seed: int | None,
+) -> xr.DataTree:
+    r"""Collection whose runs draw their rankings from an urn, with every pair judged.
+
+    For a topic with N documents, M of them relevant, a run draws documents without replacement;
+    a non-relevant document has w times the weight of a relevant one. After c_b relevant and c_w
+    non-relevant draws the next document is relevant with probability (equation 12)
+
+    .. math:: P(b \mid c_b, c_w) = \frac{M - c_b}{(M - c_b) + w (N - M - c_w)}
+
+    Successive draws proportional to weight are a sort by log weight + Gumbel noise. Runs share
+    documents because their noises are correlated: the noise is a fixed increasing function of a
+    standard normal z, and
+
+    .. math:: z = \rho\, a_d + \tau\, b_{team,d} + \sqrt{1 - \rho^2 - \tau^2}\, \epsilon_{run,d}
+
+    with a, b and epsilon independent standard normal. Within one run the z of different documents
+    are independent and standard normal whatever rho and tau, so each run by itself follows the urn
+    exactly; only runs together depend on rho and tau.
+
+    Parameters
+    ----------
+    odds : array_like (run,) or (run, topic)
+        w, above 0: 1 ranks at random, smaller is better.
+    n_topics : int, optional
+        Number of topics; may be left out where another parameter has one value per topic.
+    n_documents : int or array_like (topic,)
+        N.
+    n_relevant : int or array_like (topic,), optional
+        M. Give this or `prevalence`.
+    prevalence : float, optional
+        q: M is Binomial(N, q), one draw per topic (section 3.2).
+    difficulty_sd : float
+        Standard deviation of a normal topic effect on log w, common to all runs.
+    shared, team_shared : float
+        rho and tau; rho**2 + tau**2 at most 1.
+    team : array_like of str (run,), optional
+        Team of each run; by default each run is a team of its own.
+    depth : int
+        Number of ranks kept.
+    grade_proportions : array_like (grade,)
+        Proportions of the grades 1, 2, ... among relevant documents, independent of the ranking.
+    keep : {"all", "retrieved"}
+        Pairs of the collection: all N documents of a topic, or those that some run retrieved and
+        all relevant ones.
+    random_seed : int or None
+        Seed; the same seed gives the same collection.
+
+    Returns
+    -------
+    DataTree
+        Collection with topics 1, 2, ..., runs run001, run002, ..., a grade for every pair; the root
+        has `odds` (run, topic) and `n_documents` (topic) in addition.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, or sizes disagree.
+
+    References
+    ----------
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equations 9 to 12,
+    doi:10.1145/3015022.3015029.
+
+    Examples
+    --------
+    >>> collection = urn_collection([0.02, 0.1], n_topics=3, n_relevant=50, random_seed=1)
+    >>> dict(collection["rankings"].sizes)
+    {'run': 2, 'topic': 3, 'rank': 100}
+    >>> int((collection["judgments"]["grade"] > 0).sum())
+    150
+    """
+    odds, documents, relevant = _sizes(odds, n_topics, n_documents, n_relevant, prevalence)
+    teams = _teams(team, len(odds))
+    _check_sharing(shared, team_shared)
+    proportions = _grade_proportions(grade_proportions)
+    if keep not in ("all", "retrieved"):
+        raise ValueError(f"keep must be 'all' or 'retrieved', not {keep!r}.")
+    if depth < 1:
+        raise ValueError(f"depth must be at least 1, not {depth}.")
+    common, *topic_rngs = np.random.default_rng(random_seed).spawn(odds.shape[1] + 1)
+    effect = common.normal(0.0, difficulty_sd, odds.shape[1])
+    if relevant is None:
+        relevant = common.binomial(documents, prevalence)
+    odds = odds * np.exp(effect)
+    _, team_index = np.unique(teams, return_inverse=True)
+    parts = [
+        _topic(rng, odds[:, t], int(documents[t]), int(relevant[t]), team_index,
+               shared=shared, team_shared=team_shared, depth=depth,
+               grade_proportions=proportions, keep=keep)
+        for t, rng in enumerate(topic_rngs)
+    ]  # fmt: skip
+    return _assembled(parts, odds, documents, teams)
+
+
+def _topic(
+    rng, odds, n_documents, n_relevant, team, *, shared, team_shared, depth, grade_proportions, keep
+):
+    """Document numbers, grades and rankings (positions in the numbers) of one topic."""
+    noise_rng, label_rng = rng.spawn(2)
+    key = urn_noise(noise_rng, team, n_documents, shared, team_shared)
+    key[:, n_relevant:] += np.log(odds)[:, None]  # the first n_relevant columns are relevant
+    ranking = top_documents(key, depth)
+    grade = np.zeros(n_documents, dtype=np.float32)
+    grade[:n_relevant] = 1 + label_rng.choice(
+        grade_proportions.size, size=n_relevant, p=grade_proportions
+    )
+    number = label_rng.permutation(n_documents)  # labels must not tell who is relevant
+    kept = grade > 0
+    kept[ranking[ranking >= 0]] = True
+    kept |= keep == "all"
+    columns = np.flatnonzero(kept)
+    columns = columns[np.argsort(number[columns])]
+    position = np.full(n_documents + 1, -1)  # the last entry serves the ranks with -1
+    position[columns] = np.arange(columns.size)
+    return number[columns], grade[columns], position[ranking]
+
+
+def _assembled(parts, odds, documents, teams) -> xr.DataTree:
+    sizes = np.array([number.size for number, _, _ in parts])
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    topics = [str(t + 1) for t in range(sizes.size)]
+    width = len(str(int(documents.max()) - 1))
+    label = [
+        f"{topic}-{n:0{width}d}"
+        for topic, (number, _, _) in zip(topics, parts, strict=True)
+        for n in number
+    ]
+    ranking = np.stack(
+        [np.where(r >= 0, r + start, -1) for (_, _, r), start in zip(parts, starts, strict=True)],
+        axis=1,
+    )
+    tree = assemble(
+        topics=topics,
+        runs=[f"run{r + 1:03d}" for r in range(len(teams))],
+        document=np.array(label, dtype=object),
+        pair_topic=np.repeat(np.arange(sizes.size), sizes).astype(np.int32),
+        ranking=ranking.astype(np.int32),
+        grade=np.concatenate([grade for _, grade, _ in parts]),
+        pooled=np.ones(sizes.sum(), dtype=bool),
+        team=teams,
+    )
+    truth = tree.to_dataset(inherit=False).assign(
+        odds=(("run", "topic"), odds), n_documents=("topic", documents)
+    )
+    root = tree.to_dataset(inherit=False).assign(truth)
+    nodes = {name: node.to_dataset(inherit=False) for name, node in tree.children.items()}
+    return xr.DataTree.from_dict({"/": root, **nodes})
+
+
+def _sizes(odds, n_topics, n_documents, n_relevant, prevalence):
+    """Arrays odds (run, topic), documents (topic,), relevant (topic,) or None, all checked."""
+    odds = np.asarray(odds, dtype=float)
+    if odds.ndim not in (1, 2) or not (np.isfinite(odds) & (odds > 0)).all():
+        raise ValueError("odds must be numbers above 0, one per run or one per run and topic.")
+    if (n_relevant is None) == (prevalence is None):
+        raise ValueError("give n_relevant or prevalence, one of the two.")
+    per_topic = [np.atleast_1d(v) for v in (n_documents, n_relevant) if v is not None]
+    known = [odds.shape[1]] if odds.ndim == 2 else []
+    known += [n_topics] if n_topics is not None else []
+    known += [v.size for v in per_topic if v.size > 1]
+    if not known or len(set(known)) > 1:
+        raise ValueError(f"the number of topics must be given, once or alike; found {known}.")
+    if odds.ndim == 1:
+        odds = np.repeat(odds[:, None], known[0], axis=1)
+    documents = np.broadcast_to(n_documents, known[0]).astype(np.int64)
+    if (documents < 1).any():
+        raise ValueError(f"n_documents must be at least 1, not {documents.min()}.")
+    if n_relevant is None:
+        if not 0 <= prevalence <= 1:
+            raise ValueError(f"prevalence must lie in [0, 1], not {prevalence}.")
+        return odds, documents, None
+    relevant = np.broadcast_to(n_relevant, known[0]).astype(np.int64)
+    wrong = (relevant < 0) | (relevant > documents)
+    if wrong.any():
+        t = int(np.argmax(wrong))
+        raise ValueError(
+            f"n_relevant must lie between 0 and n_documents; topic {t + 1} has {relevant[t]} "
+            f"of {documents[t]}."
+        )
+    return odds, documents, relevant
+
+
+def _teams(team, n_runs: int) -> np.ndarray:
+    if team is None:
+        return np.array([f"team{r + 1:03d}" for r in range(n_runs)])
+    teams = np.asarray(team).astype(str)
+    if teams.shape != (n_runs,):
+        raise ValueError(f"team must name one team per run: {n_runs}, not shape {teams.shape}.")
+    return teams
+
+
+def _check_sharing(shared: float, team_shared: float) -> None:
+    if shared < 0 or team_shared < 0 or shared**2 + team_shared**2 > 1:
+        raise ValueError(
+            "shared and team_shared must be at least 0 and their squares add up to at most 1, "
+            f"not {shared} and {team_shared}."
+        )
+
+
+def _grade_proportions(proportions) -> np.ndarray:
+    proportions = np.atleast_1d(np.asarray(proportions, dtype=float))
+    if (proportions < 0).any() or not np.isclose(proportions.sum(), 1.0):
+        raise ValueError(f"grade_proportions must add up to 1, not {proportions.sum():g}.")
+    return proportions / proportions.sum()
