@@ -1,0 +1,40 @@
+"""Search evaluation with error bars when only some documents are judged."""
+
+from bayeseval import designs, predictors, simulate
+from bayeseval.collection import open_collection, save_collection, select
+from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
+from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
+from bayeseval.trec import (
+    add_runs,
+    read_collection,
+    write_prels,
+    write_probs,
+    write_qrels,
+    write_run,
+    write_sampleval,
+)
+
+__all__ = [
+    "add_runs",
+    "attach_judgments",
+    "covariance",
+    "designs",
+    "draw",
+    "evaluate",
+    "mean_over_topics",
+    "open_collection",
+    "paired_difference",
+    "predictors",
+    "read_collection",
+    "read_design",
+    "reveal",
+    "save_collection",
+    "save_design",
+    "select",
+    "simulate",
+    "write_prels",
+    "write_probs",
+    "write_qrels",
+    "write_run",
+    "write_sampleval",
+]

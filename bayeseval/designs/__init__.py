@@ -1,0 +1,23 @@
+"""Designs: which documents are judged, with which probability."""
+
+from bayeseval.designs.attach import attach_judgments, reveal
+from bayeseval.designs.draw import draw
+from bayeseval.designs.files import read_design, save_design
+from bayeseval.designs.poisson import poisson
+from bayeseval.designs.pooling import depth_pool
+from bayeseval.designs.probability import inclusion_probability, joint_inclusion_probability
+from bayeseval.designs.stratified import pps_strata, uniform_strata
+
+__all__ = [
+    "attach_judgments",
+    "depth_pool",
+    "draw",
+    "inclusion_probability",
+    "joint_inclusion_probability",
+    "poisson",
+    "pps_strata",
+    "read_design",
+    "reveal",
+    "save_design",
+    "uniform_strata",
+]

@@ -1,0 +1,250 @@
+"""Joining a design and its judgments to a collection, always by topic and document label."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
+from bayeseval.collection.schema import describe_pair
+from bayeseval.trec import read_qrels
+
+
+def reveal(
+    collection: xr.DataTree,
+    design: xr.Dataset,
+    selected: xr.DataArray | None = None,
+    *,
+    unjudged: str = "error",
+) -> xr.DataTree:
+    """Collection in which only the selected judgments are known: a simulated assessment.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Collection with the judgments taken as the truth.
+    design : Dataset
+        The design; attached to the result.
+    selected : bool DataArray (pair,) or (replicate, pair), optional
+        What ``draw`` returned for this design. May be left out for a deterministic design.
+    unjudged : {"error", "nonrelevant"}
+        What to do with selected pairs that have no grade: refuse, or give grade 0, the convention
+        of the papers.
+
+    Returns
+    -------
+    DataTree
+        The collection with ``/design`` and with ``/judgments`` hidden where not selected.
+
+    Raises
+    ------
+    ValueError
+        A selected pair without a grade; a sample of another design; a collection without judgments.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
+    >>> collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
+    >>> design = be.designs.pps_strata(collection, budget=2, n_strata=1)
+    >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    >>> int(sampled["judgments/grade"].notnull().sum())
+    2
+    """
+    check_collection(collection)
+    if "judgments" not in collection.children:
+        raise ValueError("reveal needs a collection with judgments to take as the truth")
+    if unjudged not in ("error", "nonrelevant"):
+        raise ValueError(f"unjudged must be 'error' or 'nonrelevant', not {unjudged!r}")
+    if selected is None:
+        if design.attrs["scheme"] != "deterministic":
+            raise ValueError("selected may be left out only for a deterministic design; call draw")
+        selected = design["inclusion_probability"] > 0
+    mask = _selected_in(collection, design, selected)
+    truth = collection["judgments/grade"].to_numpy()
+    if truth.ndim != 1:
+        raise ValueError("reveal starts from the truth, not from replicates of a sample")
+    if unjudged == "nonrelevant":
+        truth = np.where(np.isnan(truth), np.float32(0.0), truth)
+    lacking = np.flatnonzero((mask & np.isnan(truth)).reshape(-1, truth.size).any(axis=0))
+    if lacking.size:
+        raise ValueError(
+            f"{lacking.size} selected pairs have no grade, the first is "
+            f"{describe_pair(collection, lacking[0])}; "
+            "use a frame of judged pairs, or unjudged='nonrelevant' to count them as grade 0"
+        )
+    grade = np.where(mask, truth, np.float32(np.nan))
+    known = collection["judgments"].to_dataset(inherit=False)
+    seed = {"draw_seed": selected.attrs["seed"]} if "seed" in selected.attrs else {}
+    judgments = known.drop_vars("grade").assign(grade=(selected.dims, grade)).assign_attrs(seed)
+    designed = with_node(collection, "design", placed_design(collection, design))
+    return with_node(designed, "judgments", judgments)
+
+
+def attach_judgments(
+    collection: xr.DataTree, design: xr.Dataset, qrels: str | os.PathLike | pd.DataFrame
+) -> xr.DataTree:
+    """Collection with the judgments that came back for a design.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings to evaluate; they may include runs that the design has never seen.
+    design : Dataset
+        The design, with ``selected`` where the sample is known.
+    qrels : path or DataFrame (topic, document, grade)
+        The judgments. A negative grade counts as not judged.
+
+    Returns
+    -------
+    DataTree
+        The collection with ``/design`` and ``/judgments``; pairs of the frame that no run retrieves
+        are added.
+
+    Raises
+    ------
+    ValueError
+        A judged pair with inclusion probability 0; a selected pair without a judgment or a judged
+        one that was not selected; a stratum with another number of judgments than the design drew;
+        a design whose topics or documents are not the collection's.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> collection = be.read_collection(None, run.assign(score=[4, 3, 2, 1]))
+    >>> design = be.designs.pps_strata(collection, budget=4, n_strata=1)
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
+    >>> be.attach_judgments(collection, design, qrels)["judgments/grade"].values
+    array([1., 0., 1., 0.], dtype=float32)
+    """
+    check_collection(collection)
+    source = "the judgments" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
+    judged = read_qrels(qrels)
+    judged = judged[judged["grade"] >= 0]
+    in_design = pair_positions(design, judged["topic"].to_numpy(), judged["document"].to_numpy())
+    probability = design["inclusion_probability"].to_numpy()
+    stray = np.flatnonzero((in_design < 0) | (probability[in_design] == 0))
+    if stray.size:
+        first = judged.iloc[stray[0]]
+        raise ValueError(
+            f"{source} has {stray.size} judged pairs with inclusion probability 0 in the design, "
+            "the "
+            f"first is topic '{first.topic}' document '{first.document}'; only pairs of the frame "
+            "can "
+            "be judged"
+        )
+    _check_complete(design, in_design, source)
+    frame = np.flatnonzero(probability > 0)
+    topics = design["topic"].to_numpy()[design["pair_topic"].to_numpy()[frame]]
+    documents = design["document"].to_numpy()[frame]
+    _check_belongs(collection, topics, documents)
+    grown = add_pairs(collection, topics, documents)
+    grade = np.full(grown.sizes["pair"], np.nan, dtype=np.float32)
+    where = pair_positions(grown, judged["topic"].to_numpy(), judged["document"].to_numpy())
+    grade[where] = judged["grade"].to_numpy()
+    placed = placed_design(grown, design)
+    judgments = xr.Dataset(
+        {"grade": ("pair", grade), "pooled": placed["inclusion_probability"] > 0}
+    )
+    return with_node(with_node(grown, "design", placed), "judgments", judgments)
+
+
+def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
+    """The design's variables over the pairs and topics of a collection, without labels."""
+    topics = design["topic"].to_numpy()
+    where = _design_rows(collection, design)
+    n_pairs = collection.sizes["pair"]
+    inside = where >= 0
+    probability = np.zeros(n_pairs)
+    stratum = np.full(n_pairs, -1, dtype=np.int32)
+    probability[inside] = design["inclusion_probability"].to_numpy()[where[inside]]
+    stratum[inside] = design["stratum"].to_numpy()[where[inside]]
+    number = pd.Index(collection["topic"].to_numpy()).get_indexer(pd.Index(topics))
+    missing = np.count_nonzero(design["inclusion_probability"].to_numpy() > 0) - np.count_nonzero(
+        probability > 0
+    )
+    if missing:
+        raise ValueError(
+            f"{missing} pairs of the design's frame are not in the collection: the design does not "
+            "belong to it"
+        )
+    return xr.Dataset(
+        {
+            "inclusion_probability": ("pair", probability),
+            "stratum": ("pair", stratum),
+            "stratum_size": design["stratum_size"].variable,
+            "stratum_sample_size": design["stratum_sample_size"].variable,
+            "stratum_topic": (
+                "stratum_id",
+                number[design["stratum_topic"].to_numpy()].astype(np.int32),
+            ),
+        },
+        attrs=design.attrs,
+    )
+
+
+def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None:
+    """Judged design rows must be exactly the sample."""
+    came_back = np.zeros(design.sizes["pair"], dtype=bool)
+    came_back[judged] = True
+    if "selected" in design:
+        asked = design["selected"].to_numpy().astype(bool)
+        _refuse_pairs(
+            design, asked & ~came_back, f"{source} has no judgment for", "that were selected"
+        )
+        _refuse_pairs(design, came_back & ~asked, f"{source} judges", "that were not selected")
+        return
+    stratum = design["stratum"].to_numpy()
+    counts = np.bincount(stratum[came_back & (stratum >= 0)], minlength=design.sizes["stratum_id"])
+    wrong = np.flatnonzero(counts != design["stratum_sample_size"].to_numpy())
+    if wrong.size:
+        topic = design["topic"].to_numpy()[design["stratum_topic"].to_numpy()[wrong[0]]]
+        raise ValueError(
+            f"{source} judges {counts[wrong[0]]} pairs of stratum {wrong[0]} (topic '{topic}') "
+            "where "
+            f"the design drew {int(design['stratum_sample_size'].to_numpy()[wrong[0]])}"
+        )
+
+
+def _refuse_pairs(design: xr.Dataset, wrong: np.ndarray, what: str, which: str) -> None:
+    if wrong.any():
+        raise ValueError(
+            f"{what} {int(wrong.sum())} pairs {which}, the first is "
+            f"{describe_pair(design, int(np.flatnonzero(wrong)[0]))}; the estimates need the grades of "
+            "exactly the selected pairs"
+        )
+
+
+def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.ndarray) -> None:
+    """At least some pairs of the frame must be retrieved by the collection's runs."""
+    common = np.isin(np.unique(topics), collection["topic"].to_numpy())
+    if not common.any():
+        raise ValueError(
+            f"the design does not belong to this collection: none of its topics (the first is "
+            f"'{topics[0]}') is among the collection's (the first is "
+            f"'{collection['topic'].to_numpy()[0]}')"
+        )
+    if (pair_positions(collection, topics, documents) < 0).all():
+        raise ValueError(
+            "the design does not belong to this collection: no document of its frame occurs there"
+        )
+
+
+def _design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
+    """For every pair of the collection its row in the design, -1 where it has none."""
+    topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
+    return pair_positions(design, topics, collection["document"].to_numpy())
+
+
+def _selected_in(collection, design, selected: xr.DataArray) -> np.ndarray:
+    """The sample over the pairs of the collection."""
+    values = selected.transpose(..., "pair").to_numpy()
+    if values.dtype != bool or values.shape[-1] != design.sizes["pair"]:
+        raise ValueError("selected is not a sample of this design: its pairs are not the design's")
+    if (values & (design["inclusion_probability"].to_numpy() == 0)).any():
+        raise ValueError("selected is not a sample of this design: it holds pairs of probability 0")
+    rows = _design_rows(collection, design)
+    return np.where(rows >= 0, values[..., rows], False)

@@ -1,0 +1,109 @@
+"""Designs as files."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.schema import describe_pair
+
+DESIGN_VARIABLES = {
+    "inclusion_probability",
+    "stratum",
+    "stratum_size",
+    "stratum_sample_size",
+    "stratum_topic",
+}
+
+
+def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
+    """Write a design to a netCDF file, whole or not at all; only its frame is kept.
+
+    Parameters
+    ----------
+    design : Dataset
+        A design; put the sample in it with ``design.assign(selected=selected)`` to have the
+        judgments that come back checked against it.
+    path : path
+        File to write.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> collection = be.read_collection(None, run.assign(score=[4, 3, 2, 1]))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "design.nc"
+    >>> be.save_design(be.designs.depth_pool(collection, 2), path)
+    >>> be.read_design(path).sizes["pair"]
+    2
+    """
+    path = Path(path)
+    frame = design.isel(pair=np.flatnonzero(~(design["inclusion_probability"].to_numpy() == 0)))
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        frame.to_netcdf(temporary, engine="h5netcdf")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_design(path: str | os.PathLike) -> xr.Dataset:
+    """Read a design that ``save_design`` wrote.
+
+    Parameters
+    ----------
+    path : path
+        File to read.
+
+    Returns
+    -------
+    Dataset
+        The design over the pairs of its frame.
+
+    Raises
+    ------
+    ValueError
+        The file is not a design, a probability lies outside (0, 1], or a stratum's size disagrees
+        with its rows.
+
+    Examples
+    --------
+    See :func:`save_design`.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no design file '{path}'")
+    try:
+        design = xr.load_dataset(path, engine="h5netcdf")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"'{path}' is not a design file (netCDF): {error}") from error
+    absent = sorted(
+        (DESIGN_VARIABLES | {"document", "pair_topic", "topic"}) - set(design.variables)
+    )
+    if absent or "scheme" not in design.attrs:
+        raise ValueError(f"'{path}' is not a design: it lacks {', '.join(absent) or 'its scheme'}")
+    for name in ("topic", "document"):
+        design = design.assign_coords(
+            {name: (design[name].dims, design[name].to_numpy().astype(str))}
+        )
+    _check_design(design, path)
+    return design
+
+
+def _check_design(design: xr.Dataset, path) -> None:
+    probability = design["inclusion_probability"].to_numpy()
+    wrong = np.flatnonzero(~((probability > 0) & (probability <= 1)) & ~np.isnan(probability))
+    if wrong.size:
+        raise ValueError(
+            f"'{path}': inclusion_probability must lie in (0, 1]; "
+            f"{describe_pair(design, wrong[0])} has "
+            f"{probability[wrong[0]]}"
+        )
+    stratum = design["stratum"].to_numpy()
+    rows = np.bincount(stratum[stratum >= 0], minlength=design.sizes["stratum_id"])
+    wrong = np.flatnonzero(rows != design["stratum_size"].to_numpy())
+    if wrong.size:
+        raise ValueError(
+            f"'{path}': stratum {wrong[0]} has {rows[wrong[0]]} rows but its stratum_size says "
+            f"{int(design['stratum_size'].to_numpy()[wrong[0]])}"
+        )

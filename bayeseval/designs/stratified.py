@@ -1,0 +1,210 @@
+"""Stratified designs: equal numbers of judgments from uniform or exponentially growing strata."""
+
+import json
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.designs.frame import prepared_frame
+from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
+
+
+def pps_strata(
+    collection: xr.DataTree,
+    *,
+    budget: int,
+    n_strata: int = 20,
+    frame: str | xr.DataArray | None = None,
+    pool_depth: int | None = None,
+    certain: xr.DataArray | None = None,
+    runs: list[str] | None = None,
+) -> xr.Dataset:
+    r"""Design that samples about proportionally to size: exponential strata in fused-rank order.
+
+    Per topic, the documents of the frame are ordered by reciprocal-rank fusion of the contributing
+    runs and cut into strata of sizes :math:`|S_i| = \lfloor s (1 + \alpha)^i \rfloor`, the last one
+    taking the rest; :math:`\alpha` is the smallest rate that covers the frame and s the number
+    drawn per stratum. Equal numbers are drawn from every stratum without replacement, so the
+    inclusion probability n / \|S_i\| falls from 1 at the top to its least at the bottom.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings, and judgments when the frame is the judged pairs.
+    budget : int
+        Judgments per topic, certain pairs included. A budget that does not divide by the number of
+        strata spreads its remainder from the top stratum down; a topic with fewer documents than
+        the budget is judged in full.
+    n_strata : int
+        Strata per topic.
+    frame : {"judged", "retrieved"} or bool DataArray (pair,), optional
+        Pairs that can be judged. Default: the judged pairs where the collection has judgments and
+        no design, else everything that a contributing run retrieved.
+    pool_depth : int, optional
+        Keep in the frame only what a contributing run ranks at this depth or above.
+    certain : bool DataArray (pair,), optional
+        Pairs judged with probability 1; each topic's form a stratum of their own.
+    runs : list of str, optional
+        Runs that shape the design instead of the contributing ones.
+
+    Returns
+    -------
+    Dataset
+        ``inclusion_probability`` and ``stratum`` over pair; ``stratum_size``,
+        ``stratum_sample_size`` and ``stratum_topic`` over stratum_id.
+
+    Raises
+    ------
+    ValueError
+        Empty frame, no contributing run, more certain pairs than the budget, fewer judgments than
+        strata.
+
+    References
+    ----------
+    G. V. Cormack and M. R. Grossman, "Unbiased low-variance estimators for precision and related
+    information retrieval effectiveness measures", SIGIR 2019, section 4,
+    doi:10.1145/3331184.3331355.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": [f"d{i}" for i in range(9)]})
+    >>> collection = be.read_collection(None, run.assign(score=range(9)))
+    >>> design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    >>> design.stratum_size.values, design.stratum_sample_size.values
+    (array([2, 7]), array([2, 2]))
+    """
+    _check_strata(n_strata, budget)
+    start = prepared_frame(
+        collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
+    )
+
+    def strata(documents, left):
+        sizes = exponential_sizes(documents.size, n_strata, max(1, -(-left // n_strata)))
+        return documents, sizes
+
+    return _stratified(collection, start, strata, "pps_strata", n_strata)
+
+
+def uniform_strata(
+    collection: xr.DataTree,
+    *,
+    budget: int,
+    n_strata: int = 20,
+    frame: str | xr.DataArray | None = None,
+    pool_depth: int | None = None,
+    certain: xr.DataArray | None = None,
+    runs: list[str] | None = None,
+    random_seed: int | None,
+) -> xr.Dataset:
+    r"""Design with equal probabilities: a random permutation of the frame cut into equal strata.
+
+    Every document of a topic has inclusion probability close to budget / \|frame\| (equal where the
+    numbers divide). The strata serve cross-fitting: each is held out in turn.
+
+    Parameters
+    ----------
+    collection, budget, n_strata, frame, pool_depth, certain, runs
+        As for :func:`pps_strata`.
+    random_seed : int or None
+        Seed of the permutation; the design is random, the sample is drawn later by ``draw``.
+
+    Returns
+    -------
+    Dataset
+        As for :func:`pps_strata`.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`pps_strata`.
+
+    References
+    ----------
+    Cormack and Grossman (2019), section 3, doi:10.1145/3331184.3331355.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": [f"d{i}" for i in range(9)]})
+    >>> collection = be.read_collection(None, run.assign(score=range(9)))
+    >>> design = be.designs.uniform_strata(collection, budget=6, n_strata=3, random_seed=1)
+    >>> design.inclusion_probability.values.round(2)
+    array([0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67])
+    """
+    _check_strata(n_strata, budget)
+    start = prepared_frame(
+        collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
+    )
+    random = np.random.default_rng(random_seed)
+
+    def strata(documents, left):
+        return random.permutation(np.sort(documents)), equal_sizes(documents.size, n_strata)
+
+    design = _stratified(collection, start, strata, "uniform_strata", n_strata)
+    return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
+
+
+def _check_strata(n_strata: int, budget: int) -> None:
+    if n_strata < 1:
+        raise ValueError(f"n_strata must be 1 or more, not {n_strata}")
+    if isinstance(budget, int | np.integer) and budget < n_strata:
+        raise ValueError(
+            f"a budget of {budget} judgments per topic cannot cover {n_strata} strata with at "
+            "least "
+            "one judgment each; use fewer strata or a larger budget"
+        )
+
+
+def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
+    """Assemble the design: certain pairs first, then the strata of each topic."""
+    stratum = np.full(collection.sizes["pair"], -1, dtype=np.int32)
+    sizes, drawn, topics = [], [], []
+    for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
+        left = start["parameters"]["budget"] - certain.size
+        if rest.size and left < 1:
+            raise ValueError(
+                f"topic '{collection['topic'].values[topic]}' has as many certain pairs as the "
+                "budget "
+                "allows and none is left for the rest of the frame; raise the budget"
+            )
+        documents, topic_sizes = strata(rest, left)
+        topic_drawn = allocated(topic_sizes, left)
+        if (topic_drawn == 0).any():
+            raise ValueError(
+                f"topic '{collection['topic'].values[topic]}' has {left} judgments left for "
+                f"{topic_sizes.size} strata; raise the budget or use fewer strata"
+            )
+        if certain.size:
+            documents = np.concatenate([certain, documents])
+            topic_sizes = np.concatenate([[certain.size], topic_sizes])
+            topic_drawn = np.concatenate([[certain.size], topic_drawn])
+        stratum[documents] = len(sizes) + np.repeat(np.arange(topic_sizes.size), topic_sizes)
+        sizes.extend(topic_sizes)
+        drawn.extend(topic_drawn)
+        topics.extend([topic] * topic_sizes.size)
+    rate = np.array(drawn, dtype=float) / np.array(sizes, dtype=float)
+    return labelled_design(
+        collection,
+        {
+            "inclusion_probability": ("pair", np.where(stratum < 0, 0.0, rate[stratum])),
+            "stratum": ("pair", stratum),
+            "stratum_size": ("stratum_id", np.array(sizes, dtype=np.int64)),
+            "stratum_sample_size": ("stratum_id", np.array(drawn, dtype=np.int64)),
+            "stratum_topic": ("stratum_id", np.array(topics, dtype=np.int32)),
+        },
+        scheme="stratified",
+        name=name,
+        parameters=start["parameters"] | {"n_strata": int(n_strata)},
+    )
+
+
+def labelled_design(collection, variables, *, scheme, name, parameters) -> xr.Dataset:
+    """Dataset of a design with the labels of the collection's pairs."""
+    coords = {
+        "topic": ("topic", collection["topic"].to_numpy()),
+        "document": ("pair", collection["document"].to_numpy()),
+        "pair_topic": ("pair", collection["pair_topic"].to_numpy()),
+    }
+    attrs = {"scheme": scheme, "name": name, "parameters": json.dumps(parameters)}
+    return xr.Dataset(variables, coords=coords, attrs=attrs)

@@ -1,0 +1,57 @@
+"""The difference estimator, ``dyn``."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.designs.gather import designed_sample, with_ranks
+from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.predictors import predicted_relevance
+
+DEFAULT_PREDICTOR = "pooled"
+
+
+def difference(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:
+    r"""Predicted relevance, corrected by the expanded residuals of the judged pairs.
+
+    .. math:: dyn = \sum_i weight_i \left( M(d_i) + \frac{1[d_i \in J]}{\pi(d_i)}
+              (rel(d_i) - M(d_i)) \right)
+
+    Estimand: the score that complete judgments of the frame would give. Random: the sample J alone.
+    Unbiased for linear measures whatever M is, as long as M of a document does not depend on the
+    sample of its own stratum; a good M makes the residuals, and with them the variance, small. What
+    breaks it: documents outside the frame (their weight is reported), probabilities that are not
+    those of the draw, an M that has seen the document's own stratum.
+
+    References
+    ----------
+    Cormack and Grossman (2019), section 2, doi:10.1145/3331184.3331355.
+    """
+    if np.isnan(collection["design/inclusion_probability"].to_numpy()).any():
+        raise ValueError(
+            "'dyn' predicts every pair of the frame, and these judgments (prels or probs) list "
+            "only the sampled ones; estimators that exist for them: assumed, stat"
+        )
+    sample, grade = designed_sample(collection)
+    sample = with_ranks(collection, sample)
+    spec = DEFAULT_PREDICTOR if predictor is None else predictor
+    columns = _predictor_columns(collection, sample.pair)
+
+    def model(sample, observed, counted):
+        return predicted_relevance(sample, observed, spec, columns=columns, counted=counted)
+
+    return EstimatedRelevance(sample, grade, model, random=True, random_seed=random_seed)
+
+
+def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, np.ndarray]:
+    """External predictions by name, over the frame."""
+    if "predictors" not in collection.children:
+        return {}
+    columns = {}
+    for name, values in collection["predictors"].to_dataset(inherit=False).data_vars.items():
+        if values.dims == ("pair",):
+            columns[str(name)] = values.to_numpy()[pairs]
+        elif set(values.dims) == {"pair", "predictor"}:
+            for label in values["predictor"].to_numpy():
+                column = values.sel(predictor=label).to_numpy()[pairs]
+                columns[str(label)] = column
+    return columns

@@ -1,0 +1,27 @@
+"""The Horvitz-Thompson estimator, ``stat``."""
+
+import xarray as xr
+
+from bayeseval.designs.gather import designed_sample
+from bayeseval.estimators.relevance import EstimatedRelevance
+
+
+def horvitz_thompson(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:
+    r"""Relevance of the judged pairs by their inclusion probability.
+
+    .. math:: stat = \sum_i weight_i \frac{1[d_i \in J]\, rel(d_i)}{\pi(d_i)}
+
+    Estimand: the score that complete judgments of the frame would give. Random: the sample J alone.
+    Unbiased for linear measures whenever every pair of the frame has a known inclusion probability
+    above 0, whatever the run. What breaks it: documents outside the frame (their weight is
+    reported) and probabilities that are not those of the draw.
+
+    References
+    ----------
+    Cormack and Grossman (2019), section 2, doi:10.1145/3331184.3331355; D. G. Horvitz and D. J.
+    Thompson, JASA 47 (1952).
+    """
+    if predictor is not None:
+        raise ValueError("estimator 'stat' uses no predictor; use estimator='dyn' with a predictor")
+    sample, grade = designed_sample(collection)
+    return EstimatedRelevance(sample, grade, lambda *_: None, random=True, random_seed=random_seed)

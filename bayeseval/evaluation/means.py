@@ -1,0 +1,81 @@
+"""Mean scores over topics."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.evaluation.problem import check_option
+from bayeseval.uncertainty import interval
+
+
+def mean_over_topics(
+    scores: xr.Dataset, *, population: str = "sample", ci_prob: float = 0.9
+) -> xr.Dataset:
+    r"""Mean of the scores over topics, for these topics or for the population they stand for.
+
+    With ``population="sample"`` the topics are fixed and samples of different topics independent:
+    :math:`SE^2 = \sum_t SE_t^2 / T^2`. With ``population="topics"`` they are a random sample
+    themselves: :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the
+    *estimates* over topics, which already contains the design variance; its interval uses Student's
+    t with T - 1 degrees of freedom. Topics without a score (NaN) are left out.
+
+    Parameters
+    ----------
+    scores : Dataset
+        What :func:`evaluate` returns.
+    population : {"sample", "topics"}
+    ci_prob : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Dataset
+        ``estimate``, ``standard_error``, ``interval``, ``outside_weight``, ``n_topics`` and
+        ``n_limited`` without the dim topic.
+
+    Raises
+    ------
+    ValueError
+        Unknown population, ``ci_prob`` outside (0, 1).
+
+    References
+    ----------
+    Cormack and Grossman (2019), sections 2 and 5, doi:10.1145/3331184.3331355.
+
+    Examples
+    --------
+    >>> scores = xr.Dataset(
+    ...     {
+    ...         "estimate": ("topic", [0.2, 0.4]),
+    ...         "standard_error": ("topic", [0.03, 0.04]),
+    ...         "outside_weight": ("topic", [0.0, 0.0]),
+    ...         "limited": ("topic", [False, False]),
+    ...     }
+    ... )
+    >>> mean = mean_over_topics(scores)
+    >>> mean.estimate.item(), mean.standard_error.item()
+    (0.30000000000000004, 0.025)
+    """
+    check_option(population=population)
+    estimate = scores["estimate"]
+    known = estimate.notnull()
+    n_topics = known.sum("topic")
+    mean = estimate.mean("topic", skipna=True)
+    if population == "sample":
+        variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
+        error = np.sqrt(variance) / n_topics.where(n_topics > 0)
+        df = xr.full_like(error, np.inf)
+    else:
+        spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
+        df = (n_topics - 1.0).where(n_topics > 1)
+        error = np.sqrt(spread / df / n_topics)
+    return xr.Dataset(
+        {
+            "estimate": mean,
+            "standard_error": error,
+            "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=df),
+            "outside_weight": scores["outside_weight"].where(known).mean("topic", skipna=True),
+            "n_topics": n_topics,
+            "n_limited": scores["limited"].sum("topic"),
+        },
+        attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
+    )

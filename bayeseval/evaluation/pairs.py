@@ -1,0 +1,171 @@
+"""Covariance between runs, and the difference of two."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.estimators.registry import NEEDS_DESIGN
+from bayeseval.evaluation.means import mean_over_topics
+from bayeseval.evaluation.problem import Problem, check_option
+
+
+def covariance(
+    sampled: xr.DataTree,
+    measures,
+    *,
+    estimator: str,
+    over: str | None = "topic",
+    **options,
+) -> xr.DataArray:
+    r"""Design covariance between the scores of runs, which share judged documents.
+
+    For a stratified sample :math:`\sum_h N_h^2 (1 - n_h/N_h) s_{h,ab} / n_h` with :math:`s_{h,ab}`
+    the sample covariance in stratum h of the two runs' weight times residual.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection with a sample, without replicates.
+    measures, estimator
+        As for :func:`evaluate`.
+    over : {"topic"} or None
+        Covariance of the means over topics, or one matrix per topic.
+    **options
+        ``predictor``, ``relevance_level``, ``gain``, ``random_seed`` of :func:`evaluate`.
+
+    Returns
+    -------
+    DataArray
+        (measure, run, run_other), with topic too where ``over`` is None.
+
+    Raises
+    ------
+    ValueError
+        As :func:`evaluate`; a sample with replicates; an estimator without a design.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
+    >>> collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
+    >>> design = be.designs.pps_strata(collection, budget=4, n_strata=1)
+    >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    >>> be.covariance(sampled, "P@2", estimator="stat").values
+    array([[[0.]]])
+    """
+    if over not in ("topic", None):
+        raise ValueError(f"over must be 'topic' or None, not {over!r}")
+    problem = _design_problem(sampled, measures, estimator, options)
+    n_runs, n_topics = problem.ranking.shape[:2]
+    matrix = np.zeros((len(problem.measures), n_topics, n_runs, n_runs))
+    for index, topic, score in problem.topic_scores():
+        deviation = score.deviation[:, 0]
+        matrix[index, topic] = deviation @ deviation.T
+    matrix[:, ~problem.judged_topic] = np.nan
+    labels = problem.labels
+    result = xr.DataArray(
+        matrix,
+        dims=("measure", "topic", "run", "run_other"),
+        coords=labels | {"run_other": labels["run"]},
+        name="covariance",
+        attrs={"estimator": estimator},
+    )
+    if over is None:
+        return result
+    return (result.sum("topic", skipna=True) / problem.judged_topic.sum() ** 2).rename("covariance")
+
+
+def paired_difference(
+    sampled: xr.DataTree,
+    measures,
+    run_a: str,
+    run_b: str,
+    *,
+    estimator: str,
+    population: str = "sample",
+    ci_prob: float = 0.9,
+    **options,
+) -> xr.Dataset:
+    """Difference of two runs' mean scores, with the standard error of the pair.
+
+    The two runs share judged documents, so their errors are correlated and the standard error of
+    the difference is often much smaller than their own suggest.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection with a sample, without replicates.
+    measures, estimator
+        As for :func:`evaluate`.
+    run_a, run_b : str
+        The difference is run_a minus run_b.
+    population : {"sample", "topics"}
+        As for :func:`mean_over_topics`.
+    ci_prob : float
+        Coverage of the interval.
+    **options
+        ``predictor``, ``relevance_level``, ``gain``, ``random_seed`` of :func:`evaluate`.
+
+    Returns
+    -------
+    Dataset
+        ``estimate``, ``standard_error`` and ``interval`` over measure.
+
+    Raises
+    ------
+    ValueError
+        As :func:`covariance`; a run that the collection does not have.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> names = ["a"] * 4 + ["b"] * 4
+    >>> run = pd.DataFrame({"run": names, "topic": "1", "document": list("abcddcba")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 0, 0]})
+    >>> collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1] * 2))
+    >>> design = be.designs.pps_strata(collection, budget=4, n_strata=1)
+    >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    >>> be.paired_difference(sampled, "P@2", "a", "b", estimator="stat").estimate.item()
+    0.5
+    """
+    check_option(population=population)
+    problem = _design_problem(sampled, measures, estimator, options)
+    runs = []
+    for name in (run_a, run_b):
+        where = np.flatnonzero(problem.labels["run"] == name)
+        if not where.size:
+            raise ValueError(f"the collection has no run '{name}'")
+        runs.append(where[0])
+    shape = (len(problem.measures), problem.ranking.shape[1])
+    estimate, variance = np.full(shape, np.nan), np.full(shape, np.nan)
+    for index, topic, score in problem.topic_scores(runs):
+        estimate[index, topic] = score.estimate[0, 0] - score.estimate[1, 0]
+        variance[index, topic] = ((score.deviation[0, 0] - score.deviation[1, 0]) ** 2).sum()
+    scores = xr.Dataset(
+        {
+            "estimate": (("measure", "topic"), estimate),
+            "standard_error": (("measure", "topic"), np.sqrt(variance)),
+            "outside_weight": (("measure", "topic"), np.zeros(shape)),
+            "limited": (("measure", "topic"), np.zeros(shape, dtype=bool)),
+        },
+        coords={name: problem.labels[name] for name in ("measure", "topic")},
+        attrs={"estimator": estimator, "run_a": run_a, "run_b": run_b},
+    )
+    mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    return mean.drop_vars(["outside_weight", "n_limited"])
+
+
+def _design_problem(sampled: xr.DataTree, measures, estimator: str, options: dict) -> Problem:
+    """Problem of one random sample."""
+    if estimator not in NEEDS_DESIGN:
+        raise ValueError(
+            f"estimator '{estimator}' has no design covariance; estimators that have one: "
+            f"{', '.join(NEEDS_DESIGN)}"
+        )
+    problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
+    if problem.n_replicates > 1:
+        raise ValueError(
+            "covariances are of one sample and this collection holds replicates; pick one with "
+            "reveal(collection, design, selected.isel(replicate=0))"
+        )
+    return problem

@@ -1,0 +1,208 @@
+"""Scores of every run on every topic, with design standard errors."""
+
+import warnings
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.designs.gather import grade_columns
+from bayeseval.estimators.difference import DEFAULT_PREDICTOR
+from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.measures.names import Measure
+from bayeseval.measures.preference import preference_scores
+from bayeseval.uncertainty import interval
+
+
+def evaluate(
+    sampled: xr.DataTree,
+    measures,
+    *,
+    estimator: str,
+    predictor=None,
+    relevance_level: int = 1,
+    gain=None,
+    outside: str = "nonrelevant",
+    missing_topics: str = "zero",
+    random_seed: int | None = None,
+    ci_prob: float = 0.9,
+) -> xr.Dataset:
+    r"""Scores of every run on every topic, with design standard errors.
+
+    Every linear measure is :math:`\sum_i weight_i \, v(d_i)`, where the estimator fills in the
+    relevance v: the judgments, 0 where unjudged (``assumed``); y / pi (``stat``); M + (y - M) / pi
+    (``dyn``). AP, nDCG, Rprec and R@k are ratios of such sums (AP of sums over pairs of ranks).
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection with judgments, and with ``/design`` for ``stat`` and ``dyn``.
+    measures : str, ir_measures object, or list of them
+        "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel" ...
+    estimator : {"assumed", "stat", "dyn"}
+    predictor : str or tuple, optional
+        M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant" or
+        ("external", column of /predictors).
+    relevance_level : int
+        Least grade that counts as relevant; ``rel=`` in a measure wins.
+    gain : dict or callable, optional
+        Gain of each grade for the graded measures (DCG, nDCG, and RBP where given).
+    outside : {"nonrelevant", "missing", "error"}
+        Documents outside the frame: non-relevant, or the score NaN, or an error.
+    missing_topics : {"zero", "skip"}
+        A topic that a run lacks scores 0, or NaN.
+    random_seed : int, optional
+        For Rprec, whose variance is found by replication. Default 0.
+    ci_prob : float
+        Coverage of the interval per topic.
+
+    Returns
+    -------
+    Dataset
+        ``estimate``, ``standard_error``, ``interval`` (ci_bound), ``outside_weight`` and
+        ``limited`` over measure, run, topic and, where the sample has them, replicate.
+        ``outside_weight`` is the share (for linear measures, the weight) of the ranks whose
+        document is outside the frame. ``limited`` marks ratios that needed a rule (see Notes).
+        Linear estimates may lie outside [0, 1]: clipping them would bias them.
+
+    Raises
+    ------
+    ValueError
+        Unknown measure or estimator; ``stat`` or ``dyn`` without a random design, or for a measure
+        that is no sum of relevances (RR, Success, Bpref, infAP, Judged).
+
+    Notes
+    -----
+    What is random is the sample alone. For linear measures ``stat`` and ``dyn`` are exactly
+    unbiased. The variance of a stratified sample is :math:`\sum_h N_h^2 (1 - n_h/N_h) s_h^2 / n_h`
+    with :math:`s_h^2` the sample variance of weight times residual, exactly unbiased with stat or a
+    fixed M; a stratum with a single sampled document is joined with its neighbour; it is 0 where
+    everything was judged. A ratio N/D is estimated by (N D + C(N, D)) / (D^2 + V(D)) (Beale 1962),
+    which removes its second-order bias; D, the estimated number of relevant documents, is never
+    taken below the number seen relevant or below 1, and the ratio is limited to [0, 1]. The
+    numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two or
+    more are drawn per stratum; with an M learned from the sample a small bias remains, and with one
+    document per stratum no unbiased numerator exists.
+
+    References
+    ----------
+    Cormack and Grossman (2019), doi:10.1145/3331184.3331355. E. M. L. Beale, "Some uses of
+    computers in operational research", 1962. Rao and Wu (1988), JASA 83.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
+    >>> collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
+    >>> scores = be.evaluate(collection, ["P@2", "AP"], estimator="assumed")
+    >>> scores.estimate.sel(run="a", topic="1").values.round(4)
+    array([0.5   , 0.8333])
+    """
+    check_option(outside=outside, missing_topics=missing_topics)
+    problem = Problem.prepared(
+        sampled,
+        measures,
+        estimator=estimator,
+        predictor=predictor,
+        relevance_level=relevance_level,
+        gain=gain,
+        random_seed=random_seed,
+    )
+    _warn_unjudged(problem)
+    arrays = _scored(problem)
+    if missing_topics == "skip":
+        for name in ("estimate", "standard_error"):
+            arrays[name] = np.where(problem.answered[..., None], arrays[name], np.nan)
+    _apply_outside(problem, arrays, outside)
+    attrs = {
+        "estimator": estimator,
+        "predictor": _described(predictor) if estimator == "dyn" else "",
+        "outside": outside,
+        "missing_topics": missing_topics,
+        "ci_prob": ci_prob,
+        "relevance_level": relevance_level,
+    }
+    return _labelled(problem, arrays, ci_prob).assign_attrs(attrs)
+
+
+def _scored(problem: Problem) -> dict[str, np.ndarray]:
+    """Arrays (measure, run, topic, replicate) of everything a result holds."""
+    n_runs, n_topics = problem.ranking.shape[:2]
+    shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
+    estimate, error = np.full(shape, np.nan), np.full(shape, np.nan)
+    outside, limited = np.zeros(shape), np.zeros(shape, dtype=bool)
+    for index, topic, score in problem.topic_scores():
+        estimate[index, :, topic] = score.estimate
+        limited[index, :, topic] = score.limited
+        if problem.relevance.random:
+            error[index, :, topic] = np.sqrt((score.deviation**2).sum(axis=-1))
+    for topic in np.flatnonzero(problem.judged_topic):
+        for index, measure in enumerate(problem.measures):
+            if measure.kind == "preference":
+                estimate[index, :, topic] = _preference(problem, measure, topic)
+            outside[index, :, topic] = problem.outside_weight(measure, topic)
+    return {
+        "estimate": estimate,
+        "standard_error": error,
+        "outside_weight": outside,
+        "limited": limited,
+    }
+
+
+def _preference(problem: Problem, measure: Measure, topic: int) -> np.ndarray:
+    """Scores (run, replicate) of a measure that is no sum of relevances."""
+    pairs = slice(problem.start[topic], problem.start[topic + 1])
+    ranking = problem.ranking[:, topic]
+    position = np.where(ranking < 0, -1, ranking - problem.start[topic])
+    pooled = problem.collection["judgments/pooled"].to_numpy()[pairs]
+    columns = grade_columns(problem.collection)[:, pairs]
+    return np.stack(
+        [preference_scores(measure, position, grade, pooled) for grade in columns], axis=-1
+    )
+
+
+def _warn_unjudged(problem: Problem) -> None:
+    """Say once which topics have no judgment."""
+    unjudged = problem.collection["topic"].to_numpy()[~problem.judged_topic]
+    if unjudged.size == problem.judged_topic.size:
+        raise ValueError("no topic of the collection has a judgment")
+    if unjudged.size:
+        warnings.warn(
+            f"{unjudged.size} topics have no judgment and score NaN, the first is '{unjudged[0]}'",
+            stacklevel=3,
+        )
+
+
+def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
+    """Refuse or blank scores with weight outside the frame."""
+    if outside == "nonrelevant":
+        return
+    lost = (arrays["outside_weight"] > 1e-12) & ~np.isnan(arrays["estimate"])
+    if outside == "error" and lost.any():
+        measure, run, topic, _ = np.argwhere(lost)[0]
+        labels = problem.labels
+        raise ValueError(
+            f"{int(lost.sum())} scores have weight outside the frame, the first is "
+            f"{labels['measure'][measure]} of run '{labels['run'][run]}' on topic "
+            f"'{labels['topic'][topic]}' with "
+            f"{arrays['outside_weight'][tuple(np.argwhere(lost)[0])]:.3g}"
+        )
+    for name in ("estimate", "standard_error"):
+        arrays[name] = np.where(lost, np.nan, arrays[name])
+
+
+def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
+    dims = ("measure", "run", "topic", "replicate")
+    scores = xr.Dataset(
+        {name: (dims, values) for name, values in arrays.items()}, coords=problem.labels
+    )
+    if "replicate" not in problem.collection["judgments/grade"].dims:
+        scores = scores.isel(replicate=0)
+    bounds = interval(scores["estimate"], scores["standard_error"], ci_prob=ci_prob)
+    return scores.assign(interval=bounds)
+
+
+def _described(predictor) -> str:
+    if predictor is None:
+        return DEFAULT_PREDICTOR
+    return predictor if isinstance(predictor, str) else ":".join(str(part) for part in predictor)

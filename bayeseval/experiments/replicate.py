@@ -1,0 +1,156 @@
+"""Replicated sampling: the same design drawn many times on a collection whose truth is known."""
+
+import xarray as xr
+
+from bayeseval.designs import draw, reveal
+from bayeseval.evaluation import evaluate, mean_over_topics
+
+CHUNK = 25
+
+
+def replicate(
+    collection: xr.DataTree,
+    design: xr.Dataset,
+    measures,
+    *,
+    estimators: list,
+    n_replicates: int = 100,
+    random_seed: int,
+    ci_prob: float = 0.9,
+    relevance_level: int = 1,
+    unjudged: str = "error",
+    progress: bool = True,
+) -> xr.Dataset:
+    """Mean scores of every run under many samples of one design, beside the truth.
+
+    The design comes from the contributing runs alone; runs added later (``dual_runs``) are only
+    measured. Replicates are columns of the same arrays, scored together in chunks.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Collection whose judgments are taken as the truth; unjudged pairs count as non-relevant.
+    design : Dataset
+        Random design over its pairs.
+    measures : str, object or list
+        As for ``evaluate``.
+    estimators : list of str or (str, predictor)
+        Such as ``["stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]``.
+    n_replicates : int
+        Samples drawn.
+    random_seed : int
+        Seed of the samples.
+    ci_prob : float
+        Coverage of the intervals.
+    relevance_level : int
+        Least grade that counts as relevant.
+    unjudged : {"error", "nonrelevant"}
+        As for ``reveal``.
+    progress : bool
+        Show a progress bar on a terminal.
+
+    Returns
+    -------
+    Dataset
+        ``estimate``, ``lower``, ``upper`` (estimator, replicate, measure, run); ``truth``
+        (measure, run) and ``truth_by_topic`` (measure, run, topic); ``contributed`` (run).
+
+    Raises
+    ------
+    ValueError
+        As ``draw``, ``reveal`` and ``evaluate``.
+
+    References
+    ----------
+    Cormack and Grossman (2019), sections 5 and 6, doi:10.1145/3331184.3331355.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(n_topics=2, n_runs=3, random_seed=1)
+    >>> design = be.designs.uniform_strata(collection, budget=20, n_strata=4, random_seed=2)
+    >>> result = be.experiments.replicate(
+    ...     collection, design, "P@10", estimators=["stat"], n_replicates=5, random_seed=3
+    ... )
+    >>> dict(result.estimate.sizes)
+    {'estimator': 1, 'measure': 1, 'replicate': 5, 'run': 3}
+    """
+    names = [_name(estimator) for estimator in estimators]
+    truth = evaluate(
+        collection, measures, estimator="assumed", relevance_level=relevance_level
+    ).estimate
+    selected = draw(design, n_replicates=n_replicates, random_seed=random_seed)
+    parts: list[list[xr.Dataset]] = [[] for _ in estimators]
+    with _progress(progress, len(estimators) * -(-n_replicates // CHUNK)) as advance:
+        for first in range(0, n_replicates, CHUNK):
+            chunk = selected.isel(replicate=slice(first, first + CHUNK))
+            sampled = reveal(collection, design, chunk, unjudged=unjudged)
+            for part, estimator in zip(parts, estimators, strict=True):
+                part.append(
+                    _mean_scores(
+                        sampled, measures, estimator, relevance_level, ci_prob, random_seed
+                    )
+                )
+                advance()
+    joined = [xr.concat(part, dim="replicate") for part in parts]
+    result = xr.concat(joined, dim="estimator").assign_coords(estimator=names)
+    return result.assign(
+        truth=truth.mean("topic"),
+        truth_by_topic=truth,
+        contributed=("run", collection["contributed"].to_numpy()),
+    ).assign_attrs(
+        design=design.attrs["name"],
+        parameters=design.attrs["parameters"],
+        seed=int(random_seed),
+        ci_prob=ci_prob,
+    )
+
+
+def _name(estimator) -> str:
+    if isinstance(estimator, str):
+        return estimator
+    name, predictor = estimator
+    parts = [predictor] if isinstance(predictor, str) else list(predictor)
+    return ":".join([name, *map(str, parts)])
+
+
+def _mean_scores(sampled, measures, estimator, relevance_level, ci_prob, random_seed) -> xr.Dataset:
+    name, predictor = (estimator, None) if isinstance(estimator, str) else estimator
+    scores = evaluate(
+        sampled,
+        measures,
+        estimator=name,
+        predictor=predictor,
+        relevance_level=relevance_level,
+        random_seed=random_seed,
+    )
+    mean = mean_over_topics(scores, ci_prob=ci_prob)
+    bounds = mean["interval"]
+    return xr.Dataset(
+        {
+            "estimate": mean["estimate"],
+            "standard_error": mean["standard_error"],
+            "lower": bounds.sel(ci_bound="lower", drop=True),
+            "upper": bounds.sel(ci_bound="upper", drop=True),
+        }
+    )
+
+
+class _progress:
+    """Progress bar on standard error, on a terminal only."""
+
+    def __init__(self, wanted: bool, total: int) -> None:
+        self._wanted, self._total = wanted, total
+
+    def __enter__(self):
+        from rich.console import Console
+        from rich.progress import Progress
+
+        console = Console(stderr=True)
+        self._bar = Progress(console=console, disable=not (self._wanted and console.is_terminal))
+        self._bar.start()
+        task = self._bar.add_task("sampling", total=self._total)
+        return lambda: self._bar.advance(task)
+
+    def __exit__(self, *_):
+        self._bar.stop()

@@ -1,0 +1,63 @@
+"""What ratio measures divide by: ideal gain at a number of relevant documents that is estimated."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:
+    r"""Sum of the discounts :math:`1 / \log_2(i + 1)` of the first ``count`` ranks.
+
+    Linear between two whole counts, constant past the cutoff, 0 below 0: the ideal discounted gain
+    of ``count`` documents of gain 1, extended to estimated (fractional) counts.
+
+    Parameters
+    ----------
+    count : float array
+        Numbers of documents.
+    cutoff : int or None
+        Rank at which the measure stops.
+
+    Returns
+    -------
+    ndarray
+        Sums, of the shape of ``count``.
+
+    Examples
+    --------
+    >>> discount_sum(np.array([1.0, 1.5, 3.0]), cutoff=2).round(4)
+    array([1.    , 1.3155, 1.6309])
+    """
+    reach = np.ceil(max(np.max(count, initial=0.0), 1.0)) if cutoff is None else cutoff
+    ranks = np.arange(0, int(reach) + 1)
+    cumulative = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(ranks[1:] + 1.0))])
+    return np.interp(count, ranks, cumulative)
+
+
+def discount_slope(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:
+    """Derivative of :func:`discount_sum`: the discount of the next rank, 0 past the cutoff.
+
+    At a whole count, where the function has a kink, it is the mean of the two sides.
+
+    Parameters
+    ----------
+    count, cutoff
+        As for :func:`discount_sum`.
+
+    Returns
+    -------
+    ndarray
+        Slopes, of the shape of ``count``.
+
+    Examples
+    --------
+    >>> discount_slope(np.array([0.5, 1.5, 7.0]), cutoff=2).round(4)
+    array([1.    , 0.6309, 0.    ])
+    """
+    limit = np.inf if cutoff is None else cutoff
+
+    def after(whole):
+        return np.where(whole < limit, 1.0 / np.log2(np.maximum(whole, 0.0) + 2.0), 0.0)
+
+    above = after(np.floor(count))
+    below = after(np.ceil(count) - 1.0)
+    return np.where(count > 0, 0.5 * (above + below), above)

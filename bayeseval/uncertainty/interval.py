@@ -1,0 +1,51 @@
+"""Intervals from an estimate and its standard error."""
+
+import numpy as np
+import xarray as xr
+
+
+def interval(
+    estimate: xr.DataArray,
+    standard_error: xr.DataArray,
+    *,
+    ci_prob: float,
+    degrees_of_freedom: xr.DataArray | float = np.inf,
+) -> xr.DataArray:
+    r"""Central interval estimate :math:`\pm t_{(1 + ci\_prob) / 2} \cdot` standard error.
+
+    Parameters
+    ----------
+    estimate, standard_error : DataArray
+        Same dims.
+    ci_prob : float
+        Probability that the interval should cover the truth with, in (0, 1).
+    degrees_of_freedom : DataArray or float
+        Of Student's t; infinite is the normal distribution.
+
+    Returns
+    -------
+    DataArray
+        The dims of the estimate and ``ci_bound`` = ("lower", "upper").
+
+    Raises
+    ------
+    ValueError
+        ``ci_prob`` outside (0, 1).
+
+    Examples
+    --------
+    >>> estimate, error = xr.DataArray(0.5), xr.DataArray(0.1)
+    >>> interval(estimate, error, ci_prob=0.9).round(3).values
+    array([0.336, 0.664])
+    """
+    if not 0.0 < ci_prob < 1.0:
+        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    from scipy.special import ndtri, stdtrit
+
+    tail = 0.5 * (1.0 + ci_prob)
+    df = xr.DataArray(degrees_of_freedom)
+    finite = np.isfinite(df)
+    quantile = xr.where(finite, stdtrit(df.where(finite, 1.0), tail), ndtri(tail))
+    half = quantile * standard_error
+    bounds = xr.concat([estimate - half, estimate + half], dim="ci_bound")
+    return bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")

@@ -1,0 +1,136 @@
+"""The sampled documents of a topic, in the order and with the factors that variances need."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.designs.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Sampled documents of one topic, one row per replicate, sorted by stratum.
+
+    Parameters
+    ----------
+    row : int array (replicate, slot)
+        Row of the document among the topic's frame pairs, -1 where a replicate has fewer documents.
+    probability : float array (replicate, slot)
+        Inclusion probability; 1 at empty slots.
+    stratum : int array (replicate, slot)
+        Stratum of the document, -1 under Poisson sampling and at empty slots.
+    group : int array (replicate, slot)
+        Stratum after collapsing, for the variance; -1 where selections are independent.
+    joint_excess : float array (replicate, slot)
+        pi_i pi_j / pi_ij - 1 for two documents of that stratum; 0 where selections are independent.
+    """
+
+    row: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    stratum: NDArray[np.int64]
+    group: NDArray[np.int64]
+    joint_excess: NDArray[np.float64]
+
+
+def topic_slots(sample: Sample, topic: int) -> Slots:
+    """Slots of one topic.
+
+    Parameters
+    ----------
+    sample : Sample
+        Frame, design and selected pairs.
+    topic : int
+        Position of the topic.
+
+    Returns
+    -------
+    Slots
+        Arrays (replicate, slot).
+    """
+    inside = slice(sample.start[topic], sample.start[topic + 1])
+    stratum = sample.stratum[inside].astype(np.int64)
+    probability = sample.inclusion_probability[inside]
+    order = np.argsort(stratum, kind="stable")
+    replicate, place = np.nonzero(sample.selected[:, inside][:, order])
+    drawn = np.bincount(replicate, minlength=sample.n_replicates)
+    slot = np.arange(replicate.size) - np.repeat(np.cumsum(drawn) - drawn, drawn)
+    row = np.full((sample.n_replicates, drawn.max(initial=0)), -1, dtype=np.int64)
+    row[replicate, slot] = order[place]
+    empty = row < 0
+    slot_stratum = np.where(empty, -1, stratum[row])
+    return Slots(
+        row=row,
+        probability=np.where(empty, 1.0, probability[row]),
+        stratum=slot_stratum,
+        group=_grouped(slot_stratum, np.where(empty, 1.0, probability[row])),
+        joint_excess=_joint_excess(slot_stratum, stratum),
+    )
+
+
+def _joint_excess(slot_stratum: np.ndarray, stratum: np.ndarray) -> np.ndarray:
+    """(N - n) / (N (n - 1)) in strata with two or more sampled documents, else 0."""
+    low = stratum.min(initial=0)
+    size = np.bincount(stratum - low, minlength=1).astype(float)
+    excess = np.zeros(slot_stratum.shape)
+    for column, strata in enumerate(slot_stratum):
+        drawn = np.bincount(strata[strata >= 0] - low, minlength=size.size).astype(float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(drawn > 1, (size - drawn) / (size * (drawn - 1.0)), 0.0)
+        excess[column] = np.where(strata >= 0, factor[strata - low], 0.0)
+    return excess
+
+
+def _grouped(slot_stratum: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Variance groups of every replicate; computed once where all replicates agree."""
+    same = (slot_stratum == slot_stratum[:1]).all() and (probability == probability[:1]).all()
+    if same and len(slot_stratum):
+        return np.broadcast_to(
+            collapsed_strata(slot_stratum[0], probability[0]), slot_stratum.shape
+        ).copy()
+    return np.array(
+        [collapsed_strata(*pair) for pair in zip(slot_stratum, probability, strict=True)],
+        dtype=np.int64,
+    ).reshape(slot_stratum.shape)
+
+
+def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Group strata so that each group has two or more sampled documents.
+
+    A stratum from which a single document was sampled says nothing about its own variance. It is
+    joined with the next stratum of the topic (the last one with the one before); strata judged in
+    full have no variance and are left alone. The variance over a joined group is on average too
+    large where the strata's totals differ. Cochran, Sampling Techniques, 1977, section 5A.12.
+
+    Parameters
+    ----------
+    stratum : int array (slot,)
+        Strata, ascending from the first slot that has one; -1 for none.
+    probability : float array (slot,)
+        Inclusion probabilities.
+
+    Returns
+    -------
+    int array (slot,)
+        Group numbers.
+
+    Examples
+    --------
+    >>> collapsed_strata(np.array([0, 1, 2, 2]), np.array([1.0, 0.5, 0.1, 0.1]))
+    array([0, 2, 2, 2])
+    """
+    group = stratum.copy()
+    open_strata = np.unique(stratum[(stratum >= 0) & (probability < 1.0)])
+    members: list[int] = []
+    label = -1
+    previous = -1
+    for current in open_strata:
+        members.append(current)
+        label = current
+        group[np.isin(stratum, members)] = label
+        if np.count_nonzero(group == label) >= 2:
+            members = []
+            previous = label
+    if members and previous >= 0:
+        group[group == label] = previous
+    return group

@@ -1,0 +1,157 @@
+"""Every sample of small designs: expectation equals truth, expected variance equals variance."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.evaluation.problem import Problem
+from bayeseval.measures.rank_sums import precision_sum, precision_sum_influence
+from tests.estimators.small import (
+    every_poisson_sample,
+    every_stratified_sample,
+    small_collection,
+)
+
+LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet"]
+FITTED = ["rank_logistic", "pooled"]
+FIXED = [None, ("constant", 0.3), ("external", "llm")]
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    return small_collection()
+
+
+def designs(collection: xr.DataTree) -> dict[str, xr.Dataset]:
+    one_pair = np.zeros(collection.sizes["pair"], dtype=bool)
+    one_pair[[4, 12]] = True
+    return {
+        "pps": be.designs.pps_strata(collection, budget=6, n_strata=3),
+        "uniform": be.designs.uniform_strata(collection, budget=5, n_strata=2, random_seed=3),
+        "certain": be.designs.pps_strata(collection, budget=5, n_strata=2, certain=one_pair),
+        "pooled frame": be.designs.pps_strata(collection, budget=4, n_strata=2, pool_depth=3),
+        "singles": be.designs.uniform_strata(collection, budget=3, n_strata=3, random_seed=1),
+    }
+
+
+@pytest.mark.parametrize("name", ["pps", "uniform", "certain", "singles"])
+@pytest.mark.parametrize("predictor", [*FIXED, *FITTED])
+def test_stat_and_dyn_are_unbiased_under_every_stratified_design(collection, name, predictor):
+    design = designs(collection)[name]
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    truth = be.evaluate(collection, LINEAR, estimator="assumed").estimate
+    estimator = "stat" if predictor is None else "dyn"
+    scores = be.evaluate(sampled, LINEAR, estimator=estimator, predictor=predictor)
+    xr.testing.assert_allclose(scores.estimate.mean("replicate"), truth, rtol=0, atol=1e-12)
+    assert scores.estimate.std("replicate").max() > 0.01
+
+
+def test_the_estimand_is_the_score_of_the_frame(collection):
+    design = designs(collection)["pooled frame"]
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    scores = be.evaluate(sampled, LINEAR, estimator="stat")
+    whole = be.reveal(collection, design, design.inclusion_probability > 0)
+    with pytest.raises(ValueError, match="design drew"):
+        be.evaluate(whole, LINEAR, estimator="stat")
+    truth = be.evaluate(whole, LINEAR, estimator="assumed").estimate
+    xr.testing.assert_allclose(scores.estimate.mean("replicate"), truth, rtol=0, atol=1e-12)
+    assert scores.outside_weight.sel(measure="RBP(p=0.8)").max() > 0.01
+
+
+@pytest.mark.parametrize("predictor", [*FIXED, *FITTED])
+def test_stat_and_dyn_are_unbiased_under_poisson_sampling(collection, predictor):
+    design = be.designs.poisson(collection, budget=4, pool_depth=3)
+    frame = design.inclusion_probability > 0
+    selected, chance = every_poisson_sample(design)
+    sampled = be.reveal(collection, design, selected)
+    whole = be.reveal(collection, design, frame)
+    truth = be.evaluate(whole, LINEAR, estimator="assumed").estimate
+    estimator = "stat" if predictor is None else "dyn"
+    if predictor in FITTED:
+        pytest.skip("folds of pairs: tested in test_predictors")
+    scores = be.evaluate(sampled, LINEAR, estimator=estimator, predictor=predictor)
+    mean = (scores.estimate * chance).sum("replicate")
+    xr.testing.assert_allclose(mean, truth, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pps", "uniform", "certain"])
+@pytest.mark.parametrize("predictor", FIXED)
+def test_the_variance_estimate_is_unbiased_for_linear_measures(collection, name, predictor):
+    design = designs(collection)[name]
+    if (design.stratum_sample_size < 2).any() and (
+        design.stratum_size > design.stratum_sample_size
+    ).where(design.stratum_sample_size < 2, False).any():
+        pytest.fail("this design has strata with one sampled document")
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    estimator = "stat" if predictor is None else "dyn"
+    scores = be.evaluate(sampled, LINEAR, estimator=estimator, predictor=predictor)
+    exact = scores.estimate.var("replicate", ddof=0)
+    expected = (scores.standard_error**2).mean("replicate")
+    xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
+
+
+def test_the_variance_estimate_is_unbiased_under_poisson_sampling(collection):
+    design = be.designs.poisson(collection, budget=4, pool_depth=3)
+    selected, chance = every_poisson_sample(design)
+    sampled = be.reveal(collection, design, selected)
+    scores = be.evaluate(sampled, LINEAR, estimator="stat")
+    mean = (scores.estimate * chance).sum("replicate")
+    exact = ((scores.estimate - mean) ** 2 * chance).sum("replicate")
+    expected = (scores.standard_error**2 * chance).sum("replicate")
+    xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
+
+
+def numerators(sampled, estimator, predictor) -> np.ndarray:
+    """Numerator of AP (run, topic, replicate)."""
+    problem = Problem.prepared(sampled, "AP", estimator=estimator, predictor=predictor)
+    columns = []
+    for topic in range(problem.start.size - 1):
+        relevance = problem.relevance.topic(topic, problem.position(topic))
+        filled, slots = relevance.binary(1), relevance.slots
+        both = precision_sum_influence(
+            relevance.position,
+            filled.value,
+            slots.row,
+            filled.expanded,
+            slots.joint_excess,
+            slots.stratum,
+        )
+        columns.append(both[..., 0])
+    return np.stack(columns, axis=1)
+
+
+def true_numerators(collection) -> np.ndarray:
+    problem = Problem.prepared(collection, "AP", estimator="assumed")
+    columns = []
+    for topic in range(problem.start.size - 1):
+        relevance = problem.relevance.topic(topic, problem.position(topic))
+        columns.append(precision_sum(relevance.position, relevance.binary(1).value)[:, 0])
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("name", ["pps", "uniform", "certain"])
+@pytest.mark.parametrize("predictor", FIXED)
+def test_the_numerator_of_average_precision_is_unbiased(collection, name, predictor):
+    design = designs(collection)[name]
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    estimator = "stat" if predictor is None else "dyn"
+    mean = numerators(sampled, estimator, predictor).mean(axis=-1)
+    np.testing.assert_allclose(mean, true_numerators(collection), rtol=0, atol=1e-12)
+
+
+def test_the_numerator_of_average_precision_is_unbiased_under_poisson_sampling(collection):
+    design = be.designs.poisson(collection, budget=4, pool_depth=3)
+    selected, chance = every_poisson_sample(design)
+    sampled = be.reveal(collection, design, selected)
+    mean = (numerators(sampled, "stat", None) * chance.to_numpy()).sum(axis=-1)
+    whole = be.reveal(collection, design, design.inclusion_probability > 0)
+    np.testing.assert_allclose(mean, true_numerators(whole), rtol=0, atol=1e-12)
+
+
+def test_a_fitted_prediction_leaves_a_small_bias_in_the_numerator_of_average_precision(collection):
+    design = designs(collection)["pps"]
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    mean = numerators(sampled, "dyn", "rank_logistic").mean(axis=-1)
+    truth = true_numerators(collection)
+    assert 1e-9 < np.abs(mean - truth).max() < 0.05 * truth.max()
