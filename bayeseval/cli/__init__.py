@@ -1,0 +1,5 @@
+"""Command line: `bayeseval evaluate`, `sample` and `demo`."""
+
+from bayeseval.cli.application import main
+
+__all__ = ["main"]

@@ -1,0 +1,95 @@
+"""The commands together, and the one place where a user's mistake becomes one sentence."""
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import typer
+
+from bayeseval.cli.demo import demo
+from bayeseval.cli.evaluate import evaluate
+from bayeseval.cli.sample import sample
+
+MISTAKE = 2
+INTERRUPTED = 130
+
+application = typer.Typer(
+    name="bayeseval",
+    help="Evaluate rankings from incomplete judgments, and say how sure you are.",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+application.command()(demo)
+application.command()(evaluate)
+application.command()(sample)
+
+# typer carries its own copy of click: the class that all its usage errors share has no public name.
+USAGE_ERROR = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Results go to stdout, everything else to stderr: warnings as one line each, a user's mistake as
+    one sentence.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Words after the program's name. Default: those of this process.
+
+    Returns
+    -------
+    int
+        0 when done, 2 for a user's mistake, 130 when interrupted.
+
+    Examples
+    --------
+    >>> main(["evaluate", "--help"])  # doctest: +ELLIPSIS
+    Usage: bayeseval evaluate [OPTIONS] QRELS RUN...
+    ...
+    0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command = typer.main.get_command(application)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("default", category)
+        warnings.showwarning = _show_warning
+        try:
+            code = command(words, prog_name="bayeseval", standalone_mode=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # whoever reads our results has read enough (`| head`); the flush at exit must not fail
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except (KeyboardInterrupt, typer.Abort):
+            return _refuse("interrupted", INTERRUPTED)
+        except (USAGE_ERROR, ValueError, KeyError, OSError) as error:
+            return _refuse(_sentence(error), MISTAKE)
+    return code if isinstance(code, int) else 0
+
+
+def _sentence(error: BaseException) -> str:
+    """The message of an error on one line."""
+    if isinstance(error, USAGE_ERROR):
+        text = error.format_message()
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    else:
+        text = str(error.args[0]) if error.args else type(error).__name__
+    return " ".join(text.split())
+
+
+def _refuse(text: str, code: int) -> int:
+    """Say on stderr what went wrong."""
+    sys.stdout.flush()
+    print(f"bayeseval: {text}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    """Write a warning as one line, without the place in our code."""
+    print(f"bayeseval: warning: {' '.join(str(message).split())}", file=sys.stderr)

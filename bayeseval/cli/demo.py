@@ -1,0 +1,93 @@
+"""`bayeseval demo`: the main job on the shipped collection, beside the known truth."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+import xarray as xr
+from rich.table import Table
+from rich.text import Text
+
+import bayeseval as be
+from bayeseval.cli.output import remark, steps, write_result, written_whole
+from bayeseval.cli.tables import as_csv, rendered, score_rows
+
+ESTIMATORS = ("assumed", "stat", "dyn")
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+SHOWN = "P@10"
+N_BEST = 10
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder for the scores and the plot.")] = Path(
+        "demo-output"
+    ),
+    budget: Annotated[int, typer.Option(help="Documents judged per topic.")] = 100,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 1,
+) -> None:
+    """Sample judgments of the shipped collection, estimate, and compare with the known truth."""
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file; --output names a folder to write into")
+    with steps(4) as step:
+        step("reading the shipped collection")
+        collection = be.simulate.demo_collection()
+        step(f"sampling {budget} documents a topic")
+        design = be.designs.pps_strata(collection, budget=budget)
+        sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
+        step("estimating")
+        truth = be.mean_over_topics(be.evaluate(collection, MEASURES, estimator="assumed"))
+        means = {
+            name: be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator=name))
+            for name in ESTIMATORS
+        }
+        step("drawing")
+        output.mkdir(parents=True, exist_ok=True)
+        _save_scores(truth, means, output / "scores.csv")
+        _save_plot(truth, means, output / "intervals.png")
+    write_result(rendered(_table(truth, means, budget)), None)
+    remark(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
+
+
+def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
+    """Write every run's scores: the truth (estimator `truth`), then each estimator's."""
+    parts = [score_rows(truth.assign_attrs(estimator="truth"))]
+    parts += [score_rows(mean) for mean in means.values()]
+    write_result(as_csv(pd.concat(parts, ignore_index=True), {}), path)
+
+
+def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
+    """Write the picture of the best runs' intervals beside the truth."""
+    best = {"measure": SHOWN, "run": _best_runs(truth)}
+    figure = be.plots.plot_intervals(
+        {name: mean.sel(best) for name, mean in means.items()}, truth=truth["estimate"].sel(best)
+    )
+    with written_whole(path) as unfinished:
+        figure.savefig(unfinished, dpi=150)
+
+
+def _best_runs(truth: xr.Dataset) -> list[str]:
+    """The runs that truly score best."""
+    ranked = truth["estimate"].sel(measure=SHOWN).to_series().sort_values(ascending=False)
+    return list(ranked.index[:N_BEST])
+
+
+def _table(truth: xr.Dataset, means: dict[str, xr.Dataset], budget: int) -> Table:
+    """The best runs: the truth, then each estimate with its interval."""
+    table = Table(title=f"{SHOWN} of the {N_BEST} best runs, {budget} documents judged per topic")
+    table.add_column("run")
+    table.add_column("truth", justify="right")
+    for name in means:
+        table.add_column(f"{name} (90%)" if name != "assumed" else name, justify="right")
+    for run in _best_runs(truth):
+        place = {"measure": SHOWN, "run": run}
+        cells = [_cell(mean.sel(place)) for mean in means.values()]
+        table.add_row(Text(run), f"{truth['estimate'].sel(place).item():.3f}", *cells)
+    return table
+
+
+def _cell(mean: xr.Dataset) -> str:
+    """Estimate and, where the design gives one, its interval."""
+    lower, upper = mean["interval"].transpose("ci_bound").to_numpy()
+    estimate = f"{mean['estimate'].item():.3f}"
+    return estimate if lower != lower else f"{estimate} ({lower:.3f} to {upper:.3f})"

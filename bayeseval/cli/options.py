@@ -1,0 +1,82 @@
+"""Arguments and options of the commands."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="Run files or quoted globs; .gz, .xz, .bz2, .zst.",
+        show_default=False,
+    ),
+]
+QrelsFormat = Annotated[
+    Literal["qrels", "sampleval", "prels", "probs"],
+    typer.Option(help="Columns of QRELS; sampleval, prels and probs bring their design along."),
+]
+Depth = Annotated[int, typer.Option(help="Ranks read of every run.")]
+OnDuplicate = Annotated[
+    Literal["error", "best"],
+    typer.Option(help="A document twice in a ranking: refuse, or keep the best-ranked copy."),
+]
+ScoreType = Annotated[
+    Literal["float64", "float32"],
+    typer.Option(help="Precision that scores are compared in; float32 as trec_eval before 10."),
+]
+CiProb = Annotated[float, typer.Option(help="Probability that an interval should cover.")]
+Qrels = Annotated[str, typer.Argument(help="Judgments.", show_default=False)]
+Measures = Annotated[
+    list[str],
+    typer.Option("--measure", "-m", help='Such as P@10, "RBP(p=0.8)", nDCG@10, AP; repeat it.'),
+]
+Estimator = Annotated[str, typer.Option(help="assumed (unjudged is not relevant), stat or dyn.")]
+Predictor = Annotated[
+    str | None,
+    typer.Option(help="Of dyn: pooled (default), rank_logistic, constant."),
+]
+DesignRead = Annotated[
+    Path | None,
+    typer.Option(help="Design file of `bayeseval sample`, whose judgments QRELS holds."),
+]
+Population = Annotated[
+    Literal["sample", "topics"],
+    typer.Option(help="Intervals for these topics, or for the topics they stand for."),
+]
+Outside = Annotated[
+    Literal["nonrelevant", "missing", "error"],
+    typer.Option(help="Documents outside the design's frame."),
+]
+MissingTopics = Annotated[
+    Literal["zero", "skip"], typer.Option(help="A topic that a run lacks: 0, or left out.")
+]
+RelevanceLevel = Annotated[
+    int, typer.Option(help="Lowest relevant grade, where a measure has no rel=.")
+]
+PerTopic = Annotated[
+    bool, typer.Option("--per-topic", help="Every topic, then the mean (topic `all`).")
+]
+Format = Annotated[
+    Literal["table", "csv", "json", "trec_eval"], typer.Option(help="How to write scores.")
+]
+OutputFile = Annotated[
+    Path | None, typer.Option(help="File to write instead of stdout.", show_default=False)
+]
+Budget = Annotated[int, typer.Option(help="Documents to judge per topic.")]
+DesignWritten = Annotated[
+    Path, typer.Option(help="Where the design goes; `evaluate --design` reads it.")
+]
+Scheme = Annotated[
+    Literal["pps", "uniform", "poisson"],
+    typer.Option(help="Likelier near the top (pps, poisson), or all alike (uniform)."),
+]
+NStrata = Annotated[int, typer.Option(help="Strata per topic (pps and uniform).")]
+PoolDepth = Annotated[
+    int | None, typer.Option(help="Ranks of each run that can be sampled.", show_default="all")
+]
+KnownQrels = Annotated[
+    str | None, typer.Option(help="Known judgments: sample among them (a simulation).")
+]
+Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]

@@ -1,0 +1,83 @@
+"""Results to stdout or to whole files, progress and remarks to stderr."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A file to write that takes the place of `path` only when everything went well.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file shall stand in the end.
+
+    Yields
+    ------
+    Path
+        A new file in the same folder, of the same ending.
+
+    Raises
+    ------
+    ValueError
+        Where the folder does not exist, or `path` is a folder.
+    """
+    check_writable(path)
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    os.close(number)
+    try:
+        yield Path(name)
+        # mkstemp files are for their owner only; give the mode that a plain open would have given
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that cannot become a file, before the work rather than after it."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file to write")
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"{path} cannot be written because the folder {path.parent} does not exist"
+        )
+
+
+def write_result(text: str, path: Path | None) -> None:
+    """Write to stdout, or whole to a file."""
+    if path is None:
+        sys.stdout.write(text)
+        return
+    with written_whole(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+def remark(text: str) -> None:
+    """Write one line to stderr."""
+    print(f"bayeseval: {text}", file=sys.stderr)
+
+
+@contextmanager
+def steps(number: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar over some steps, on a terminal only; call it with what is done next."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task("", total=number, completed=-1)
+
+        def step(text: str) -> None:
+            bar.update(task, advance=1, description=text)
+
+        yield step

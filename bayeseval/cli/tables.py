@@ -1,0 +1,120 @@
+"""Scores as rows, and rows as text in the formats of the command line."""
+
+import json
+import math
+from collections.abc import Callable
+from io import StringIO
+
+import pandas as pd
+import xarray as xr
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+COLUMNS = [
+    "run",
+    "topic",
+    "measure",
+    "estimator",
+    "estimate",
+    "standard_error",
+    "lower",
+    "upper",
+]
+
+
+def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFrame:
+    """One row for each run, topic and measure; topic `all` is the mean.
+
+    Parameters
+    ----------
+    mean : Dataset (measure, run)
+        Of ``be.mean_over_topics``.
+    scores : Dataset (measure, run, topic), optional
+        Of ``be.evaluate``, to have every topic before the mean.
+
+    Returns
+    -------
+    DataFrame
+        Columns run, topic, measure, estimator, estimate, standard_error, lower, upper.
+    """
+    parts = [_flat(mean).expand_dims(topic=["all"])]
+    if scores is not None:
+        parts.insert(0, _flat(scores))
+    flat = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
+    rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
+    return rows.assign(estimator=mean.attrs["estimator"])[COLUMNS]
+
+
+def _flat(result: xr.Dataset) -> xr.Dataset:
+    """Estimate, standard error and the two bounds as variables of their own."""
+    bounds = {
+        bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in ("lower", "upper")
+    }
+    return result[["estimate", "standard_error"]].assign(bounds)
+
+
+def as_csv(rows: pd.DataFrame, about: dict) -> str:
+    """Comma-separated, every digit, nothing where there is no number."""
+    return rows.to_csv(index=False, lineterminator="\n")
+
+
+def as_json(rows: pd.DataFrame, about: dict) -> str:
+    """One object: what was asked, and a list of scores with null where there is no number."""
+    records = [
+        {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in row
+        }
+        for row in (zip(COLUMNS, values, strict=True) for values in rows.itertuples(index=False))
+    ]
+    return json.dumps(about | {"scores": records}, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
+    """The three columns of trec_eval, measure, topic and value, a `runid` line before each run."""
+    lines = []
+    for run, of_run in rows.groupby("run", sort=False):
+        lines.append(f"{'runid':<22}\tall\t{run}")
+        for row in of_run.itertuples(index=False):
+            lines.append(f"{row.measure:<22}\t{row.topic}\t{row.estimate:.4f}")
+    return "\n".join(lines) + "\n"
+
+
+def as_table(rows: pd.DataFrame, about: dict) -> str:
+    """A table for people: a line for each run (and topic), estimate and interval by measure."""
+    title = f"{about['estimator']}, {about['ci_prob']:.0%} intervals over these topics"
+    if about["population"] == "topics":
+        title = title.replace("these topics", "the population of topics")
+    keys = ["run"] if (rows["topic"] == "all").all() else ["run", "topic"]
+    measures = list(dict.fromkeys(rows["measure"]))
+    table = Table(title=title)
+    for key in keys:
+        table.add_column(key, no_wrap=True)
+    for measure in measures:
+        table.add_column(Text(measure), justify="right", no_wrap=True)
+    for label, of_label in rows.groupby(keys, sort=False):
+        cells = dict(zip(of_label["measure"], map(_cell, of_label.itertuples()), strict=True))
+        table.add_row(*(Text(str(part)) for part in label), *(cells[name] for name in measures))
+    return rendered(table)
+
+
+def _cell(row) -> Text:
+    """Estimate and interval; the estimate alone where nothing was sampled."""
+    text = f"{row.estimate:.4f}"
+    return Text(text if math.isnan(row.lower) else f"{text} [{row.lower:.4f}, {row.upper:.4f}]")
+
+
+def rendered(table: Table) -> str:
+    """The plain text of a table, as wide as it needs."""
+    text = StringIO()
+    Console(file=text, width=10_000, color_system=None, legacy_windows=False).print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+FORMATS: dict[str, Callable[[pd.DataFrame, dict], str]] = {
+    "table": as_table,
+    "csv": as_csv,
+    "json": as_json,
+    "trec_eval": as_trec_eval,
+}

@@ -1,0 +1,211 @@
+"""A mistyped file of each kind: exit code 2 and one sentence with file and line."""
+
+import gzip
+
+import numpy as np
+import pytest
+import xarray as xr
+
+
+def refused(answer, *parts):
+    """Check that an answer is a user's mistake in one sentence that holds these parts."""
+    code, out, err = answer
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1, err
+    assert "Traceback" not in err
+    for part in parts:
+        assert part in err, f"{part!r} is not in {err!r}"
+
+
+def changed(path, number, line):
+    """Replace line `number` (from 1), or append it."""
+    lines = path.read_text().splitlines()
+    lines[number - 1 : number] = [line]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def score(command, files, *words, qrels="qrels", run="a", measure="AP", estimator="assumed"):
+    return command(
+        "evaluate", files / qrels, files / run, "-m", measure, "--estimator", estimator, *words
+    )
+
+
+BAD_RUN_LINES = [
+    ("1 Q0 d05 0 3.5 a", "d05"),
+    ("1 Q0 d04 0", "4"),
+    ("1 Q0 d04 0 nan a", "nan"),
+    ("1 Q0 d04 0 inf a", "inf"),
+    ("1 Q0 d04 0 high a", "high"),
+]
+BAD_QRELS_LINES = [
+    ("1 0 d05 1", "d05"),
+    ("1 0 d04", "3"),
+    ("1 0 d04 yes", "yes"),
+    ("1 0 d04 1.5", "1.5"),
+]
+
+
+@pytest.mark.parametrize(("line", "found"), BAD_RUN_LINES, ids=[row[0] for row in BAD_RUN_LINES])
+def test_a_bad_line_of_a_run_is_named(command, files, line, found):
+    number = 7 if "d05" in line else 5
+    changed(files / "a", number, line)
+    refused(score(command, files), str(files / "a"), f"line {number}", found)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"), BAD_QRELS_LINES, ids=[row[0] for row in BAD_QRELS_LINES]
+)
+def test_a_bad_line_of_the_qrels_is_named(command, files, line, found):
+    number = 7 if "d05" in line else 5
+    changed(files / "qrels", number, line)
+    refused(score(command, files), str(files / "qrels"), f"line {number}", found)
+
+
+@pytest.mark.parametrize("name", ["a", "qrels"])
+def test_an_empty_file_is_named(command, files, name):
+    (files / name).write_text("")
+    refused(score(command, files), str(files / name), "empty")
+
+
+@pytest.mark.parametrize("name", ["a", "qrels"])
+def test_a_missing_file_is_named(command, files, name):
+    (files / name).unlink()
+    refused(score(command, files), str(files / name))
+
+
+def test_a_broken_archive_is_named(command, files):
+    whole = gzip.compress((files / "a").read_bytes())
+    (files / "a.gz").write_bytes(whole[: len(whole) // 2])
+    refused(score(command, files, run="a.gz"), str(files / "a.gz"))
+    (files / "a.gz").write_bytes(b"1 Q0 d00 0 1 a\n")
+    refused(score(command, files, run="a.gz"), str(files / "a.gz"))
+
+
+def test_a_file_that_is_no_text_is_named(command, files):
+    (files / "a").write_bytes(b"1 Q0 d00 0 1 a\n1 Q0 d\xff\xfe 0 1 a\n")
+    refused(score(command, files), str(files / "a"))
+
+
+def test_topics_that_do_not_overlap_are_named(command, files):
+    (files / "qrels").write_text("301 0 d00 1\n302 0 d01 0\n")
+    refused(score(command, files), "301", "topic")
+
+
+@pytest.mark.parametrize("probability", ["0", "-0.5", "1.5", "nan", "often"])
+@pytest.mark.parametrize("form", ["prels", "probs"])
+def test_a_probability_outside_its_range_is_named(command, files, form, probability):
+    good, bad = {
+        "prels": ("1 d00 1 1 0.5\n", f"1 d01 1 1 {probability}\n"),
+        "probs": ("1 0 d00 1 0.5\n", f"1 0 d01 1 {probability}\n"),
+    }[form]
+    (files / "sampled").write_text(good + bad)
+    answer = score(command, files, "--qrels-format", form, qrels="sampled", estimator="stat")
+    refused(answer, str(files / "sampled"), "line 2", probability)
+
+
+@pytest.mark.parametrize("stratum", ["", "first"])
+def test_a_bad_stratum_is_named(command, files, stratum):
+    (files / "sampled").write_text(f"1 0 d00 1 1\n1 0 d01 {stratum} 1\n")
+    answer = score(command, files, "--qrels-format", "sampleval", qrels="sampled", estimator="stat")
+    refused(answer, str(files / "sampled"), "line 2")
+
+
+@pytest.fixture
+def design(command, files):
+    """A design file and the judgments of its whole sample."""
+    code, out, err = command(
+        "sample", files / "a", "--budget", "8", "--n-strata", "2", "--pool-depth", "20",
+        "--seed", "1", "--design-file", files / "design.nc",
+    )  # fmt: skip
+    assert code == 0, err
+    asked = [line.split("\t") for line in out.splitlines()]
+    (files / "judged").write_text("".join(f"{topic} 0 {doc} 1\n" for topic, doc in asked))
+    return files / "design.nc"
+
+
+def test_a_judged_pair_outside_the_frame_is_named(command, files, design):
+    with xr.open_dataset(design, engine="h5netcdf") as opened:
+        frame = opened.load()
+    of_topic = frame["document"].values[frame["pair_topic"].values == 0]
+    stray = next(f"d{number:02d}" for number in range(40) if f"d{number:02d}" not in of_topic)
+    with (files / "judged").open("a") as judged:
+        judged.write(f"1 0 {stray} 1\n")
+    answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
+    refused(answer, str(files / "judged"), "'1'", stray)
+
+
+def test_a_sampled_pair_without_judgment_is_named(command, files, design):
+    missing = (files / "judged").read_text().splitlines()[-1].split()[2]
+    changed(files / "judged", len((files / "judged").read_text().splitlines()), "")
+    answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
+    refused(answer, str(files / "judged"), missing)
+
+
+def test_a_stratum_whose_size_disagrees_with_its_rows_is_named(command, files, design):
+    with xr.open_dataset(design, engine="h5netcdf") as opened:
+        frame = opened.load()
+    frame["stratum_size"][0] += 1
+    design.unlink()
+    frame.to_netcdf(design, engine="h5netcdf")
+    answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
+    refused(answer, str(design), "stratum")
+
+
+def test_a_design_of_another_collection_is_named(command, files, design):
+    text = (files / "a").read_text().replace(" d", " other")
+    (files / "other").write_text(text)
+    answer = score(
+        command, files, "--design", design, qrels="judged", run="other", estimator="stat"
+    )
+    refused(answer, "design", "does not belong")
+
+
+def test_a_file_that_is_no_design_is_named(command, files):
+    answer = score(command, files, "--design", files / "b", estimator="stat")
+    refused(answer, str(files / "b"))
+    xr.Dataset({"x": ("y", np.arange(3))}).to_netcdf(files / "x.nc", engine="h5netcdf")
+    answer = score(command, files, "--design", files / "x.nc", estimator="stat")
+    refused(answer, str(files / "x.nc"))
+    answer = score(command, files, "--design", files / "none.nc", estimator="stat")
+    refused(answer, str(files / "none.nc"))
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["-m", "Precis@10", "--estimator", "assumed"], ["Precis@10", "P@10", "nDCG@10"]),
+        (["-m", "RBP(p=2)", "--estimator", "assumed"], ["p=2", "between 0 and 1"]),
+        (["-m", "AP", "--estimator", "best"], ["best", "assumed", "stat", "dyn"]),
+        (["-m", "AP", "--estimator", "stat"], ["stat", "design"]),
+        (["-m", "AP", "--estimator", "assumed", "--ci-prob", "1"], ["ci_prob", "1"]),
+        (["-m", "AP", "--estimator", "assumed", "--depth", "0"], ["depth", "0"]),
+        (["-m", "AP", "--estimator", "assumed", "--relevance-level", "0"], ["relevance_level"]),
+        (["-m", "AP", "--estimator", "assumed", "--output", "no/where.csv"], ["no/where.csv"]),
+        (["-m", "AP", "--estimator", "assumed", "--output", "."], ["folder"]),
+        (["-m", "AP", "--estimator", "assumed", "--format", "xml"], ["--format", "xml", "csv"]),
+        (["-m", "AP", "--estimator", "assumed", "--population", "all"], ["--population", "topics"]),
+        (["-m", "AP"], ["--estimator"]),
+        (["--estimator", "assumed"], ["-m"]),
+        (["-m", "AP", "--estimator", "assumed", "--wrong"], ["--wrong"]),
+    ],
+    ids=" ".join,
+)
+def test_bad_options_are_one_sentence(command, files, monkeypatch, words, parts):
+    monkeypatch.chdir(files)
+    refused(command("evaluate", "qrels", "a", *words), *parts)
+
+
+@pytest.mark.parametrize("measure", ["RR", "Bpref", "Success@5", "Judged@10"])
+def test_a_measure_without_such_an_estimate_lists_those_that_have_one(
+    command, files, design, measure
+):
+    answer = score(
+        command, files, "--design", design, qrels="judged", measure=measure, estimator="dyn"
+    )
+    refused(answer, measure, "nDCG", "RBP")
+
+
+def test_usage_errors_are_one_sentence(command):
+    refused(command(), "command")
+    refused(command("evaluat"), "evaluat")
+    refused(command("evaluate"), "QRELS")

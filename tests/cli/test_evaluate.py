@@ -1,0 +1,187 @@
+"""`bayeseval evaluate`: formats, options and where each line goes."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import bayeseval as be
+
+HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+FLAGS = ["-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
+
+
+def evaluated(files, estimator="assumed"):
+    collection = be.read_collection(str(files / "qrels"), [str(files / name) for name in "abc"])
+    return be.evaluate(collection, MEASURES, estimator=estimator)
+
+
+def test_csv_has_the_columns_and_the_numbers_of_evaluate(command, files):
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", files / "c", *FLAGS,
+        "--estimator", "assumed", "--per-topic", "--format", "csv",
+    )  # fmt: skip
+    assert (code, out.splitlines()[0]) == (0, HEADER)
+    rows = pd.read_csv(io.StringIO(out), dtype={"topic": str})
+    order = [(run, topic) for run in "abc" for topic in ("1", "2", "10", "all")]
+    assert list(rows[["run", "topic"]].drop_duplicates().itertuples(index=False, name=None)) == (
+        order
+    )
+    assert set(rows["estimator"]) == {"assumed"}
+    scores = evaluated(files)
+    mean = be.mean_over_topics(scores)
+    for row in rows.itertuples():
+        place = {"run": row.run, "measure": row.measure}
+        known = mean.sel(place) if row.topic == "all" else scores.sel(place, topic=row.topic)
+        assert row.estimate == pytest.approx(known["estimate"].item(), abs=1e-15)
+
+
+def test_without_per_topic_only_the_mean_is_written(command, files):
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", "-m", "P@10", "--estimator", "assumed",
+        "--format", "csv",
+    )  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert [(row["run"], row["topic"], row["measure"]) for row in rows] == [("a", "all", "P@10")]
+    assert (rows[0]["lower"], rows[0]["upper"]) == ("", "")
+
+
+def test_json_says_what_was_asked_and_has_null_where_there_is_no_number(command, files):
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", "-m", "P@10", "--estimator", "assumed",
+        "--format", "json", "--ci-prob", "0.8",
+    )  # fmt: skip
+    answer = json.loads(out)
+    assert (code, answer["estimator"], answer["ci_prob"]) == (0, "assumed", 0.8)
+    assert answer["scores"][0]["lower"] is None
+    assert list(answer["scores"][0]) == HEADER.split(",")
+
+
+def test_trec_eval_format_has_three_columns(command, files):
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", *FLAGS, "--estimator", "assumed",
+        "--per-topic", "--format", "trec_eval",
+    )  # fmt: skip
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert code == 0
+    assert {len(line) for line in lines} == {3}
+    assert [line[2] for line in lines if line[0].strip() == "runid"] == ["a", "b"]
+    assert len(lines) == 2 * (1 + 4 * 3)
+
+
+def test_table_names_every_run_and_measure(command, files):
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", *FLAGS, "--estimator", "assumed"
+    )
+    assert code == 0
+    assert "RBP(p=0.8)" in out
+    mean = be.mean_over_topics(evaluated(files))
+    assert f"{mean['estimate'].sel(run='b', measure='AP').item():.4f}" in out
+
+
+def test_output_goes_to_a_file_and_stdout_stays_empty(command, files):
+    target = files / "scores.csv"
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", "-m", "AP", "--estimator", "assumed",
+        "--format", "csv", "--output", target,
+    )  # fmt: skip
+    assert (code, out) == (0, "")
+    assert target.read_text().splitlines()[0] == HEADER
+    before = sorted(path.name for path in files.iterdir())
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", "-m", "RR", "--estimator", "stat",
+        "--format", "csv", "--output", target,
+    )  # fmt: skip
+    assert code == 2
+    assert target.read_text().splitlines()[0] == HEADER
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_options_reach_evaluate(command, files):
+    rows = {}
+    for flags in ([], ["--relevance-level", "2"], ["--depth", "5"]):
+        code, out, err = command(
+            "evaluate", files / "qrels", files / "a", "-m", "NumRelRet", "--estimator", "assumed",
+            "--format", "csv", *flags,
+        )  # fmt: skip
+        assert code == 0
+        rows[" ".join(flags)] = next(csv.DictReader(io.StringIO(out)))
+    assert rows["--relevance-level 2"]["measure"] == "NumRelRet(rel=2)"
+    plain, strict, shallow = (float(row["estimate"]) for row in rows.values())
+    assert plain > strict > 0
+    assert shallow <= 5
+
+
+def test_a_duplicate_can_be_kept_once_and_is_counted(command, files):
+    with (files / "a").open("a") as run:
+        run.write("1 Q0 d00 0 -5 a\n")
+    words = ["evaluate", files / "qrels", files / "a", "-m", "AP", "--estimator", "assumed"]
+    assert command(*words)[0] == 2
+    code, out, err = command(*words, "--on-duplicate", "best", "--format", "csv")
+    assert code == 0
+    assert [line for line in err.splitlines() if "warning" in line and "1 " in line]
+
+
+def test_a_topic_without_judgment_is_one_warning_line(command, files):
+    (files / "few").write_text("1 0 d00 1\n2 0 d01 1\n10 0 d02 -1\n")
+    code, out, err = command(
+        "evaluate", files / "few", files / "a", "-m", "P@10", "--estimator", "assumed",
+        "--format", "csv", "--per-topic",
+    )  # fmt: skip
+    warned = [line for line in err.splitlines() if "warning" in line]
+    assert code == 0
+    assert len(warned) == 1
+    assert "'10'" in warned[0]
+    values = {row["topic"]: row["estimate"] for row in csv.DictReader(io.StringIO(out))}
+    assert values["10"] == ""
+    assert values["1"] != ""
+
+
+def test_sampleval_brings_its_own_design(command, files):
+    lines = []
+    for line in (files / "qrels").read_text().splitlines():
+        topic, iteration, document, grade = line.split()
+        number = int(document[1:])
+        shown = grade if number < 10 or number % 3 == 0 else "-1"
+        lines.append(f"{topic} {iteration} {document} {1 if number < 10 else 2} {shown}")
+    (files / "sampled").write_text("\n".join(lines) + "\n")
+    code, out, err = command(
+        "evaluate", files / "sampled", files / "a", "-m", "P@10", "--estimator", "stat",
+        "--qrels-format", "sampleval", "--format", "csv",
+    )  # fmt: skip
+    row = next(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert float(row["standard_error"]) > 0
+    assert float(row["lower"]) < float(row["estimate"]) < float(row["upper"])
+
+
+def test_the_program_runs_as_a_process(files):
+    words = ["evaluate", "qrels", "a", "-m", "AP", "--estimator", "assumed", "--format", "csv"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bayeseval", *words], cwd=files, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, HEADER)
+    words[1] = "nothing-here"
+    done = subprocess.run(
+        [sys.executable, "-m", "bayeseval", *words], cwd=files, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "nothing-here" in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error(files):
+    words = f"{sys.executable} -m bayeseval evaluate qrels a b c -m AP --estimator assumed"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {words} --per-topic --format csv | true"],
+        cwd=files,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,132 @@
+"""`bayeseval sample`, the judgments that come back, and `evaluate --design`."""
+
+import csv
+import io
+
+import pytest
+
+import bayeseval as be
+
+
+@pytest.fixture
+def sampled(command, files):
+    """Sample, and judge what was asked for; returns the flags so that they can be changed."""
+
+    def run(*flags):
+        code, out, err = command(
+            "sample", files / "a", files / "b", "--budget", "12", "--n-strata", "4",
+            "--seed", "3", "--design-file", files / "design.nc", "--output", files / "to_judge.txt",
+            *flags,
+        )  # fmt: skip
+        assert (code, out) == (0, ""), err
+        truth = {}
+        for line in (files / "qrels").read_text().splitlines():
+            topic, _, document, grade = line.split()
+            truth[topic, document] = grade
+        asked = [line.split("\t") for line in (files / "to_judge.txt").read_text().splitlines()]
+        judged = [f"{topic} 0 {document} {truth[topic, document]}\n" for topic, document in asked]
+        (files / "judged").write_text("".join(judged))
+        return asked, err
+
+    return run
+
+
+@pytest.mark.parametrize("scheme", ["pps", "uniform", "poisson"])
+def test_sample_judge_evaluate(command, files, sampled, scheme):
+    asked, err = sampled("--scheme", scheme)
+    design = be.read_design(files / "design.nc")
+    assert len(asked) == int(design["selected"].sum())
+    if scheme != "poisson":
+        assert len(asked) == 3 * 12
+    for estimator in ("stat", "dyn"):
+        # run c was not there when the design was made
+        code, out, err = command(
+            "evaluate", files / "judged", files / "a", files / "c", "--design",
+            files / "design.nc", "-m", "P@10", "-m", "AP", "--estimator", estimator,
+            "--format", "csv", "--per-topic",
+        )  # fmt: skip
+        assert code == 0, err
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert len(rows) == 2 * 4 * 2
+        assert all(row["estimate"] for row in rows)
+
+
+def test_the_assessor_sees_topic_and_document_in_random_order(files, sampled):
+    asked, err = sampled()
+    assert {len(fields) for fields in asked} == {2}
+    topics = [topic for topic, _ in asked]
+    assert topics == sorted(topics, key=int)
+    by_topic = [[document for topic, document in asked if topic == name] for name in ("1", "2")]
+    assert any(documents != sorted(documents) for documents in by_topic)
+    design = be.read_design(files / "design.nc")
+    chosen = design["selected"].to_numpy()
+    place = dict(
+        zip(design["document"].values[chosen], design["stratum"].values[chosen], strict=True)
+    )
+    order = [place[document] for document in by_topic[0]]
+    assert order != sorted(order)
+    assert "seed 3" in err
+
+
+def test_a_seed_gives_the_same_sample_again(files, sampled):
+    first, _ = sampled("--scheme", "uniform")
+    again, _ = sampled("--scheme", "uniform")
+    other, _ = sampled("--scheme", "uniform", "--seed", "4")
+    assert first == again
+    assert first != other
+
+
+def test_everything_judged_gives_the_plain_scores_without_error(command, files):
+    words = ["--budget", "500", "--n-strata", "4", "--seed", "1", "--design-file", files / "d.nc"]
+    code, out, err = command("sample", files / "a", *words)
+    assert code == 0
+    assert len(out.splitlines()) == 3 * 40
+    answers = {}
+    for estimator, design in (("assumed", []), ("stat", ["--design", files / "d.nc"])):
+        code, out, err = command(
+            "evaluate", files / "qrels", files / "a", "-m", "P@10", "-m", "AP", "--estimator",
+            estimator, "--format", "csv", *design,
+        )  # fmt: skip
+        assert code == 0, err
+        answers[estimator] = list(csv.DictReader(io.StringIO(out)))
+    for plain, estimate in zip(answers["assumed"], answers["stat"], strict=True):
+        assert float(estimate["estimate"]) == pytest.approx(float(plain["estimate"]), abs=1e-12)
+        assert float(estimate["standard_error"]) == 0.0
+
+
+def test_known_judgments_are_the_frame(command, files):
+    kept = (files / "qrels").read_text().splitlines()[::2]
+    (files / "half").write_text("\n".join(kept) + "\n")
+    code, out, err = command(
+        "sample", files / "a", "--qrels", files / "half", "--budget", "10", "--n-strata", "2",
+        "--design-file", files / "d.nc",
+    )  # fmt: skip
+    assert code == 0, err
+    known = {(line.split()[0], line.split()[2]) for line in kept}
+    assert {tuple(line.split("\t")) for line in out.splitlines()} <= known
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--budget", "0"], "budget"),
+        (["--budget", "3", "--n-strata", "4"], "4 strata"),
+        (["--n-strata", "0"], "n_strata"),
+        (["--pool-depth", "0"], "pool_depth"),
+        (["--seed", "-1"], "--seed"),
+        (["--design-file", "nowhere/design.nc"], "nowhere"),
+        (["--output", "design.nc"], "--output"),
+    ],
+)
+def test_bad_options_are_one_sentence_and_write_nothing(
+    command, files, monkeypatch, flags, message
+):
+    monkeypatch.chdir(files)
+    before = sorted(path.name for path in files.iterdir())
+    code, out, err = command(
+        "sample", "a", "--budget", "8", "--n-strata", "4", "--design-file", "design.nc",
+        "--output", "to_judge.txt", *flags,
+    )  # fmt: skip
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert message in err
+    assert sorted(path.name for path in files.iterdir()) == before
