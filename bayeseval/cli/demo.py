@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 import bayeseval as be
-from bayeseval.cli.output import remark, steps, write_result, written_whole
+from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.tables import as_csv, rendered, score_rows
 
 ESTIMATORS = ("assumed", "stat", "dyn")
@@ -29,22 +29,18 @@ def demo(
     """Sample judgments of the shipped collection, estimate, and compare with the known truth."""
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; --output names a folder to write into")
-    with steps(4) as step:
-        step("reading the shipped collection")
+    with working(f"sampling {budget} documents a topic, and estimating"):
         collection = be.simulate.demo_collection()
-        step(f"sampling {budget} documents a topic")
         design = be.designs.pps_strata(collection, budget=budget)
         sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
-        step("estimating")
         truth = be.mean_over_topics(be.evaluate(collection, MEASURES, estimator="assumed"))
         means = {
             name: be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator=name))
             for name in ESTIMATORS
         }
-        step("drawing")
-        output.mkdir(parents=True, exist_ok=True)
-        _save_scores(truth, means, output / "scores.csv")
-        _save_plot(truth, means, output / "intervals.png")
+    output.mkdir(parents=True, exist_ok=True)
+    _save_scores(truth, means, output / "scores.csv")
+    _save_plot(truth, means, output / "intervals.png")
     write_result(rendered(_table(truth, means, budget)), None)
     remark(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
 

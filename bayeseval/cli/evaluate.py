@@ -25,7 +25,7 @@ from bayeseval.cli.options import (
     Runs,
     ScoreType,
 )
-from bayeseval.cli.output import check_writable, remark, steps, write_result
+from bayeseval.cli.output import check_writable, remark, working, write_result
 from bayeseval.cli.tables import FORMATS, score_rows
 
 
@@ -55,18 +55,16 @@ def evaluate(
     """
     if output is not None:
         check_writable(output)
-    with steps(2) as step:
-        step(f"reading {len(runs)} run files")
-        collection = _collection(
-            qrels,
-            runs,
-            design,
-            qrels_format=qrels_format,
-            depth=depth,
-            on_duplicate=on_duplicate,
-            score_type=score_type,
-        )
-        step("estimating")
+    collection = _collection(
+        qrels,
+        runs,
+        design,
+        qrels_format=qrels_format,
+        depth=depth,
+        on_duplicate=on_duplicate,
+        score_type=score_type,
+    )
+    with working("estimating"):
         scores = be.evaluate(
             collection,
             measure,

@@ -3,12 +3,12 @@
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 
 @contextmanager
@@ -69,15 +69,12 @@ def remark(text: str) -> None:
 
 
 @contextmanager
-def steps(number: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar over some steps, on a terminal only; call it with what is done next."""
+def working(text: str) -> Iterator[None]:
+    """A moving bar and the time while something runs whose length is not known; terminals only."""
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with bar:
-        task = bar.add_task("", total=number, completed=-1)
-
-        def step(text: str) -> None:
-            bar.update(task, advance=1, description=text)
-
-        yield step
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        bar.add_task(text, total=None)
+        yield

@@ -19,7 +19,7 @@ from bayeseval.cli.options import (
     ScoreType,
     Seed,
 )
-from bayeseval.cli.output import check_writable, remark, steps, write_result, written_whole
+from bayeseval.cli.output import check_writable, remark, working, write_result, written_whole
 
 
 def sample(
@@ -51,17 +51,15 @@ def sample(
     if seed < 0:
         raise ValueError(f"--seed must be a whole number, 0 or more, not {seed}")
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
-    with steps(2) as step:
-        step(f"reading {len(runs)} run files")
-        collection = be.read_collection(
-            qrels,
-            runs,
-            qrels_format=qrels_format,
-            depth=depth,
-            on_duplicate=on_duplicate,
-            score_type=score_type,
-        )
-        step("sampling")
+    collection = be.read_collection(
+        qrels,
+        runs,
+        qrels_format=qrels_format,
+        depth=depth,
+        on_duplicate=on_duplicate,
+        score_type=score_type,
+    )
+    with working("sampling"):
         strata = {"n_strata": n_strata} if scheme != "poisson" else {}
         if scheme == "uniform":
             strata["random_seed"] = strata_seed
