@@ -1,0 +1,54 @@
+"""A progress bar on work that takes more than two seconds, on a terminal only."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+
+PATIENCE = 2.0
+
+
+def track[Item](items: Iterable[Item], description: str) -> Iterator[Item]:
+    """Pass items on, and show a bar on stderr once they have taken two seconds.
+
+    Parameters
+    ----------
+    items : iterable
+        Work to do, with a known length or not.
+    description : str
+        What is being done.
+
+    Yields
+    ------
+    item
+        Each item.
+
+    Examples
+    --------
+    >>> list(track([1, 2], "counting"))
+    [1, 2]
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    total = len(items) if isinstance(items, Sized) else None
+    began = time.monotonic()
+    progress = task = None
+    try:
+        for done, item in enumerate(items):
+            if progress is None and time.monotonic() - began > PATIENCE:
+                progress, task = _started(description, total)
+            if progress is not None:
+                progress.update(task, completed=done)
+            yield item
+    finally:
+        if progress is not None:
+            progress.stop()
+
+
+def _started(description: str, total: int | None):
+    from rich.console import Console
+    from rich.progress import Progress
+
+    progress = Progress(console=Console(stderr=True), transient=True)
+    progress.start()
+    return progress, progress.add_task(description, total=total)

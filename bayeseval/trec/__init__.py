@@ -1,0 +1,22 @@
+"""Files of TREC's formats to and from collections."""
+
+from bayeseval.trec.qrels import read_qrels
+from bayeseval.trec.reading import add_runs, read_collection
+from bayeseval.trec.writing import (
+    write_prels,
+    write_probs,
+    write_qrels,
+    write_run,
+    write_sampleval,
+)
+
+__all__ = [
+    "add_runs",
+    "read_collection",
+    "read_qrels",
+    "write_prels",
+    "write_probs",
+    "write_qrels",
+    "write_run",
+    "write_sampleval",
+]

@@ -1,0 +1,153 @@
+"""Files by their ending: plain, gzip, xz, bzip2 and zstandard; written whole or not at all."""
+
+import bz2
+import gzip
+import importlib
+import lzma
+import os
+import tempfile
+import zlib
+from pathlib import Path
+
+ENDINGS = (".gz", ".xz", ".bz2", ".zst")
+_UNKNOWN = (".zip", ".z", ".7z", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".br", ".sz", ".zstd")
+_FIRST_BYTES = {
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\x00": ".xz",
+    b"BZh": ".bz2",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    b"PK\x03\x04": ".zip",
+}
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of a file, uncompressed as its ending says.
+
+    Parameters
+    ----------
+    path : Path
+        File; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` are uncompressed.
+
+    Returns
+    -------
+    bytes
+        What the file holds, without a byte order mark.
+
+    Raises
+    ------
+    ValueError
+        Where the file is missing, empty, a folder, or compressed in another way than it says.
+    """
+    ending = _known_ending(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name its files, or write a glob such as {path}/*.")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}).") from error
+    if ending:
+        data = _uncompressed(path, ending, data)
+    else:
+        _refuse_compressed(path, data)
+    if not data.strip():
+        raise ValueError(f"{path} is empty; a file needs at least one line.")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def write_whole(path: str | os.PathLike, text: str) -> None:
+    """Write text to a file, compressed as its ending says: whole or not at all."""
+    path = Path(path)
+    ending = _known_ending(path)
+    data = text.encode()
+    if ending == ".gz":
+        data = gzip.compress(data, mtime=0)
+    elif ending:
+        data = _codec(ending, path).compress(data)
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
+    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(part, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        os.replace(part, path)
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def bare_name(path: Path) -> str:
+    """Name of a file without the ending of its compression."""
+    return path.stem if path.suffix.lower() in ENDINGS else path.name
+
+
+def _known_ending(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending in _UNKNOWN:
+        raise ValueError(f"{path} ends in {ending}; plain text or {', '.join(ENDINGS)} is allowed.")
+    return ending if ending in ENDINGS else ""
+
+
+def _uncompressed(path: Path, ending: str, data: bytes) -> bytes:
+    if not data:
+        raise ValueError(f"{path} is empty; a file needs at least one line.")
+    codec = _codec(ending, path)
+    broken = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, RuntimeError)
+    try:
+        return codec.decompress(data)
+    except (*broken, *_own_errors(codec)) as error:
+        raise ValueError(f"{path} is not a whole {ending} file ({error}).") from error
+
+
+def _own_errors(codec) -> tuple:
+    return tuple(
+        getattr(codec, name) for name in ("ZstdError",) if isinstance(getattr(codec, name, 0), type)
+    )
+
+
+def _codec(ending: str, path: Path):
+    if ending != ".zst":
+        return {".gz": gzip, ".xz": lzma, ".bz2": bz2}[ending]
+    try:
+        return importlib.import_module("compression.zstd")
+    except ImportError:
+        pass
+    try:
+        return _ZstandardFrames(importlib.import_module("zstandard"))
+    except ImportError as error:
+        raise ValueError(
+            f"{path} needs zstandard, which Python has from 3.14 on; install the package "
+            "'zstandard', or use .gz, .xz or .bz2."
+        ) from error
+
+
+class _ZstandardFrames:
+    """The package ``zstandard`` with the two functions of ``compression.zstd``."""
+
+    def __init__(self, package):
+        self.package = package
+        self.ZstdError = package.ZstdError
+
+    def compress(self, data: bytes) -> bytes:
+        return self.package.ZstdCompressor().compress(data)
+
+    def decompress(self, data: bytes) -> bytes:
+        parts = []
+        while data:
+            frame = self.package.ZstdDecompressor().decompressobj()
+            parts.append(frame.decompress(data))
+            if not frame.eof:
+                raise ValueError("the file ends too early")
+            data = frame.unused_data
+        return b"".join(parts)
+
+
+def _refuse_compressed(path: Path, data: bytes) -> None:
+    for first, ending in _FIRST_BYTES.items():
+        if data.startswith(first):
+            raise ValueError(f"{path} holds {ending} data; name it so that it ends in {ending}.")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,53 @@
+"""Data frames of runs and judgments, checked as the files are."""
+
+import numpy as np
+import pandas as pd
+
+
+def checked_frame(
+    frame: pd.DataFrame, kind: str, labels: tuple[str, ...], others: tuple[str, ...]
+) -> pd.DataFrame:
+    """Frame with the columns asked for, labels as text.
+
+    Raises
+    ------
+    ValueError
+        Where a column is missing, a label is missing or empty, or there is no row.
+    """
+    missing = [column for column in (*labels, *others) if column not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"{kind} DataFrame has no column '{missing[0]}'; it needs "
+            f"{', '.join((*labels, *others))} and has {', '.join(map(str, frame.columns))}."
+        )
+    if frame.empty:
+        raise ValueError(f"{kind} DataFrame is empty; it needs at least one row.")
+    checked = {}
+    for column in labels:
+        text = frame[column].astype(object)
+        checked[column] = text.map(str)
+        wrong = frame[column].isna().to_numpy() | checked[column].isin(["", "\0"]).to_numpy()
+        wrong |= checked[column].str.contains("\0", regex=False).to_numpy(dtype=bool)
+        if wrong.any():
+            where = row_name(kind, frame, int(np.argmax(wrong)))
+            raise ValueError(f"{where}: {column} {text.iloc[np.argmax(wrong)]!r} is not a label.")
+    return frame.assign(**checked).reset_index(drop=True)
+
+
+def finite_column(frame: pd.DataFrame, kind: str, column: str) -> np.ndarray:
+    """A column as finite float64."""
+    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{row_name(kind, frame, row)}: {column} {frame[column].iloc[row]!r} is not a finite "
+            f"number, as every {column} must be."
+        )
+    return values
+
+
+def row_name(kind: str, frame: pd.DataFrame, row: int) -> str:
+    """Text that names a row in a message: its place, topic and document."""
+    labels = [f"{name} '{frame[name].iloc[row]}'" for name in ("topic", "document") if name in frame]
+    return f"{kind} DataFrame, row {row} ({', '.join(labels)})"

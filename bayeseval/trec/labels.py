@@ -1,0 +1,102 @@
+"""Labels as integer codes, found for millions of lines without a Python object for each."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+WORD = 8
+LONGEST_PACKED = 32
+_LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
+
+
+class Spans(NamedTuple):
+    """Pieces of a text: ``text[start:end]``."""
+
+    text: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    def joined(self) -> bytes:
+        """The pieces, each with the byte that follows it."""
+        length = self.end - self.start + 1
+        shift = self.start - np.cumsum(length) + length
+        return self.text[np.arange(length.sum()) + np.repeat(shift, length)].tobytes()
+
+
+def spans_of(labels) -> Spans:
+    """Spans of a sequence of str."""
+    encoded = [label.encode() for label in labels]
+    end = np.cumsum([len(label) for label in encoded], dtype=np.int64)
+    start = np.concatenate([[0], end[:-1]])
+    return Spans(np.frombuffer(b"".join(encoded), dtype=np.uint8), start, end)
+
+
+class Labels:
+    """Labels that were seen; `encode` gives provisional codes and `resolve` what they stand for.
+
+    A label of up to 32 bytes is packed into 64-bit words, which are told apart by hashing them
+    as numbers; a longer one goes through a dictionary and is one word that no text has.
+    """
+
+    def __init__(self):
+        self._distinct: list[np.ndarray] = []
+        self._count = 0
+        self._long: dict[bytes, int] = {}
+
+    def pack(self, spans: Spans) -> np.ndarray:
+        """Words (n, width) in which equal rows are equal labels."""
+        length = spans.end - spans.start
+        long = np.flatnonzero(length > LONGEST_PACKED)
+        length[long] = 0
+        width = max(1, -(-int(length.max(initial=1)) // WORD)) * WORD
+        place = np.arange(width)
+        inside = place < length[:, None]
+        at = np.where(inside, spans.start[:, None] + place, 0)
+        packed = np.where(inside, spans.text[at], np.uint8(0)).view("<u8")
+        for row in long:
+            label = spans.text[spans.start[row] : spans.end[row]].tobytes()
+            packed[row, 0] = _LONG | np.uint64(self._long.setdefault(label, len(self._long)))
+        return packed
+
+    def encode(self, packed: np.ndarray) -> np.ndarray:
+        """Provisional codes (n,) of packed labels; equal within one call where labels are equal."""
+        codes, first = distinct_rows(packed)
+        self._distinct.append(packed[first])
+        codes = (codes + self._count).astype(np.int32)
+        self._count += first.size
+        return codes
+
+    def resolve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (label,) of str in ascending order, and the label's position for each code."""
+        width = max((rows.shape[1] for rows in self._distinct), default=1)
+        rows = np.zeros((self._count, width), dtype="<u8")
+        stop = 0
+        for part in self._distinct:
+            start, stop = stop, stop + len(part)
+            rows[start:stop, : part.shape[1]] = part
+        codes, first = distinct_rows(rows)
+        labels = self.texts(rows[first])
+        order = np.argsort(labels)
+        position = np.empty(order.size, dtype=np.int32)
+        position[order] = np.arange(order.size)
+        return labels[order], position[codes]
+
+    def texts(self, rows: np.ndarray) -> np.ndarray:
+        """Labels as text, of packed ones."""
+        texts = np.ascontiguousarray(rows).view(f"S{rows.shape[1] * WORD}").ravel().tolist()
+        by_number = list(self._long)
+        for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
+            texts[row] = by_number[int(rows[row, 0] & ~_LONG)]
+        return np.array([text.decode() for text in texts], dtype=str)
+
+
+def distinct_rows(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) that are equal where rows are, and the first row of each code."""
+    codes = pd.factorize(words[:, 0])[0]
+    for column in words[:, 1:].T:
+        more, distinct = pd.factorize(column)
+        codes = pd.factorize(codes * np.int64(len(distinct)) + more)[0]
+    first = np.empty(codes.max(initial=-1) + 1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    return codes, first

@@ -1,0 +1,148 @@
+"""Lines of whitespace-separated fields, split for whole blocks of a file at a time."""
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bayeseval.trec.labels import Spans
+
+BLOCK = 8_000_000
+_NEWLINE, _BLANK, _TAB, _COMMENT = 10, 32, 9, 35
+
+
+class Lines(NamedTuple):
+    """Lines of a file that are neither blank nor comments.
+
+    ``start`` and ``end`` bound each field, ``first`` is the first field of each line, ``count`` how
+    many it has and ``number`` the line's number in the file, from 1.
+    """
+
+    name: str
+    text: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    number: np.ndarray
+
+    def column(self, place: int) -> Spans:
+        """The field at one place of every line."""
+        field = self.first + place
+        return Spans(self.text, self.start[field], self.end[field])
+
+    def texts(self, place: int) -> list[str]:
+        """The field at one place of every line, as text."""
+        return [text.decode() for text in self.column(place).joined().split()]
+
+    def numbers(self, place: int, what: str) -> np.ndarray:
+        """The field at one place of every line, as a finite float64."""
+        joined = self.column(place).joined()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                values = np.fromstring(joined, sep=" ")
+        except (ValueError, DeprecationWarning):
+            values = np.empty(0)
+        if values.size != self.first.size or not np.isfinite(values).all():
+            self._refuse_number(self.texts(place), what)
+        return values
+
+    def _refuse_number(self, texts: list[str], what: str):
+        for number, text in zip(self.number, texts, strict=True):
+            if not _is_finite(text):
+                raise ValueError(
+                    f"{self.name}, line {number}: {what} '{text}' is not a finite number, as every "
+                    f"{what} must be."
+                )
+        raise AssertionError("numbers that float reads one by one must be read together")
+
+
+def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
+    """Lines of a file, a few megabytes at a time.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    data : bytes
+        What it holds.
+    columns : str
+        Names of the fields that every line must have, with blanks between.
+
+    Yields
+    ------
+    Lines
+        At least one line each.
+
+    Raises
+    ------
+    ValueError
+        Where the file is not UTF-8 text, a line has too few fields, or there is no line.
+    """
+    _check_text(name, data)
+    number = 1
+    seen = False
+    start = 0
+    while start < len(data):
+        stop = data.find(b"\n", min(start + BLOCK, len(data))) + 1 or len(data)
+        lines, n_lines = _split(name, data[start:stop], number)
+        if lines.first.size:
+            _check_fields(lines, columns)
+            seen = True
+            yield lines
+        number += n_lines
+        start = stop
+    if not seen:
+        raise ValueError(f"{name} is empty: it has comments or blank lines only.")
+
+
+def _split(name: str, data: bytes, number: int) -> tuple[Lines, int]:
+    text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
+    space = (text - np.uint8(_TAB) <= 4) | (text == _BLANK)
+    edge = np.flatnonzero(space[1:] != space[:-1]) + 1
+    if not space[0]:
+        edge = np.concatenate([[0], edge])
+    start, end = edge[0::2], edge[1::2]
+    newline = np.flatnonzero(text == _NEWLINE)
+    after = np.searchsorted(start, newline)
+    first = np.concatenate([[0], after[:-1]])
+    begin = np.concatenate([[0], newline[:-1] + 1])
+    kept = (after > first) & (text[begin] != _COMMENT)
+    count = after - first
+    lines = np.arange(number, number + newline.size)
+    if not kept.all():
+        first, count, lines = first[kept], count[kept], lines[kept]
+    return Lines(name, text, start, end, first, count, lines), newline.size
+
+
+def _check_text(name: str, data: bytes) -> None:
+    wrong = data.find(b"\0")
+    if wrong < 0 and not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            wrong = error.start
+    if wrong >= 0:
+        line = data.count(b"\n", 0, wrong) + 1
+        raise ValueError(
+            f"{name}, line {line}: byte 0x{data[wrong]:02x} is not UTF-8 text, as files must be."
+        )
+
+
+def _check_fields(lines: Lines, columns: str) -> None:
+    needed = len(columns.split())
+    if lines.count.min() < needed:
+        line = int(np.argmax(lines.count < needed))
+        raise ValueError(
+            f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where at least "
+            f"{needed} are needed ({columns})."
+        )
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text))) and "_" not in text and text.isascii()
+    except ValueError:
+        return False

@@ -1,0 +1,138 @@
+"""Judgments: qrels, and the three formats that say how documents were sampled."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bayeseval.trec.compression import read_bytes
+from bayeseval.trec.frames import checked_frame, finite_column, row_name
+from bayeseval.trec.lines import Lines, blocks
+from bayeseval.trec.sources import expanded
+
+COLUMNS = {
+    "qrels": "topic iter document grade",
+    "sampleval": "topic iter document stratum grade",
+    "prels": "topic document grade method probability",
+    "probs": "topic iter document grade probability",
+}
+_TEXT = ("topic", "document", "stratum", "method")
+_LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
+
+
+def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
+    """Judgments of files or data frames, one row each, in the order given.
+
+    Parameters
+    ----------
+    source : path, glob, DataFrame, or a list of them
+        Compressed files are read by their ending.
+    qrels_format : {"qrels", "sampleval", "prels", "probs"}
+        ``topic iter document grade``, ``topic iter document STRATUM grade``,
+        ``topic document grade method probability`` or ``topic iter document grade probability``.
+
+    Returns
+    -------
+    DataFrame
+        Columns topic, document, grade (a negative one: pooled, not judged) and, as the format has
+        them, stratum, method, probability.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and line: a missing file, too few fields, a grade that is not a whole
+        number, a probability outside (0, 1], a pair that is judged twice.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"topic": [1, 1], "document": ["a", "b"], "grade": [1, -1]})
+    >>> read_qrels(frame)["grade"].tolist()
+    [1, -1]
+    """
+    if qrels_format not in COLUMNS:
+        raise ValueError(f"qrels_format must be one of {tuple(COLUMNS)}, not {qrels_format!r}.")
+    frames = [_read_one(item, qrels_format) for item in expanded(source, "judgments")]
+    judgments = pd.concat(frames, ignore_index=True)
+    again = judgments.duplicated(["topic", "document"]).to_numpy()
+    if again.any():
+        row = judgments.iloc[int(np.argmax(again))]
+        raise ValueError(
+            f"{row['where']}: document '{row['document']}' of topic '{row['topic']}' is judged a "
+            "second time; one judgment is allowed."
+        )
+    return judgments.drop(columns="where")
+
+
+def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
+    if isinstance(source, Path):
+        parts = blocks(str(source), read_bytes(source), COLUMNS[qrels_format])
+        return pd.concat([_judgments(lines, qrels_format) for lines in parts])
+    columns = [name for name in COLUMNS[qrels_format].split() if name not in ("iter", "method")]
+    columns += ["method"] if "method" in source and qrels_format == "prels" else []
+    labels = tuple(name for name in columns if name in _TEXT)
+    numbers = tuple(name for name in columns if name not in _TEXT)
+    frame = checked_frame(source, "judgments", labels, numbers)
+    where = [row_name("judgments", frame, row) for row in range(len(frame))]
+    if "probability" in numbers:
+        _check_probability(finite_column(frame, "judgments", "probability"), where)
+    frame["grade"] = _frame_grades(frame)
+    return frame[columns].assign(where=where)
+
+
+def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
+    columns = COLUMNS[qrels_format].split()
+    _check_width(lines, qrels_format, len(columns))
+    table = {}
+    for place, name in enumerate(columns):
+        if name in _TEXT:
+            table[name] = pd.Series(lines.texts(place), dtype=object)
+        elif name == "grade":
+            table[name] = _whole(lines, place)
+        elif name == "probability":
+            table[name] = lines.numbers(place, "probability")
+    where = lines.name + ", line " + pd.Series(lines.number, dtype=object).astype(str)
+    if "probability" in table:
+        _check_probability(table["probability"], where)
+    return pd.DataFrame(table).assign(where=where.astype(object))
+
+
+def _check_width(lines: Lines, qrels_format: str, n_columns: int) -> None:
+    if qrels_format == "qrels" and (lines.count > n_columns).any():
+        line = int(np.argmax(lines.count > n_columns))
+        warnings.warn(
+            f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where qrels have "
+            f"{n_columns} ({COLUMNS['qrels']}); the others are ignored, but if they say how "
+            f"documents were sampled, set qrels_format to one of {tuple(COLUMNS)[1:]}.",
+            stacklevel=2,
+        )
+
+
+def _whole(lines: Lines, place: int) -> np.ndarray:
+    grade = lines.numbers(place, "grade")
+    texts = lines.texts(place)
+    plain = np.array([text.lstrip("+-").isdigit() for text in texts])
+    wrong = ~plain | (np.abs(grade) > _LARGEST_GRADE)
+    if wrong.any():
+        line = int(np.argmax(wrong))
+        raise ValueError(
+            f"{lines.name}, line {lines.number[line]}: grade '{texts[line]}' is not a whole number "
+            f"from -{_LARGEST_GRADE} to {_LARGEST_GRADE}, as every grade must be."
+        )
+    return grade.astype(np.int64)
+
+
+def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
+    unjudged = frame["grade"].isna()
+    grade = finite_column(frame.assign(grade=frame["grade"].mask(unjudged, -1)), "judgments", "grade")
+    whole = (grade == np.round(grade)).all()
+    return grade.astype(np.int64) if whole else grade
+
+
+def _check_probability(probability: np.ndarray, where) -> None:
+    wrong = ~((probability > 0) & (probability <= 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{where[row]}: inclusion probability {probability[row]} must lie in (0, 1]."
+        )

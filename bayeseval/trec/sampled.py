@@ -1,0 +1,92 @@
+"""Designs that formats of sampled judgments tell: strata, or a probability per document."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection import topic_order
+from bayeseval.collection.labels import same_strings
+
+
+def sampling_design(
+    collection: xr.DataTree, judgments: pd.DataFrame, where: np.ndarray, qrels_format: str
+) -> xr.Dataset | None:
+    """Design over a collection's pairs that judgments of a format were made by.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Gives topics and pairs.
+    judgments : DataFrame (row)
+        What `read_qrels` returned.
+    where : array of int (row,)
+        Position of each row's pair.
+    qrels_format : str
+        The format; plain qrels tell no design.
+
+    Returns
+    -------
+    Dataset or None
+        ``/design``. Sampleval: inclusion probability = sampled / documents of the topic's stratum.
+        Prels and probs: as listed, NaN (unknown) for documents that are not.
+    """
+    if qrels_format == "sampleval":
+        return _stratified(collection, judgments, where)
+    if qrels_format in ("prels", "probs"):
+        return _poisson(collection["document"].size, judgments, where, qrels_format)
+    return None
+
+
+def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Dataset:
+    topic = collection["pair_topic"].values[where]
+    labels, label = np.unique(same_strings(judgments["stratum"]), return_inverse=True)
+    order = topic_order(labels)
+    key = topic.astype(np.int64) * labels.size + np.argsort(order)[label]
+    keys, stratum_of_row = np.unique(key, return_inverse=True)
+    size = np.bincount(stratum_of_row)
+    sampled = np.bincount(stratum_of_row, weights=judgments["grade"] >= 0).astype(np.int64)
+    if (sampled == 0).any():
+        first = keys[int(np.argmax(sampled == 0))]
+        topic_label = collection["topic"].values[first // labels.size]
+        warnings.warn(
+            f"{int((sampled == 0).sum())} strata have no sampled document, the first is stratum "
+            f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents count "
+            "as outside the frame.",
+            stacklevel=2,
+        )
+    stratum = np.full(collection["document"].size, -1, dtype=np.int32)
+    stratum[where] = stratum_of_row
+    probability = np.append(sampled / size, 0.0)[stratum]
+    return xr.Dataset(
+        {
+            "inclusion_probability": ("pair", probability),
+            "stratum": ("pair", stratum),
+            "stratum_size": ("stratum_id", size.astype(np.int64)),
+            "stratum_sample_size": ("stratum_id", sampled),
+            "stratum_topic": ("stratum_id", (keys // labels.size).astype(np.int32)),
+            "stratum_label": ("stratum_id", labels[order][keys % labels.size]),
+        },
+        attrs={"scheme": "stratified", "name": "sampleval", "parameters": "{}"},
+    )
+
+
+def _poisson(n_pairs: int, judgments: pd.DataFrame, where: np.ndarray, name: str) -> xr.Dataset:
+    probability = np.full(n_pairs, np.nan)
+    probability[where] = judgments["probability"]
+    variables = {
+        "inclusion_probability": ("pair", probability),
+        "stratum": ("pair", np.full(n_pairs, -1, dtype=np.int32)),
+        "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+        "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+        "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+    }
+    if "method" in judgments:
+        method = np.full(n_pairs, "", dtype=object)
+        method[where] = judgments["method"]
+        variables["method"] = ("pair", same_strings(method))
+    return xr.Dataset(
+        variables,
+        attrs={"scheme": "poisson", "name": name, "parameters": "{}", "unlisted": "unknown"},
+    )

@@ -1,0 +1,55 @@
+"""What a user may name as input: paths, globs, data frames, and lists of them."""
+
+import glob
+import os
+from pathlib import Path
+
+import pandas as pd
+
+
+def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
+    """Files and data frames that a user's sources stand for.
+
+    Parameters
+    ----------
+    sources : str, Path, DataFrame, or a list of them
+        A text that is no file and has ``*``, ``?`` or ``[`` is a glob; its files come sorted.
+    kind : str
+        What they are, for messages: ``"run"`` or ``"judgments"``.
+
+    Returns
+    -------
+    list of Path or DataFrame
+        At least one.
+
+    Raises
+    ------
+    ValueError
+        Where a file is missing or a glob matches nothing.
+    """
+    if isinstance(sources, str | os.PathLike | pd.DataFrame):
+        sources = [sources]
+    found = [item for source in sources for item in _expanded_one(source, kind)]
+    if not found:
+        raise ValueError(f"no {kind} file is named; at least one is needed.")
+    return found
+
+
+def _expanded_one(source, kind: str) -> list:
+    if isinstance(source, pd.DataFrame):
+        return [source]
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"{kind} must be a path, a glob, a DataFrame or a list of them, "
+            f"not {type(source).__name__}."
+        )
+    text = os.path.expanduser(os.fspath(source))
+    if os.path.exists(text):
+        return [Path(text)]
+    if not glob.has_magic(text):
+        raise ValueError(f"{kind} file {text} does not exist.")
+    matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]
+    matches = [match for match in matches if not match.is_dir()]
+    if not matches:
+        raise ValueError(f"glob {text} matches no {kind} file.")
+    return matches

@@ -1,0 +1,233 @@
+"""Collections to files: runs and judgments, each written whole or not at all."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection import check_collection
+from bayeseval.collection.schema import describe_pair
+from bayeseval.trec.compression import write_whole
+
+
+def write_run(collection: xr.DataTree, run: str, path) -> None:
+    """Write a run: ``topic Q0 document rank score tag``.
+
+    A collection holds rankings, not scores: the score written is the number of documents that are
+    left, n, n - 1, ... 1, so that reading the file gives the same ranking.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection.
+    run : str
+        Label of the run; becomes the tag.
+    path : str or Path
+        Where to; compressed as its ending says (.gz, .xz, .bz2, .zst).
+
+    Raises
+    ------
+    ValueError
+        Where there is no such run, or a label has blanks and so cannot be written.
+    """
+    check_collection(collection)
+    runs = collection["run"].values.tolist()
+    if run not in runs or "rankings" not in collection:
+        raise ValueError(f"run '{run}' is not in the collection; it has {', '.join(runs)}.")
+    ranking = collection["rankings/ranking"].values[runs.index(run)]
+    topic, rank = np.nonzero(ranking >= 0)
+    length = (ranking >= 0).sum(axis=1)[topic]
+    document = collection["document"].values[ranking[topic, rank]]
+    columns = (
+        collection["topic"].values[topic],
+        np.full(topic.size, "Q0"),
+        document,
+        rank + 1,
+        length - rank,
+        np.full(topic.size, run),
+    )
+    _write(path, columns)
+
+
+def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
+    """Write judgments: ``topic 0 document grade``, -1 where pooled but not judged.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection.
+    path : str or Path
+        Where to; compressed as its ending says.
+    replicate : int, optional
+        Which one, where judgments have replicates.
+
+    Raises
+    ------
+    ValueError
+        Where there are no judgments, or a grade is not a whole number.
+    """
+    check_collection(collection)
+    grade, listed = _grades(collection, replicate)
+    pairs = np.flatnonzero(listed)
+    topic, document = _labels(collection, pairs)
+    _write(path, (topic, np.zeros(pairs.size, dtype=int), document, grade[pairs]))
+
+
+def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
+    """Write strata and judgments: ``topic 0 document stratum grade``, -1 where not sampled.
+
+    Parameters
+    ----------
+    collection : DataTree
+        A collection with a stratified design.
+    path : str or Path
+        Where to; compressed as its ending says.
+    replicate : int, optional
+        Which one, where judgments have replicates.
+
+    Raises
+    ------
+    ValueError
+        Where the design has no strata, or a pooled or judged pair is in none.
+    """
+    check_collection(collection)
+    design = _design(collection, "sampleval")
+    grade, listed = _grades(collection, replicate)
+    stratum = design["stratum"].values if "stratum" in design else np.full(grade.size, -1)
+    if (stratum < 0).all():
+        raise ValueError("the design has no strata, which sampleval needs; use write_prels.")
+    stray = listed & (stratum < 0)
+    if stray.any():
+        where = describe_pair(collection, int(np.argmax(stray)))
+        raise ValueError(f"{where} is pooled but in no stratum, so sampleval would lose it.")
+    pairs = np.flatnonzero(stratum >= 0)
+    topic, document = _labels(collection, pairs)
+    label = _stratum_labels(design, collection["topic"].size)[stratum[pairs]]
+    zeros = np.zeros(pairs.size, dtype=int)
+    _write(path, (topic, zeros, document, label, grade[pairs]))
+
+
+def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
+    """Write sampled judgments: ``topic document grade method probability``.
+
+    The method is the one that was read, or 1.
+
+    Parameters
+    ----------
+    collection : DataTree
+        A collection with a design.
+    path : str or Path
+        Where to; compressed as its ending says.
+    replicate : int, optional
+        Which one, where judgments have replicates.
+
+    Raises
+    ------
+    ValueError
+        Where there is no design, or a judged pair has no known inclusion probability.
+    """
+    check_collection(collection)
+    pairs, grade, probability = _sampled(collection, replicate, "prels")
+    topic, document = _labels(collection, pairs)
+    method = np.full(pairs.size, "1")
+    if "method" in collection["design"]:
+        method = collection["design/method"].values[pairs]
+        method = np.where(method == "", "1", method)
+    _write(path, (topic, document, grade, method, probability))
+
+
+def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
+    """Write sampled judgments: ``topic 0 document grade probability``.
+
+    Parameters
+    ----------
+    collection : DataTree
+        A collection with a design.
+    path : str or Path
+        Where to; compressed as its ending says.
+    replicate : int, optional
+        Which one, where judgments have replicates.
+
+    Raises
+    ------
+    ValueError
+        Where there is no design, or a judged pair has no known inclusion probability.
+    """
+    check_collection(collection)
+    pairs, grade, probability = _sampled(collection, replicate, "probs")
+    topic, document = _labels(collection, pairs)
+    _write(path, (topic, np.zeros(pairs.size, dtype=int), document, grade, probability))
+
+
+def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Whole grades, -1 where not judged, and which pairs a file lists."""
+    if "judgments" not in collection:
+        raise ValueError("the collection has no judgments to write.")
+    grade = collection["judgments/grade"].values
+    if grade.ndim > 1:
+        if replicate is None or not 0 <= replicate < len(grade):
+            raise ValueError(
+                f"the judgments have {len(grade)} replicates; name one of them, from 0, "
+                f"as replicate, not {replicate!r}."
+            )
+        grade = grade[replicate]
+    judged = ~np.isnan(grade)
+    broken = judged & (grade != np.round(grade))
+    if broken.any():
+        first = int(np.argmax(broken))
+        raise ValueError(
+            f"{describe_pair(collection, first)} has grade {grade[first]}; files hold whole grades."
+        )
+    listed = judged | collection["judgments/pooled"].values
+    return np.where(judged, grade, -1).astype(np.int64), listed
+
+
+def _sampled(collection, replicate: int | None, name: str) -> tuple[np.ndarray, ...]:
+    design = _design(collection, name)
+    grade, listed = _grades(collection, replicate)
+    if design.attrs.get("unlisted") != "unknown":
+        listed = grade >= 0
+    probability = design["inclusion_probability"].values
+    wrong = listed & ~(probability > 0)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"{describe_pair(collection, first)} has inclusion probability {probability[first]}; "
+            f"{name} needs one in (0, 1]."
+        )
+    pairs = np.flatnonzero(listed)
+    return pairs, grade[pairs], probability[pairs]
+
+
+def _design(collection, name: str):
+    if "design" not in collection:
+        raise ValueError(f"the collection has no design, which {name} needs; use write_qrels.")
+    return collection["design"]
+
+
+def _stratum_labels(design, n_topics: int) -> np.ndarray:
+    if "stratum_label" in design:
+        return design["stratum_label"].values
+    topic = design["stratum_topic"].values
+    order = np.argsort(topic, kind="stable")
+    start = np.searchsorted(topic[order], np.arange(n_topics))
+    label = np.empty(topic.size, dtype=np.int64)
+    label[order] = np.arange(topic.size) - start[topic[order]] + 1
+    return label
+
+
+def _labels(collection, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    topic = collection["topic"].values[collection["pair_topic"].values[pairs]]
+    return topic, collection["document"].values[pairs]
+
+
+def _write(path, columns: Iterable[np.ndarray]) -> None:
+    texts = [[str(value) for value in column.tolist()] for column in columns]
+    for column in texts:
+        for label in set(column):
+            if label.split() != [label] or "\0" in label:
+                raise ValueError(f"label {label!r} cannot be written; it must have no blanks.")
+    comment = next((label for label in texts[0] if label.startswith("#")), None)
+    if comment:
+        raise ValueError(f"topic '{comment}' cannot be written; a line with # first is a comment.")
+    write_whole(path, "".join(" ".join(fields) + "\n" for fields in zip(*texts, strict=True)))
