@@ -1,0 +1,170 @@
+"""Pictures of estimates; matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
+_MARKERS = ("o", "s", "D", "^", "v", "P")
+_GREY = "#8C8C8C"  # estimates without any interval
+
+
+def plot_intervals(
+    estimates: Mapping[str, xr.Dataset],
+    measure: str | None = None,
+    *,
+    truth: xr.DataArray | xr.Dataset | None = None,
+    runs: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Points and intervals of runs, several estimators side by side, beside the truth.
+
+    One row per run, the best at the top: ordered by the truth where it is given, else by the
+    first estimator. A point without an interval (NaN bounds) is drawn alone; an estimator that
+    has no interval at all is grey.
+
+    Parameters
+    ----------
+    estimates : mapping of str to Dataset
+        Name of an estimator to its `estimate` (run,) and `interval` (run, ci_bound), as
+        `mean_over_topics` returns them; a dim measure is allowed. All with one `ci_prob`.
+    measure : str, optional
+        Label of the measure to show; may be left out where there is one only.
+    truth : DataArray or Dataset (run,), optional
+        True scores, or a Dataset with `estimate`; a dim measure is allowed.
+    runs : sequence of str, optional
+        Labels of the runs to show; by default all that the first estimator has.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on; ``ax.figure.savefig(path)`` saves the picture.
+
+    Raises
+    ------
+    ValueError
+        If there is no estimator, no such measure or run, or the intervals differ in `ci_prob`.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> scores = xr.Dataset(
+    ...     {"estimate": ("run", [0.3, 0.4]),
+    ...      "interval": (("run", "ci_bound"), [[0.25, 0.35], [0.3, 0.5]])},
+    ...     coords={"run": ["a", "b"], "ci_bound": ["lower", "upper"]}, attrs={"ci_prob": 0.9})
+    >>> ax = plot_intervals({"dyn": scores})
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['b', 'a']
+    """
+    ci_prob = _common_ci_prob(estimates)
+    shown = {name: _one_measure(data, measure, name) for name, data in estimates.items()}
+    first = next(iter(shown.values()))
+    true_score = None
+    if truth is not None:
+        true_score = _one_measure(
+            truth["estimate"] if isinstance(truth, xr.Dataset) else truth, measure, "truth"
+        )
+    order = _ordered_runs(first["estimate"] if true_score is None else true_score, first, runs)
+    ax = _new_axes(len(order), len(shown)) if ax is None else ax
+    palette, markers = iter(_cycle(_COLORS, len(shown))), iter(_cycle(_MARKERS, len(shown)))
+    for index, (name, data) in enumerate(shown.items()):
+        row = np.arange(len(order)) + 0.62 * ((index + 0.5) / len(shown) - 0.5)
+        _draw(ax, _of_runs(data, order, name), row, name, palette, next(markers))
+    if true_score is not None:
+        _draw_truth(ax, _of_runs(true_score, order, "truth").to_numpy())
+    _dress(ax, order, _label(first, measure), ci_prob)
+    return ax
+
+
+def _common_ci_prob(estimates) -> float | None:
+    if not estimates:
+        raise ValueError("estimates must hold at least one estimator.")
+    found = {name: data.attrs.get("ci_prob") for name, data in estimates.items()}
+    if len(set(found.values())) > 1:
+        raise ValueError(f"all intervals must have one ci_prob to stand side by side, not {found}.")
+    return next(iter(found.values()))
+
+
+def _one_measure(data, measure: str | None, name: str):
+    if "measure" not in data.dims:
+        return data
+    labels = [str(label) for label in data["measure"].values]
+    if measure is None and len(labels) > 1:
+        raise ValueError(f"measure must name one of {', '.join(labels)}.")
+    wanted = labels[0] if measure is None else measure
+    if wanted not in labels:
+        raise ValueError(f"{name} has no measure {wanted!r}; it has {', '.join(labels)}.")
+    return data.sel(measure=wanted)
+
+
+def _ordered_runs(score: xr.DataArray, first: xr.Dataset, runs) -> list[str]:
+    runs = [str(run) for run in (first["run"].values if runs is None else runs)]
+    values = _of_runs(score, runs, "the score that orders the runs").to_numpy()
+    return [runs[i] for i in np.argsort(-values, kind="stable")]  # NaN goes last
+
+
+def _of_runs(data, runs: list[str], name: str):
+    absent = sorted(set(runs) - {str(run) for run in data["run"].values})
+    if absent:
+        raise ValueError(f"run {absent[0]!r} is not in {name}.")
+    return data.sel(run=runs)
+
+
+def _new_axes(n_runs: int, n_estimators: int) -> Axes:
+    import matplotlib.pyplot as plt
+
+    height = n_runs * min(0.16 + 0.11 * n_estimators, 0.6)
+    return plt.subplots(figsize=(7.0, 1.3 + float(np.clip(height, 1.2, 16.0))), layout="tight")[1]
+
+
+def _cycle(values: tuple, size: int) -> list:
+    return [values[i % len(values)] for i in range(size)]
+
+
+def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> None:
+    bounds = data["interval"].transpose("run", "ci_bound").to_numpy()
+    lower, upper = bounds.T
+    color = _GREY if np.isnan(bounds).all() else next(palette)
+    size = float(np.clip(60 / len(row), 2.2, 5.0))
+    ax.hlines(row, lower, upper, color=color, linewidth=0.45 * size, alpha=0.75)
+    ax.plot(data["estimate"].to_numpy(), row, marker, color=color, markersize=size, label=name)
+
+
+def _draw_truth(ax, true_score) -> None:
+    row = np.arange(true_score.size)
+    ax.vlines(true_score, row - 0.42, row + 0.42, color="black", linewidth=1.4)
+    ax.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.4, label="truth")
+
+
+def _label(first: xr.Dataset, measure: str | None) -> str:
+    if measure is None:
+        measure = str(first["measure"].values) if "measure" in first.coords else "score"
+    return measure
+
+
+def _dress(ax, order: list[str], label: str, ci_prob: float | None) -> None:
+    ax.set_yticks(np.arange(len(order)), order, fontsize=float(np.clip(400 / len(order), 4, 9)))
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax.set_xlabel(label)
+    ax.grid(axis="x", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    for boundary in np.arange(0.5, len(order) - 1):  # each run's estimates belong together
+        ax.axhline(boundary, color="0.93", linewidth=0.6, zorder=0)
+    title = None if ci_prob is None else f"bars: {100 * ci_prob:g}% intervals"
+    count = len(ax.get_legend_handles_labels()[0])
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=count, frameon=False, title=title,
+              alignment="left", fontsize=9, title_fontsize=8, columnspacing=1.2,
+              handletextpad=0.4)  # fmt: skip
