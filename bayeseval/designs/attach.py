@@ -213,8 +213,8 @@ def _refuse_pairs(design: xr.Dataset, wrong: np.ndarray, what: str, which: str) 
     if wrong.any():
         raise ValueError(
             f"{what} {int(wrong.sum())} pairs {which}, the first is "
-            f"{describe_pair(design, int(np.flatnonzero(wrong)[0]))}; the estimates need the grades of "
-            "exactly the selected pairs"
+            f"{describe_pair(design, int(np.flatnonzero(wrong)[0]))}; the estimates need exactly "
+            "the selected pairs"
         )
 
 
@@ -235,6 +235,11 @@ def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.nd
 
 def _design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
     """For every pair of the collection its row in the design, -1 where it has none."""
+    if all(
+        np.array_equal(collection[name].to_numpy(), design[name].to_numpy())
+        for name in ("topic", "pair_topic", "document")
+    ):
+        return np.arange(design.sizes["pair"])
     topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
     return pair_positions(design, topics, collection["document"].to_numpy())
 

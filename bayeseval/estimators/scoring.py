@@ -194,6 +194,8 @@ def _weighted(topic: TopicRelevance, weight, filled: FilledRelevance) -> tuple:
     from bayeseval.measures.rank_sums import picked_weight, weighted_sum
 
     estimate = weighted_sum(topic.position, weight, filled.value)
+    if not topic.slots.row.size:
+        return estimate, np.zeros((*estimate.shape, 0))
     at_slots = picked_weight(topic.position, weight, topic.slots.row, filled.value.shape[0])
     return estimate, at_slots * filled.expanded
 

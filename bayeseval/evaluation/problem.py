@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -12,7 +13,7 @@ from bayeseval.designs.gather import grade_columns
 from bayeseval.estimators import estimated_relevance
 from bayeseval.estimators.registry import NEEDS_DESIGN
 from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.estimators.scoring import SCORES, TopicScore
+from bayeseval.estimators.scoring import SCORES, TopicRelevance, TopicScore
 from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
 from bayeseval.measures.names import Measure, parse_measures
 
@@ -87,17 +88,17 @@ class Problem:
             row_of_pair=row_of_pair,
         )
 
-    @property
+    @cached_property
     def judged_topic(self) -> NDArray[np.bool_]:
         """Topics with at least one judgment."""
         sample = self.relevance.sample
         judged = sample.selected.any(axis=0)
         return np.bincount(sample.topic[judged], minlength=sample.n_topics) > 0
 
-    @property
-    def answered(self) -> NDArray[np.bool_]:
-        """Whether a run has a ranking for a topic, (run, topic)."""
-        return (self.ranking >= 0).any(axis=2)
+    @cached_property
+    def length(self) -> NDArray[np.int64]:
+        """Number of documents that a run ranks for a topic, (run, topic); 0 where it lacks it."""
+        return np.count_nonzero(self.ranking >= 0, axis=2)
 
     @property
     def n_replicates(self) -> int:
@@ -113,43 +114,50 @@ class Problem:
             "topic": self.collection["topic"].to_numpy(),
         }
 
+    def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, TopicRelevance]]:
+        """Judged topics with their relevance and the positions of the runs' documents."""
+        for topic in np.flatnonzero(self.judged_topic):
+            ranking = self.ranking[:, topic] if runs is None else self.ranking[list(runs), topic]
+            yield topic, self.relevance.topic(topic, self.row_of_pair[ranking])
+
     def topic_scores(
         self, runs: Sequence[int] | None = None
     ) -> Iterator[tuple[int, int, TopicScore]]:
         """Score every estimable measure on every judged topic: (measure, topic, score)."""
-        for topic in np.flatnonzero(self.judged_topic):
-            position = self.position(topic, runs)
-            relevance = self.relevance.topic(topic, position)
+        for topic, relevance in self.topics(runs):
             for index, measure in enumerate(self.measures):
                 if measure.name in SCORES:
                     yield index, topic, SCORES[measure.name](measure, relevance)
 
-    def position(self, topic: int, runs: Sequence[int] | None = None) -> NDArray[np.int32]:
-        """Frame row of the document at each rank (run, rank), -1 outside the frame."""
-        ranking = self.ranking[:, topic] if runs is None else self.ranking[list(runs), topic]
-        return self.row_of_pair[ranking]
-
-    def outside_weight(self, measure: Measure, topic: int) -> NDArray[np.float64]:
-        """Weight of the ranks whose document cannot be known under the frame, (run, replicate).
+    def outside_weight(self, topic: int, position: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Weight of the ranks whose document cannot be known, (measure, run, replicate).
 
         For a linear measure the sum of its weights; for a ratio the share of the retrieved
         documents down to the cutoff, weighted as the measure weighs ranks (1/i for AP and Rprec).
         """
-        ranking = self.ranking[:, topic]
-        weight = _outside_weights(measure, ranking.shape[1])
-        retrieved = ranking[:, : weight.size] >= 0
-        inside = self.position(topic)[:, : weight.size]
-        known = (inside >= 0)[..., None]
-        if not self.relevance.random:
-            sample = self.relevance.sample
-            judged = sample.selected[:, sample.start[topic] : sample.start[topic + 1]].T
-            if judged.shape[1] > 1:
-                known = np.where(known, judged[inside], False)
-        lost = np.einsum("rk,rkc,k->rc", retrieved, ~known, weight)
-        if measure.kind == "linear" and measure.name in RANK_WEIGHTS:
-            return lost
-        total = (retrieved @ weight)[:, None]
-        return np.divide(lost, total, out=np.zeros_like(lost), where=total > 0)
+        depth = position.shape[1]
+        weights = np.zeros((depth, len(self.measures)))
+        for index, measure in enumerate(self.measures):
+            weight = _outside_weights(measure, depth)
+            weights[: weight.size, index] = weight
+        total = np.concatenate([np.zeros((1, len(self.measures))), np.cumsum(weights, axis=0)])
+        retrieved = total[self.length[:, topic]].T[..., None]
+        lost = retrieved - self._inside_weight(topic, position, weights)
+        lost = np.where(lost > 1e-12 * retrieved, lost, 0.0)  # what rounding leaves of nothing
+        shares = np.array([measure.name not in RANK_WEIGHTS for measure in self.measures])
+        divisor = np.where(shares[:, None, None] & (retrieved > 0), retrieved, 1.0)
+        return lost / divisor
+
+    def _inside_weight(self, topic, position, weights) -> NDArray[np.float64]:
+        """Weight of the ranks whose document is known, (measure, run, replicate)."""
+        if self.relevance.random or self.n_replicates == 1:
+            return ((position >= 0).astype(float) @ weights).T[..., None]
+        from bayeseval.measures.rank_sums import weighted_sum
+
+        sample = self.relevance.sample
+        judged = sample.selected[:, sample.start[topic] : sample.start[topic + 1]]
+        known = np.ascontiguousarray(judged.T, dtype=float)
+        return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
 
 
 def _outside_weights(measure: Measure, depth: int) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ import xarray as xr
 
 from bayeseval.designs.gather import grade_columns
 from bayeseval.estimators.difference import DEFAULT_PREDICTOR
+from bayeseval.estimators.scoring import SCORES
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.measures.names import Measure
 from bayeseval.measures.preference import preference_scores
@@ -112,7 +113,7 @@ def evaluate(
     arrays = _scored(problem)
     if missing_topics == "skip":
         for name in ("estimate", "standard_error"):
-            arrays[name] = np.where(problem.answered[..., None], arrays[name], np.nan)
+            arrays[name] = np.where(problem.length[..., None] > 0, arrays[name], np.nan)
     _apply_outside(problem, arrays, outside)
     attrs = {
         "estimator": estimator,
@@ -131,16 +132,17 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
     estimate, error = np.full(shape, np.nan), np.full(shape, np.nan)
     outside, limited = np.zeros(shape), np.zeros(shape, dtype=bool)
-    for index, topic, score in problem.topic_scores():
-        estimate[index, :, topic] = score.estimate
-        limited[index, :, topic] = score.limited
-        if problem.relevance.random:
-            error[index, :, topic] = np.sqrt((score.deviation**2).sum(axis=-1))
-    for topic in np.flatnonzero(problem.judged_topic):
+    for topic, relevance in problem.topics():
+        outside[:, :, topic] = problem.outside_weight(topic, relevance.position)
         for index, measure in enumerate(problem.measures):
-            if measure.kind == "preference":
+            if measure.name not in SCORES:
                 estimate[index, :, topic] = _preference(problem, measure, topic)
-            outside[index, :, topic] = problem.outside_weight(measure, topic)
+                continue
+            score = SCORES[measure.name](measure, relevance)
+            estimate[index, :, topic] = score.estimate
+            limited[index, :, topic] = score.limited
+            if problem.relevance.random:
+                error[index, :, topic] = np.sqrt((score.deviation**2).sum(axis=-1))
     return {
         "estimate": estimate,
         "standard_error": error,

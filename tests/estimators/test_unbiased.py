@@ -106,8 +106,7 @@ def numerators(sampled, estimator, predictor) -> np.ndarray:
     """Numerator of AP (run, topic, replicate)."""
     problem = Problem.prepared(sampled, "AP", estimator=estimator, predictor=predictor)
     columns = []
-    for topic in range(problem.start.size - 1):
-        relevance = problem.relevance.topic(topic, problem.position(topic))
+    for _, relevance in problem.topics():
         filled, slots = relevance.binary(1), relevance.slots
         both = precision_sum_influence(
             relevance.position,
@@ -124,8 +123,7 @@ def numerators(sampled, estimator, predictor) -> np.ndarray:
 def true_numerators(collection) -> np.ndarray:
     problem = Problem.prepared(collection, "AP", estimator="assumed")
     columns = []
-    for topic in range(problem.start.size - 1):
-        relevance = problem.relevance.topic(topic, problem.position(topic))
+    for _, relevance in problem.topics():
         columns.append(precision_sum(relevance.position, relevance.binary(1).value)[:, 0])
     return np.stack(columns, axis=1)
 
