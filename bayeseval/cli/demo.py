@@ -54,12 +54,9 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 
 def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
     """Write the picture of the best runs' intervals beside the truth."""
-    best = {"measure": SHOWN, "run": _best_runs(truth)}
-    figure = be.plots.plot_intervals(
-        {name: mean.sel(best) for name, mean in means.items()}, truth=truth["estimate"].sel(best)
-    )
+    axes = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
     with written_whole(path) as unfinished:
-        figure.savefig(unfinished, dpi=150)
+        axes.figure.savefig(unfinished, dpi=150)
 
 
 def _best_runs(truth: xr.Dataset) -> list[str]:

@@ -27,7 +27,7 @@ ScoreType = Annotated[
     typer.Option(help="Precision that scores are compared in; float32 as trec_eval before 10."),
 ]
 CiProb = Annotated[float, typer.Option(help="Probability that an interval should cover.")]
-Qrels = Annotated[str, typer.Argument(help="Judgments.", show_default=False)]
+Qrels = Annotated[str, typer.Argument(metavar="QRELS", help="Judgments.")]
 Measures = Annotated[
     list[str],
     typer.Option("--measure", "-m", help='Such as P@10, "RBP(p=0.8)", nDCG@10, AP; repeat it.'),
