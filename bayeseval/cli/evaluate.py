@@ -105,7 +105,8 @@ def _predictor(text: str | None) -> str | tuple[str, str] | None:
 
 def _remark_weight_outside(mean: xr.Dataset) -> None:
     """Say how much of each measure fell on documents that could not be known."""
+    where = "unjudged" if mean.attrs["estimator"] == "assumed" else "outside the frame"
     weight = mean["outside_weight"].mean("run", skipna=True)
     shares = [f"{label} {share:.3f}" for label, share in weight.to_series().items() if share > 0]
     if shares:
-        remark(f"weight on documents outside the frame, mean over runs: {', '.join(shares)}")
+        remark(f"weight on documents {where}, mean over runs: {', '.join(shares)}")

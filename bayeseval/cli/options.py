@@ -8,7 +8,7 @@ import typer
 Runs = Annotated[
     list[str],
     typer.Argument(
-        metavar="RUN...",
+        metavar="RUN",
         help="Run files or quoted globs; .gz, .xz, .bz2, .zst.",
         show_default=False,
     ),

@@ -83,7 +83,7 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
 
 def as_table(rows: pd.DataFrame, about: dict) -> str:
     """A table for people: a line for each run (and topic), estimate and interval by measure."""
-    title = f"{about['estimator']}, {about['ci_prob']:.0%} intervals over these topics"
+    title = f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over these topics"
     if about["population"] == "topics":
         title = title.replace("these topics", "the population of topics")
     keys = ["run"] if (rows["topic"] == "all").all() else ["run", "topic"]
