@@ -35,6 +35,11 @@ def contributing(team: pd.Series) -> np.ndarray:
     return np.isin(np.arange(team.size), first)
 
 
+def neutral_teams(participant: pd.Series) -> np.ndarray:
+    """Team names that say only which runs belong together."""
+    return np.array([f"team{t + 1:02d}" for t in pd.factorize(participant)[0]])
+
+
 def log_odds_offsets(relevant: np.ndarray, n_runs: int) -> np.ndarray:
     """Difficulty of each topic for each run (run, topic), of mean 0 over topics."""
     rng = np.random.default_rng(SEED)
@@ -133,7 +138,7 @@ def report(topics, runs, collection, pool, score) -> None:
 def main() -> None:
     topics = pd.read_csv(FOLDER / "trec8_published_topics.csv")
     runs = pd.read_csv(FOLDER / "trec8_published_runs.csv")
-    team = np.array([f"team{t + 1:02d}" for t in pd.factorize(runs["participant"])[0]])
+    team = neutral_teams(runs["participant"])
     contributed = contributing(runs["participant"])
     collection, pool, score = fitted(topics, runs, team, contributed)
     collection = collection.assign(contributed=xr.DataArray(contributed, dims="run"))

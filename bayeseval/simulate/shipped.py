@@ -1,6 +1,5 @@
 """The simulated collection that the package ships, and the small form it is shipped in."""
 
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,7 @@ def demo_collection() -> xr.DataTree:
 
     Examples
     --------
-    >>> dict(demo_collection()["rankings"].sizes)
+    >>> dict(demo_collection()["rankings/ranking"].sizes)
     {'run': 129, 'topic': 50, 'rank': 100}
     """
     with xr.open_dataset(_shipped_path(), engine="h5netcdf", mask_and_scale=False) as dataset:
@@ -76,9 +75,12 @@ def packed(collection: xr.DataTree) -> xr.Dataset:
     n_pairs = np.diff(starts)
     if n_pairs.max() >= _NOTHING:
         raise ValueError(f"a topic may have {_NOTHING - 1} pairs, not {n_pairs.max()}.")
-    ranking = collection["rankings/ranking"].values
-    grade = np.nan_to_num(collection["judgments/grade"].values, nan=_UNJUDGED)
-    labels = collection["document"].values
+    root, judgments, rankings = (
+        collection[path].to_dataset() for path in ("/", "judgments", "rankings")
+    )
+    ranking = rankings["ranking"].values
+    grade = np.nan_to_num(judgments["grade"].values, nan=_UNJUDGED)
+    labels = root["document"].values
     number = np.array([int(str(label).rpartition("-")[2]) for label in labels])
     local = np.where(ranking >= 0, ranking - starts[:-1, None], _NOTHING).astype(np.uint16)
     return xr.Dataset(
@@ -87,10 +89,10 @@ def packed(collection: xr.DataTree) -> xr.Dataset:
             "grade": ("pair", grade.astype(np.int8)),
             "ranking": (("run", "topic", "rank"), local),
             "n_pairs": ("topic", n_pairs.astype(np.int32)),
-            "contributed": ("run", collection["contributed"].values.astype(np.int8)),
-            "team": ("run", collection["team"].values),
+            "contributed": ("run", root["contributed"].values.astype(np.int8)),
+            "team": ("run", root["team"].values),
         },
-        coords={name: collection[name].values for name in ("topic", "run")},
+        coords={name: root[name].values for name in ("topic", "run")},
         attrs={"label_width": len(str(labels[0]).rpartition("-")[2])},
     )
 
@@ -138,7 +140,7 @@ def unpacked(dataset: xr.Dataset) -> xr.DataTree:
 
 def _shipped_path() -> Path:
     """Path of the file: in the installed package, or in data/ of a checkout."""
-    package = Path(str(resources.files("bayeseval")))
+    package = Path(__file__).parents[1]
     for path in (package / "data" / _FILE, package.parent / "data" / _FILE):
         if path.is_file():
             return path

@@ -91,32 +91,31 @@ def urn_collection(
     Examples
     --------
     >>> collection = urn_collection([0.02, 0.1], n_topics=3, n_relevant=50, random_seed=1)
-    >>> dict(collection["rankings"].sizes)
+    >>> dict(collection["rankings/ranking"].sizes)
     {'run': 2, 'topic': 3, 'rank': 100}
     >>> int((collection["judgments"]["grade"] > 0).sum())
     150
     """
-    odds, documents, relevant = _sizes(odds, n_topics, n_documents, n_relevant, prevalence)
-    teams = _teams(team, len(odds))
+    weight, documents = _sizes(odds, n_topics, n_documents, n_relevant)
+    n_runs, topic_count = weight.shape
+    teams = _teams(team, n_runs)
     _check_sharing(shared, team_shared)
     proportions = _grade_proportions(grade_proportions)
     if keep not in ("all", "retrieved"):
         raise ValueError(f"keep must be 'all' or 'retrieved', not {keep!r}.")
     if depth < 1:
         raise ValueError(f"depth must be at least 1, not {depth}.")
-    common, *topic_rngs = np.random.default_rng(random_seed).spawn(odds.shape[1] + 1)
-    effect = common.normal(0.0, difficulty_sd, odds.shape[1])
-    if relevant is None:
-        relevant = common.binomial(documents, prevalence)
-    odds = odds * np.exp(effect)
-    _, team_index = np.unique(teams, return_inverse=True)
+    common, *topic_rngs = np.random.default_rng(random_seed).spawn(topic_count + 1)
+    weight = weight * np.exp(common.normal(0.0, difficulty_sd, topic_count))
+    relevant = _relevant(common, documents, n_relevant, prevalence)
+    team_index = np.unique(teams, return_inverse=True)[1]
     parts = [
-        _topic(rng, odds[:, t], int(documents[t]), int(relevant[t]), team_index,
+        _topic(rng, weight[:, t], int(documents[t]), int(relevant[t]), team_index,
                shared=shared, team_shared=team_shared, depth=depth,
                grade_proportions=proportions, keep=keep)
         for t, rng in enumerate(topic_rngs)
     ]  # fmt: skip
-    return _assembled(parts, odds, documents, teams)
+    return _assembled(parts, weight, documents, teams)
 
 
 def _topic(
@@ -174,17 +173,14 @@ def _assembled(parts, odds, documents, teams) -> xr.DataTree:
     return xr.DataTree.from_dict({"/": root, **nodes})
 
 
-def _sizes(odds, n_topics, n_documents, n_relevant, prevalence):
-    """Arrays odds (run, topic), documents (topic,), relevant (topic,) or None, all checked."""
+def _sizes(odds, n_topics, n_documents, n_relevant) -> tuple[np.ndarray, np.ndarray]:
+    """Odds (run, topic) and numbers of documents (topic,), checked."""
     odds = np.asarray(odds, dtype=float)
     if odds.ndim not in (1, 2) or not (np.isfinite(odds) & (odds > 0)).all():
         raise ValueError("odds must be numbers above 0, one per run or one per run and topic.")
-    if (n_relevant is None) == (prevalence is None):
-        raise ValueError("give n_relevant or prevalence, one of the two.")
-    per_topic = [np.atleast_1d(v) for v in (n_documents, n_relevant) if v is not None]
     known = [odds.shape[1]] if odds.ndim == 2 else []
     known += [n_topics] if n_topics is not None else []
-    known += [v.size for v in per_topic if v.size > 1]
+    known += [np.size(v) for v in (n_documents, n_relevant) if np.size(v) > 1]
     if not known or len(set(known)) > 1:
         raise ValueError(f"the number of topics must be given, once or alike; found {known}.")
     if odds.ndim == 1:
@@ -192,11 +188,18 @@ def _sizes(odds, n_topics, n_documents, n_relevant, prevalence):
     documents = np.broadcast_to(n_documents, known[0]).astype(np.int64)
     if (documents < 1).any():
         raise ValueError(f"n_documents must be at least 1, not {documents.min()}.")
+    return odds, documents
+
+
+def _relevant(rng, documents: np.ndarray, n_relevant, prevalence) -> np.ndarray:
+    """Number of relevant documents (topic,): as given, or drawn."""
+    if (n_relevant is None) == (prevalence is None):
+        raise ValueError("give n_relevant or prevalence, one of the two.")
     if n_relevant is None:
         if not 0 <= prevalence <= 1:
             raise ValueError(f"prevalence must lie in [0, 1], not {prevalence}.")
-        return odds, documents, None
-    relevant = np.broadcast_to(n_relevant, known[0]).astype(np.int64)
+        return rng.binomial(documents, prevalence)
+    relevant = np.broadcast_to(n_relevant, documents.size).astype(np.int64)
     wrong = (relevant < 0) | (relevant > documents)
     if wrong.any():
         t = int(np.argmax(wrong))
@@ -204,7 +207,7 @@ def _sizes(odds, n_topics, n_documents, n_relevant, prevalence):
             f"n_relevant must lie between 0 and n_documents; topic {t + 1} has {relevant[t]} "
             f"of {documents[t]}."
         )
-    return odds, documents, relevant
+    return relevant
 
 
 def _teams(team, n_runs: int) -> np.ndarray:
