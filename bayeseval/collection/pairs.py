@@ -9,7 +9,6 @@ from bayeseval.collection.labels import (
     pair_positions,
     same_strings,
     topic_order,
-    topic_starts,
 )
 from bayeseval.collection.schema import assemble, check_collection
 
@@ -88,11 +87,11 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     if "rankings" in collection:
         ranking = collection["rankings/ranking"].values[runs]
         ranking = np.concatenate([ranking, np.full_like(ranking[:, :1], -1)], axis=1)
-        nodes["ranking"] = trimmed(new[ranking[:, kept_topic]])
+        nodes["ranking"] = _trimmed(new[ranking[:, kept_topic]])
     if "predictors" in collection:
         nodes["predictors"] = _moved(collection["predictors"].to_dataset(inherit=False), old)
     facts = {k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")}
-    tree = assemble(
+    return assemble(
         topics=topics,
         runs=same_strings(collection["run"])[runs],
         document=document,
@@ -102,10 +101,9 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
         attrs=facts,
         **nodes,
     )
-    return tree
 
 
-def trimmed(ranking: np.ndarray) -> np.ndarray:
+def _trimmed(ranking: np.ndarray) -> np.ndarray:
     """Rankings without the ranks that no run fills."""
     filled = (ranking >= 0).any(axis=(0, 1)) if ranking.size else np.zeros(0, dtype=bool)
     return ranking[:, :, : int(filled.sum())]

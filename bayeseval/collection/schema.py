@@ -186,7 +186,8 @@ def _check_order(collection) -> None:
     if wrong.any():
         where = describe_pair(collection, int(np.argmax(wrong)) + 1)
         raise ValueError(
-            f"pairs must be distinct and sorted by topic, then by document; {where} is out of order."
+            "pairs must be distinct and sorted by topic, then by document; "
+            f"{where} is out of order."
         )
 
 
@@ -248,8 +249,8 @@ def _check_strata(collection) -> None:
         topic = collection["topic"].values[design["stratum_topic"].values[first]]
         raise ValueError(
             f"stratum {first} of topic '{topic}' is said to have {size[first]} documents, "
-            f"{sampled[first]} of them sampled, but has {rows[first]} rows; its size must equal its "
-            "rows and its sample cannot be larger."
+            f"{sampled[first]} of them sampled, but has {rows[first]} rows; its size must equal "
+            "its rows and its sample cannot be larger."
         )
 
 

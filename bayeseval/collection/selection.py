@@ -68,9 +68,7 @@ def _positions(collection, name: str, labels) -> np.ndarray:
     positions = label_positions(own, labels)
     if (positions < 0).any():
         missing = labels[int(np.argmax(positions < 0))]
-        raise ValueError(
-            f"{name} '{missing}' is not in the collection; it has {_some(own)}."
-        )
+        raise ValueError(f"{name} '{missing}' is not in the collection; it has {_some(own)}.")
     return positions
 
 

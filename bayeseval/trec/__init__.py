@@ -1,7 +1,8 @@
 """Files of TREC's formats to and from collections."""
 
+from bayeseval.trec.adding import add_runs
 from bayeseval.trec.qrels import read_qrels
-from bayeseval.trec.reading import add_runs, read_collection
+from bayeseval.trec.reading import read_collection
 from bayeseval.trec.writing import (
     write_prels,
     write_probs,

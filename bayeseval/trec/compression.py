@@ -49,7 +49,7 @@ def read_bytes(path: Path) -> bytes:
         data = _uncompressed(path, ending, data)
     else:
         _refuse_compressed(path, data)
-    if not data.strip():
+    if not data or data.isspace():
         raise ValueError(f"{path} is empty; a file needs at least one line.")
     return data.removeprefix(b"\xef\xbb\xbf")
 

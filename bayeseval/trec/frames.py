@@ -49,5 +49,7 @@ def finite_column(frame: pd.DataFrame, kind: str, column: str) -> np.ndarray:
 
 def row_name(kind: str, frame: pd.DataFrame, row: int) -> str:
     """Text that names a row in a message: its place, topic and document."""
-    labels = [f"{name} '{frame[name].iloc[row]}'" for name in ("topic", "document") if name in frame]
+    labels = [
+        f"{name} '{frame[name].iloc[row]}'" for name in ("topic", "document") if name in frame
+    ]
     return f"{kind} DataFrame, row {row} ({', '.join(labels)})"

@@ -8,6 +8,7 @@ import pandas as pd
 WORD = 8
 LONGEST_PACKED = 32
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
+_MASK = np.array([2 ** (8 * length) - 1 for length in range(WORD + 1)], dtype="<u8")
 
 
 class Spans(NamedTuple):
@@ -22,6 +23,16 @@ class Spans(NamedTuple):
         length = self.end - self.start + 1
         shift = self.start - np.cumsum(length) + length
         return self.text[np.arange(length.sum()) + np.repeat(shift, length)].tobytes()
+
+    def other_than(self, label: bytes) -> np.ndarray:
+        """Which pieces are not this text."""
+        other = self.end - self.start != len(label)
+        same = np.flatnonzero(~other)
+        windows = np.ndarray(
+            self.text.size - len(label) + 1, f"S{len(label)}", buffer=self.text, strides=(1,)
+        )
+        other[same] = windows[self.start[same]] != label
+        return np.flatnonzero(other)
 
 
 def spans_of(labels) -> Spans:
@@ -40,50 +51,53 @@ class Labels:
     """
 
     def __init__(self):
-        self._distinct: list[np.ndarray] = []
+        self._seen: list[np.ndarray] = []
         self._count = 0
         self._long: dict[bytes, int] = {}
 
-    def pack(self, spans: Spans) -> np.ndarray:
+    def _packed(self, spans: Spans) -> np.ndarray:
         """Words (n, width) in which equal rows are equal labels."""
         length = spans.end - spans.start
         long = np.flatnonzero(length > LONGEST_PACKED)
         length[long] = 0
-        width = max(1, -(-int(length.max(initial=1)) // WORD)) * WORD
-        place = np.arange(width)
-        inside = place < length[:, None]
-        at = np.where(inside, spans.start[:, None] + place, 0)
-        packed = np.where(inside, spans.text[at], np.uint8(0)).view("<u8")
+        width = max(1, -(-int(length.max(initial=1)) // WORD))
+        text = np.concatenate([spans.text, np.zeros(LONGEST_PACKED + WORD, dtype=np.uint8)])
+        eight = np.ndarray(text.size - WORD, dtype="<u8", buffer=text, strides=(1,))
+        packed = np.empty((length.size, width), dtype="<u8")
+        for word in range(width):
+            inside = _MASK[np.clip(length - word * WORD, 0, WORD)]
+            packed[:, word] = eight[spans.start + word * WORD] & inside
         for row in long:
             label = spans.text[spans.start[row] : spans.end[row]].tobytes()
             packed[row, 0] = _LONG | np.uint64(self._long.setdefault(label, len(self._long)))
         return packed
 
-    def encode(self, packed: np.ndarray) -> np.ndarray:
-        """Provisional codes (n,) of packed labels; equal within one call where labels are equal."""
-        codes, first = distinct_rows(packed)
-        self._distinct.append(packed[first])
-        codes = (codes + self._count).astype(np.int32)
-        self._count += first.size
-        return codes
+    def encode(self, spans: Spans) -> np.ndarray:
+        """Provisional codes (n,) of labels: one for each stretch of equal ones."""
+        packed = self._packed(spans)
+        change = np.flatnonzero((packed[1:] != packed[:-1]).any(axis=1)) + 1
+        stretch = np.concatenate([[0], change])
+        self._seen.append(packed[stretch])
+        codes = np.arange(self._count, self._count + stretch.size, dtype=np.int32)
+        self._count += stretch.size
+        return np.repeat(codes, np.diff(np.append(stretch, len(packed))))
 
     def resolve(self) -> tuple[np.ndarray, np.ndarray]:
         """Labels (label,) of str in ascending order, and the label's position for each code."""
-        width = max((rows.shape[1] for rows in self._distinct), default=1)
+        width = max((rows.shape[1] for rows in self._seen), default=1)
         rows = np.zeros((self._count, width), dtype="<u8")
         stop = 0
-        for part in self._distinct:
+        for part in self._seen:
             start, stop = stop, stop + len(part)
             rows[start:stop, : part.shape[1]] = part
         codes, first = distinct_rows(rows)
-        labels = self.texts(rows[first])
+        labels = self._texts(rows[first])
         order = np.argsort(labels)
         position = np.empty(order.size, dtype=np.int32)
         position[order] = np.arange(order.size)
         return labels[order], position[codes]
 
-    def texts(self, rows: np.ndarray) -> np.ndarray:
-        """Labels as text, of packed ones."""
+    def _texts(self, rows: np.ndarray) -> np.ndarray:
         texts = np.ascontiguousarray(rows).view(f"S{rows.shape[1] * WORD}").ravel().tolist()
         by_number = list(self._long)
         for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):

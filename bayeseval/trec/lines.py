@@ -29,12 +29,19 @@ class Lines(NamedTuple):
 
     def column(self, place: int) -> Spans:
         """The field at one place of every line."""
-        field = self.first + place
+        width = self.start.size // self.first.size
+        even = width * self.first.size == self.start.size and (self.count == width).all()
+        field = slice(place, None, width) if even else self.first + place
         return Spans(self.text, self.start[field], self.end[field])
 
     def texts(self, place: int) -> list[str]:
         """The field at one place of every line, as text."""
         return [text.decode() for text in self.column(place).joined().split()]
+
+    def text_of(self, place: int, line: int) -> str:
+        """The field at one place of one line, as text."""
+        field = self.first[line] + place
+        return self.text[self.start[field] : self.end[field]].tobytes().decode()
 
     def numbers(self, place: int, what: str) -> np.ndarray:
         """The field at one place of every line, as a finite float64."""
@@ -106,8 +113,8 @@ def _split(name: str, data: bytes, number: int) -> tuple[Lines, int]:
         edge = np.concatenate([[0], edge])
     start, end = edge[0::2], edge[1::2]
     newline = np.flatnonzero(text == _NEWLINE)
-    after = np.searchsorted(start, newline)
-    first = np.concatenate([[0], after[:-1]])
+    first = _first_fields(start, newline)
+    after = np.append(first[1:], start.size)
     begin = np.concatenate([[0], newline[:-1] + 1])
     kept = (after > first) & (text[begin] != _COMMENT)
     count = after - first
@@ -115,6 +122,16 @@ def _split(name: str, data: bytes, number: int) -> tuple[Lines, int]:
     if not kept.all():
         first, count, lines = first[kept], count[kept], lines[kept]
     return Lines(name, text, start, end, first, count, lines), newline.size
+
+
+def _first_fields(start: np.ndarray, newline: np.ndarray) -> np.ndarray:
+    """The first field at or after the beginning of each line."""
+    width = start.size // newline.size
+    if width and width * newline.size == start.size:  # as many fields in every line?
+        first, last = start[0::width], start[width - 1 :: width]
+        if (first[1:] > newline[:-1]).all() and (last < newline).all():
+            return np.arange(0, start.size, width)
+    return np.concatenate([[0], np.searchsorted(start, newline[:-1])])
 
 
 def _check_text(name: str, data: bytes) -> None:

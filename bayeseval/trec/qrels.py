@@ -124,7 +124,9 @@ def _whole(lines: Lines, place: int) -> np.ndarray:
 
 def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
     unjudged = frame["grade"].isna()
-    grade = finite_column(frame.assign(grade=frame["grade"].mask(unjudged, -1)), "judgments", "grade")
+    grade = finite_column(
+        frame.assign(grade=frame["grade"].mask(unjudged, -1)), "judgments", "grade"
+    )
     whole = (grade == np.round(grade)).all()
     return grade.astype(np.int64) if whole else grade
 

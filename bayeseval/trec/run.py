@@ -1,7 +1,7 @@
 """Runs: rankings with scores, one run a file, as integer codes."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +19,17 @@ COLUMNS = "topic iter document rank score tag"
 
 
 class Run(NamedTuple):
-    """One run's lines, with provisional codes of topics and documents."""
+    """One run's lines, with provisional codes of topics and documents.
+
+    ``where`` names the file and line, or the row of a data frame, for messages.
+    """
 
     name: str
     source: str
     topic: np.ndarray
     document: np.ndarray
     score: np.ndarray
+    where: Callable[[int], str]
 
 
 class RunReader:
@@ -54,104 +58,42 @@ class RunReader:
     def _read_file(self, path: Path) -> Run:
         parts = list(blocks(str(path), read_bytes(path), COLUMNS))
         tag = _only_tag(parts)
-        topic = _stacked([self.topics.pack(lines.column(0)) for lines in parts])
-        document = _stacked([self.documents.pack(lines.column(2)) for lines in parts])
+        topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
+        document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
         score = np.concatenate([lines.numbers(4, "score") for lines in parts])
-        number = np.concatenate([lines.number for lines in parts])
+        number = np.concatenate([lines.number for lines in parts]).astype(np.int32)
 
         def where(row: int) -> str:
             return f"{path}, line {number[row]}"
 
-        return self._run(tag, str(path), topic, document, score, where)
+        score = _as_type(score, self.score_type, where)
+        return Run(tag, str(path), topic, document, score, where)
 
     def _read_frame(self, frame: pd.DataFrame) -> Iterator[Run]:
         frame = checked_frame(frame, "runs", ("run", "topic", "document"), ("score",))
         scores = finite_column(frame, "runs", "score")
         for name, rows in frame.groupby("run", sort=False).indices.items():
-            topic = self.topics.pack(spans_of(frame["topic"].iloc[rows]))
-            document = self.documents.pack(spans_of(frame["document"].iloc[rows]))
+            topic = self.topics.encode(spans_of(frame["topic"].iloc[rows]))
+            document = self.documents.encode(spans_of(frame["document"].iloc[rows]))
 
             def where(row: int, rows=rows) -> str:
                 return row_name("runs", frame, rows[row])
 
-            yield self._run(str(name), "", topic, document, scores[rows], where)
-
-    def _run(self, name, source, topic, document, score, where) -> Run:
-        run = Run(
-            name,
-            source,
-            self.topics.encode(topic),
-            self.documents.encode(document),
-            _as_type(score, self.score_type, where),
-        )
-        return self._without_duplicates(run, topic, document, where)
-
-    def _without_duplicates(self, run: Run, topic, document, where) -> Run:
-        key = run.topic.astype(np.int64) << 32 | run.document
-        if not (np.diff(np.sort(key)) == 0).any():
-            return run
-        if not self.best:
-            again = int(np.flatnonzero(pd.Series(key).duplicated())[0])
-            raise ValueError(
-                f"{where(again)}: document '{_text(self.documents, document, again)}' is in the "
-                f"ranking of topic '{_text(self.topics, topic, again)}' a second time; once is "
-                "allowed (on_duplicate='best' keeps the best-ranked copy)."
-            )
-        order = np.argsort(-run.score, kind="stable")
-        kept = np.sort(order[~pd.Series(key[order]).duplicated()])
-        warnings.warn(
-            f"{run.source or 'runs'}: run '{run.name}' has {key.size - kept.size} documents a second "
-            "time in one ranking; the best-ranked copy is kept.",
-            stacklevel=2,
-        )
-        return run._replace(
-            topic=run.topic[kept], document=run.document[kept], score=run.score[kept]
-        )
-
-
-def ranked(run: Run, topic: np.ndarray, document: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Order of a run's lines by topic, score and document, and the rank of each, from 0.
-
-    ``topic`` and ``document`` are positions of labels in their order; ties of score go by document
-    descending.
-    """
-    same = topic[1:] == topic[:-1]
-    lower = run.score[1:] < run.score[:-1]
-    tie = (run.score[1:] == run.score[:-1]) & (document[1:] < document[:-1])
-    if ((topic[1:] > topic[:-1]) | (same & (lower | tie))).all():
-        order = np.arange(topic.size)
-    else:
-        order = np.lexsort((-document, -run.score, topic))
-        same = np.diff(topic[order]) == 0
-    start = np.flatnonzero(np.concatenate([[True], ~same]))
-    length = np.diff(np.append(start, topic.size))
-    return order, np.arange(topic.size) - np.repeat(start, length)
+            score = _as_type(scores[rows], self.score_type, where)
+            yield Run(str(name), "", topic, document, score, where)
 
 
 def _only_tag(parts: list[Lines]) -> str:
-    labels = Labels()
-    tag = parts[0].texts(5)[0] if parts[0].first.size == 1 else None
+    tag = parts[0].text_of(5, 0)
     for lines in parts:
-        words = labels.pack(lines.column(5))
-        tag = tag or _text(labels, words, 0)
-        other = np.flatnonzero((words != words[0]).any(axis=1))
-        row = int(other[0]) if other.size else 0
-        found = _text(labels, words, row)
-        if found != tag:
+        other = lines.column(5).other_than(tag.encode())
+        if other.size:
+            row = int(other[0])
             raise ValueError(
-                f"{lines.name}, line {lines.number[row]}: tag '{found}' where the lines before have "
-                f"'{tag}'; a file holds one run, with one tag."
+                f"{lines.name}, line {lines.number[row]}: tag '{lines.text_of(5, row)}' where the "
+                f"lines before have '{tag}'; a file holds one run, with one tag."
             )
-    return str(tag)
-
-
-def _stacked(parts: list[np.ndarray]) -> np.ndarray:
-    width = max(part.shape[1] for part in parts)
-    return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
-
-
-def _text(labels: Labels, packed: np.ndarray, row: int) -> str:
-    return str(labels.texts(packed[row : row + 1])[0])
+    return tag
 
 
 def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:

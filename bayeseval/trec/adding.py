@@ -1,0 +1,112 @@
+"""More runs in a collection, joined by label."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection import add_pairs, assemble, check_collection, pair_positions
+from bayeseval.collection.labels import label_positions
+from bayeseval.trec.gathering import check_overlap, gathered
+from bayeseval.trec.run import RunReader
+
+
+def add_runs(
+    collection: xr.DataTree,
+    runs,
+    *,
+    contributed: bool = True,
+    team: str = "",
+    run_table: pd.DataFrame | None = None,
+    on_duplicate: str = "error",
+) -> xr.DataTree:
+    """Collection with more runs, as if all had been read at once.
+
+    Documents and topics that the collection lacked become new pairs: not judged and outside the
+    frame. Depth and score type are those the collection was read with.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection; it is not changed.
+    runs : path, glob, DataFrame (run, topic, document, score), or a list of them
+        The new runs; they come last.
+    contributed : bool
+        Whether their documents shape frames, fusion and features.
+    team : str
+        Who made them.
+    run_table : DataFrame (run[, contributed][, team]), optional
+        The same, run by run.
+    on_duplicate : {"error", "best"}
+        As in `read_collection`.
+
+    Returns
+    -------
+    DataTree
+        A collection.
+
+    Raises
+    ------
+    ValueError
+        As in `read_collection`, and where none of a run's topics is in the collection.
+
+    Examples
+    --------
+    >>> from bayeseval.trec import read_collection
+    >>> one = pd.DataFrame({"run": ["r"], "topic": ["1"], "document": ["b"], "score": [1.0]})
+    >>> collection = read_collection(None, one)
+    >>> add_runs(collection, one.assign(run="s", document="a"))["rankings/ranking"].values.tolist()
+    [[[1]], [[0]]]
+    """
+    check_collection(collection)
+    score_type = collection.attrs.get("score_type", "float64")
+    depth = collection.attrs.get("depth", -1)
+    reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
+    found = reader.read(runs, taken=collection["run"].values.tolist())
+    new = gathered(reader, found, None, None if depth < 0 else depth, run_table, {})
+    topics, position = reader.topics.resolve()
+    check_overlap(found, topics, position, collection["topic"].values)
+    if run_table is None:
+        new["contributed"] = ("run", np.full(len(found), contributed))
+        new["team"] = ("run", np.full(len(found), team))
+    topics = new["topic"].values[new["pair_topic"].values]
+    grown = add_pairs(collection, topics, new["document"].values)
+    position = np.append(pair_positions(grown, topics, new["document"].values), -1)
+    kept_topic = label_positions(new["topic"].values, grown["topic"].values)
+    ranking = position[new["rankings/ranking"].values]
+    absent = np.full_like(ranking[:, :1], -1)
+    ranking = np.concatenate([ranking, absent], axis=1)[:, kept_topic]
+    return _with_runs(grown, new, ranking)
+
+
+def _with_runs(collection, new, ranking: np.ndarray) -> xr.DataTree:
+    """Collection with the runs of another, whose rankings point to its own pairs."""
+    n_runs, n_topics = collection["run"].size, collection["topic"].size
+    own = np.empty((n_runs, n_topics, 0), dtype=np.int32)
+    if "rankings" in collection:
+        own = collection["rankings/ranking"].values
+    deepest = max(own.shape[2], ranking.shape[2])
+    both = np.concatenate([_deepened(own, deepest), _deepened(ranking, deepest)])
+    nodes = {
+        name: collection[name].to_dataset(inherit=False)
+        for name in ("judgments", "design", "predictors")
+        if name in collection
+    }
+    judgments = nodes.pop("judgments", None)
+    if judgments is not None:
+        nodes |= {"grade": judgments["grade"].values, "pooled": judgments["pooled"].values}
+    return assemble(
+        topics=collection["topic"].values,
+        runs=[*collection["run"].values, *new["run"].values],
+        document=collection["document"].values,
+        pair_topic=collection["pair_topic"].values,
+        ranking=both,
+        contributed=np.concatenate([collection["contributed"].values, new["contributed"].values]),
+        team=[*collection["team"].values, *new["team"].values],
+        attrs={k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")},
+        **nodes,
+    )
+
+
+def _deepened(ranking: np.ndarray, depth: int) -> np.ndarray:
+    missing = depth - ranking.shape[2]
+    return np.pad(ranking, ((0, 0), (0, 0), (0, missing)), constant_values=-1)

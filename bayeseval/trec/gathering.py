@@ -1,0 +1,131 @@
+"""Rankings of many runs over one list of pairs."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection import assemble, topic_order
+from bayeseval.collection.labels import label_positions
+from bayeseval.trec.labels import spans_of
+from bayeseval.trec.ranking import Ranked, ranked_pairs
+from bayeseval.trec.run import Run, RunReader
+
+
+def gathered(
+    reader: RunReader,
+    runs: list[Run],
+    judgments: pd.DataFrame | None,
+    depth: int | None,
+    run_table: pd.DataFrame | None,
+    facts: dict,
+) -> xr.DataTree:
+    """Collection of runs, over their pairs and the judged ones; it holds no judgments yet.
+
+    Parameters
+    ----------
+    reader : RunReader
+        What read the runs; it knows the labels.
+    runs : list of Run
+        May be empty.
+    judgments : DataFrame (topic, document) or None
+        Pairs to have besides the retrieved ones.
+    depth : int or None
+        Ranks to keep.
+    run_table : DataFrame (run[, contributed][, team]) or None
+        Facts about every run.
+    facts : dict
+        Attributes of the collection.
+
+    Returns
+    -------
+    DataTree
+        A collection.
+    """
+    judged_topic = judged_document = np.empty(0, dtype=np.int32)
+    if judgments is not None:
+        judged_topic = _encoded(reader.topics, judgments["topic"])
+        judged_document = _encoded(reader.documents, judgments["document"])
+    topics, topic_position = reader.topics.resolve()
+    documents, document_position = reader.documents.resolve()
+    order = topic_order(topics)
+    topics, topic_position = topics[order], np.argsort(order)[topic_position]
+    if runs and judgments is not None:
+        check_overlap(runs, topics, topic_position, judgments["topic"].to_numpy(str))
+    span = documents.size
+    rankings = [
+        ranked_pairs(
+            run,
+            (topics, topic_position),
+            (documents, document_position),
+            depth=depth,
+            best=reader.best,
+        )
+        for run in runs
+    ]
+    keys = _table(rankings, topics.size)
+    filled = keys >= 0
+    judged = (
+        topic_position[judged_topic].astype(np.int64) * span + document_position[judged_document]
+    )
+    codes, pairs = pd.factorize(np.concatenate([keys[filled], judged]))
+    sort = np.argsort(pairs)
+    position = np.empty(sort.size, dtype=np.int32)
+    position[sort] = np.arange(sort.size)
+    ranking = np.full(keys.shape, -1, dtype=np.int32)
+    ranking[filled] = position[codes[: codes.size - judged.size]]
+    pairs = pairs[sort]
+    return assemble(
+        topics=topics,
+        runs=[run.name for run in runs],
+        document=documents[pairs % span],
+        pair_topic=pairs // span,
+        ranking=ranking if runs else None,
+        attrs=facts,
+        **_run_facts([run.name for run in runs], run_table),
+    )
+
+
+def _encoded(labels, texts: pd.Series) -> np.ndarray:
+    return labels.encode(spans_of(texts))
+
+
+def _table(rankings: list[Ranked], n_topics: int) -> np.ndarray:
+    """Pair at each (run, topic, rank); -1 for none."""
+    deepest = max((int(ranking.rank.max()) + 1 for ranking in rankings), default=0)
+    keys = np.full((len(rankings), n_topics, deepest), -1, dtype=np.int64)
+    for run, (topic, rank, pair) in enumerate(rankings):
+        keys[run, topic, rank] = pair
+    return keys
+
+
+def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
+    """Refuse a run none of whose topics is among the known ones."""
+    is_known = np.isin(topics, known)
+    for run in runs:
+        own = topic_position[run.topic]
+        if not is_known[own].any():
+            raise ValueError(
+                f"{run.source or 'runs DataFrame'}: run '{run.name}' has no topic in common with "
+                f"the judgments or the collection; it has '{topics[own.min()]}' and so on, they have "
+                f"'{known[0]}' and so on."
+            )
+
+
+def _run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:
+    if run_table is None:
+        return {}
+    if "run" not in run_table or run_table["run"].duplicated().any():
+        raise ValueError("run_table must have a column 'run' in which every run is once.")
+    rows = label_positions(run_table["run"].map(str), runs)
+    if (rows < 0).any():
+        raise ValueError(
+            f"run_table lacks run '{runs[int(np.argmax(rows < 0))]}'; every run that is read needs "
+            "a row."
+        )
+    table = run_table.iloc[rows]
+    facts = {}
+    if "contributed" in table:
+        facts["contributed"] = table["contributed"].to_numpy(dtype=bool)
+    if "team" in table:
+        facts["team"] = table["team"].astype(object).fillna("").map(str).to_numpy()
+    return facts

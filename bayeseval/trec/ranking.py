@@ -1,0 +1,113 @@
+"""Rankings: a run's lines in order of score, ties by document, duplicates found."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bayeseval.trec.run import Run
+
+
+class Ranked(NamedTuple):
+    """A run's ranked documents: topic, rank from 0, and pair as topic * span + document."""
+
+    topic: np.ndarray
+    rank: np.ndarray
+    pair: np.ndarray
+
+
+def ranked_pairs(
+    run: Run,
+    topics: tuple[np.ndarray, np.ndarray],
+    documents: tuple[np.ndarray, np.ndarray],
+    *,
+    depth: int | None,
+    best: bool,
+) -> Ranked:
+    """Ranking of a run, cut at a depth.
+
+    Parameters
+    ----------
+    run : Run
+        Lines in any order.
+    topics, documents : (labels, position of the label of each code)
+        Document labels ascending, so that ties can go by document descending.
+    depth : int or None
+        Ranks to keep.
+    best : bool
+        Whether to keep the best-ranked copy of a duplicate, with a warning, or to refuse it.
+
+    Returns
+    -------
+    Ranked
+        One entry a ranked document.
+    """
+    topic, document = topics[1][run.topic], documents[1][run.document]
+    pair = topic.astype(np.int64) * documents[0].size + document
+    score = run.score
+    ordered = np.sort(pair)
+    if (ordered[1:] == ordered[:-1]).any():
+        if not best:
+            _refuse_duplicate(run, pair, topics[0], documents[0])
+        kept = _best_copies(run, pair)
+        topic, document, pair, score = topic[kept], document[kept], pair[kept], score[kept]
+    order, rank = ranking_order(topic, document, score)
+    if depth is not None and rank.max() >= depth:
+        order, rank = order[rank < depth], rank[rank < depth]
+    return Ranked(topic[order], rank, pair[order])
+
+
+def ranking_order(
+    topic: np.ndarray, document: np.ndarray, score: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Order of lines by topic, score and document, and the rank of each, from 0.
+
+    ``topic`` and ``document`` are positions of labels in their order; ties of score go by document
+    descending.
+    """
+    order = np.arange(topic.size)
+    if (topic[1:] < topic[:-1]).any():
+        order = _stable_order(topic)
+    if _rises(topic[order], score[order]).any():
+        order = np.argsort(-score)
+        order = order[_stable_order(topic[order])]
+    sorted_topic, sorted_score = topic[order], score[order]
+    same = sorted_topic[1:] == sorted_topic[:-1]
+    tie = np.concatenate([[False], same & (sorted_score[1:] == sorted_score[:-1]), [False]])
+    tied = np.flatnonzero(tie[1:] | tie[:-1])
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((-document[rows], -score[rows], topic[rows]))]
+    start = np.flatnonzero(np.concatenate([[True], ~same]))
+    length = np.diff(np.append(start, topic.size))
+    return order, np.arange(topic.size) - np.repeat(start, length)
+
+
+def _stable_order(topic: np.ndarray) -> np.ndarray:
+    small = topic.max() < 2**16  # 16 bits are sorted by radix
+    return np.argsort(topic.astype(np.uint16) if small else topic, kind="stable")
+
+
+def _rises(topic: np.ndarray, score: np.ndarray) -> np.ndarray:
+    return (topic[1:] == topic[:-1]) & (score[1:] > score[:-1])
+
+
+def _refuse_duplicate(run: Run, pair: np.ndarray, topics, documents):
+    row = int(np.argmax(pd.Series(pair).duplicated()))
+    topic, document = divmod(int(pair[row]), documents.size)
+    raise ValueError(
+        f"{run.where(row)}: document '{documents[document]}' is in the ranking of topic "
+        f"'{topics[topic]}' a second time; once is allowed (on_duplicate='best' keeps the "
+        "best-ranked copy)."
+    )
+
+
+def _best_copies(run: Run, pair: np.ndarray) -> np.ndarray:
+    order = np.argsort(-run.score, kind="stable")
+    kept = np.sort(order[~pd.Series(pair[order]).duplicated().to_numpy()])
+    warnings.warn(
+        f"{run.source or 'runs DataFrame'}: run '{run.name}' has {pair.size - kept.size} documents a "
+        "second time in one ranking; the best-ranked copies are kept, the others dropped.",
+        stacklevel=2,
+    )
+    return kept
