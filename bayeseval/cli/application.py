@@ -25,7 +25,11 @@ application.command()(evaluate)
 application.command()(sample)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.
-USAGE_ERROR = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+USAGE_ERROR: type[Exception] = next(
+    cls
+    for cls in typer.BadParameter.__mro__
+    if cls.__name__ == "ClickException" and issubclass(cls, Exception)
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sentence(error: BaseException) -> str:
     """The message of an error on one line."""
     if isinstance(error, USAGE_ERROR):
-        text = error.format_message()
+        text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:

@@ -43,7 +43,7 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
         parts.insert(0, _flat(scores))
     flat = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
     rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
-    return rows.assign(estimator=mean.attrs["estimator"])[COLUMNS]
+    return rows.assign(estimator=mean.attrs["estimator"]).loc[:, COLUMNS]
 
 
 def _flat(result: xr.Dataset) -> xr.Dataset:
@@ -62,11 +62,8 @@ def as_csv(rows: pd.DataFrame, about: dict) -> str:
 def as_json(rows: pd.DataFrame, about: dict) -> str:
     """One object: what was asked, and a list of scores with null where there is no number."""
     records = [
-        {
-            key: None if isinstance(value, float) and math.isnan(value) else value
-            for key, value in row
-        }
-        for row in (zip(COLUMNS, values, strict=True) for values in rows.itertuples(index=False))
+        {key: None if pd.isna(value) else value for key, value in row.items()}
+        for row in rows.to_dict("records")
     ]
     return json.dumps(about | {"scores": records}, indent=1, ensure_ascii=False) + "\n"
 
@@ -76,8 +73,8 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
     lines = []
     for run, of_run in rows.groupby("run", sort=False):
         lines.append(f"{'runid':<22}\tall\t{run}")
-        for row in of_run.itertuples(index=False):
-            lines.append(f"{row.measure:<22}\t{row.topic}\t{row.estimate:.4f}")
+        for row in of_run.to_dict("records"):
+            lines.append(f"{row['measure']:<22}\t{row['topic']}\t{row['estimate']:.4f}")
     return "\n".join(lines) + "\n"
 
 
@@ -86,23 +83,27 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
     title = f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over these topics"
     if about["population"] == "topics":
         title = title.replace("these topics", "the population of topics")
-    keys = ["run"] if (rows["topic"] == "all").all() else ["run", "topic"]
+    keys = ["run"] if set(rows["topic"]) == {"all"} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     table = Table(title=title)
     for key in keys:
         table.add_column(key, no_wrap=True)
     for measure in measures:
         table.add_column(Text(measure), justify="right", no_wrap=True)
-    for label, of_label in rows.groupby(keys, sort=False):
-        cells = dict(zip(of_label["measure"], map(_cell, of_label.itertuples()), strict=True))
-        table.add_row(*(Text(str(part)) for part in label), *(cells[name] for name in measures))
+    lines: dict[tuple[str, ...], dict[str, Text]] = {}
+    for row in rows.to_dict("records"):
+        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = _cell(row)
+    for labels, cells in lines.items():
+        table.add_row(*map(Text, labels), *(cells[name] for name in measures))
     return rendered(table)
 
 
-def _cell(row) -> Text:
+def _cell(row: dict) -> Text:
     """Estimate and interval; the estimate alone where nothing was sampled."""
-    text = f"{row.estimate:.4f}"
-    return Text(text if math.isnan(row.lower) else f"{text} [{row.lower:.4f}, {row.upper:.4f}]")
+    text = f"{row['estimate']:.4f}"
+    if not math.isnan(row["lower"]):
+        text += f" [{row['lower']:.4f}, {row['upper']:.4f}]"
+    return Text(text)
 
 
 def rendered(table: Table) -> str:
