@@ -1,7 +1,10 @@
 """Measures on complete judgments against pytrec_eval, NIST's published means and hand values."""
 
+import csv
+import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 import pytrec_eval
 
@@ -113,10 +116,72 @@ def test_discounted_gain_by_hand():
 
 def hand_made(grades):
     """Qrels and one run of one topic with these grades down the ranking."""
-    import pandas as pd
 
     documents = [f"d{number}" for number in range(len(grades))]
     qrels = pd.DataFrame({"topic": "1", "document": documents, "grade": grades})
     score = -np.arange(len(grades), dtype=float)
     run = pd.DataFrame({"run": "r", "topic": "1", "document": documents, "score": score})
     return qrels, run
+
+
+def read_qrels_as_dicts(path):
+    """Topic -> document -> grade."""
+    with gzip.open(path, "rt") as lines:
+        table = {}
+        for line in lines:
+            topic, _, document, grade = line.split()
+            table.setdefault(topic, {})[document] = int(grade)
+    return table
+
+
+def official(path, tag):
+    """Rows of NIST's published means, by run."""
+    with open(path) as lines:
+        return {row[tag]: row for row in csv.DictReader(lines)}
+
+
+def as_printed(mean, measure, rows, column):
+    """Number of runs whose mean, printed to 4 decimals, is the published text."""
+    ours = mean["estimate"].sel(measure=measure)
+    return sum(f"{ours.sel(run=run).item():.4f}" == row[column] for run, row in rows.items())
+
+
+@pytest.fixture(scope="module")
+def round5(real_data, round5_runs):
+    """The 126 round-5 runs, scores compared as float32, as official scores were."""
+    qrels = real_data / "trec-covid" / "qrels.covid-round5.txt.gz"
+    return be.read_collection(qrels, f"{round5_runs}/*", score_type="float32")
+
+
+def test_every_measure_equals_pytrec_eval_on_all_real_runs(real_data, round5, round5_runs):
+    scores = be.evaluate(round5, OURS, estimator="assumed")["estimate"]
+    scores = scores.transpose("measure", "run", "topic")
+    assert scores.shape == (len(OURS), 126, 50)
+    qrels = read_qrels_as_dicts(real_data / "trec-covid" / "qrels.covid-round5.txt.gz")
+    for run in scores["run"].values:
+        ranking = read_as_dicts(round5_runs / run, 6, float, 4)
+        expected = pytrec_eval_scores(qrels, [ranking], scores["topic"].values)[:, 0]
+        np.testing.assert_allclose(scores.sel(run=run), expected, rtol=0, atol=1e-9)
+
+
+def test_published_means_of_round_5(real_data, round5):
+    rows = official(real_data / "trec-covid" / "round5-official.csv", "tag")
+    names = ["AP", "P@20", "nDCG@20", "Bpref"]
+    mean = be.mean_over_topics(be.evaluate(round5, names, estimator="assumed"))
+    columns = ["map", "P@20", "ndcg@20", "bpref"]
+    agree = [
+        as_printed(mean, *pair[:1], rows, pair[1]) for pair in zip(names, columns, strict=True)
+    ]
+    assert (len(rows), agree) == (126, [126] * 4)
+    graded = be.evaluate(round5, "RBP(p=0.5)", estimator="assumed", gain=lambda grade: grade / 2)
+    assert as_printed(be.mean_over_topics(graded), "RBP(p=0.5)", rows, "rbp_p5") >= 124
+
+
+def test_published_means_of_round_1(real_data, round1_runs):
+    folder = real_data / "trec-covid"
+    collection = be.read_collection(
+        folder / "qrels.covid-round1.txt.gz", f"{round1_runs}/*", score_type="float32"
+    )
+    rows = official(folder / "round1-official.csv", "run")
+    mean = be.mean_over_topics(be.evaluate(collection, "AP", estimator="assumed"))
+    assert (len(rows), as_printed(mean, "AP", rows, "MAP")) == (143, 143)
