@@ -49,7 +49,5 @@ def finite_column(frame: pd.DataFrame, kind: str, column: str) -> np.ndarray:
 
 def row_name(kind: str, frame: pd.DataFrame, row: int) -> str:
     """Text that names a row in a message: its place, topic and document."""
-    labels = [
-        f"{name} '{frame[name].iloc[row]}'" for name in ("topic", "document") if name in frame
-    ]
-    return f"{kind} DataFrame, row {row} ({', '.join(labels)})"
+    topic, document = frame["topic"].iloc[row], frame["document"].iloc[row]
+    return f"{kind} DataFrame, row {row} (topic '{topic}', document '{document}')"

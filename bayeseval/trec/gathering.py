@@ -106,8 +106,8 @@ def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
         if not is_known[own].any():
             raise ValueError(
                 f"{run.source or 'runs DataFrame'}: run '{run.name}' has no topic in common with "
-                f"the judgments or the collection; it has '{topics[own.min()]}' and so on, they have "
-                f"'{known[0]}' and so on."
+                f"the judgments or the collection; it has '{topics[own.min()]}' and so on, they "
+                f"have '{known[0]}' and so on."
             )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column, row_name
+from bayeseval.trec.frames import checked_frame, finite_column
 from bayeseval.trec.lines import Lines, blocks
 from bayeseval.trec.sources import expanded
 
@@ -73,11 +73,10 @@ def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
     labels = tuple(name for name in columns if name in _TEXT)
     numbers = tuple(name for name in columns if name not in _TEXT)
     frame = checked_frame(source, "judgments", labels, numbers)
-    where = [row_name("judgments", frame, row) for row in range(len(frame))]
+    where = "judgments DataFrame, row " + frame.index.astype(str).to_series(index=frame.index)
     if "probability" in numbers:
         _check_probability(finite_column(frame, "judgments", "probability"), where)
-    frame["grade"] = _frame_grades(frame)
-    return frame[columns].assign(where=where)
+    return frame[columns].assign(grade=_frame_grades(frame), where=where)
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
@@ -91,10 +90,10 @@ def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
             table[name] = _whole(lines, place)
         elif name == "probability":
             table[name] = lines.numbers(place, "probability")
-    where = lines.name + ", line " + pd.Series(lines.number, dtype=object).astype(str)
+    where = f"{lines.name}, line " + pd.Series(lines.number).astype(str)
     if "probability" in table:
         _check_probability(table["probability"], where)
-    return pd.DataFrame(table).assign(where=where.astype(object))
+    return pd.DataFrame(table).assign(where=where)
 
 
 def _check_width(lines: Lines, qrels_format: str, n_columns: int) -> None:

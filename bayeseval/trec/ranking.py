@@ -106,8 +106,8 @@ def _best_copies(run: Run, pair: np.ndarray) -> np.ndarray:
     order = np.argsort(-run.score, kind="stable")
     kept = np.sort(order[~pd.Series(pair[order]).duplicated().to_numpy()])
     warnings.warn(
-        f"{run.source or 'runs DataFrame'}: run '{run.name}' has {pair.size - kept.size} documents a "
-        "second time in one ranking; the best-ranked copies are kept, the others dropped.",
+        f"{run.source or 'runs DataFrame'}: run '{run.name}' has {pair.size - kept.size} documents "
+        "a second time in one ranking; the best-ranked copies are kept, the others dropped.",
         stacklevel=2,
     )
     return kept

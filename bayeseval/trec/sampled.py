@@ -52,8 +52,8 @@ def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Da
         topic_label = collection["topic"].values[first // labels.size]
         warnings.warn(
             f"{int((sampled == 0).sum())} strata have no sampled document, the first is stratum "
-            f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents count "
-            "as outside the frame.",
+            f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents "
+            "count as outside the frame.",
             stacklevel=2,
         )
     stratum = np.full(collection["document"].size, -1, dtype=np.int32)
