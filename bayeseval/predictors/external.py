@@ -1,0 +1,118 @@
+"""Predictions made elsewhere: an LLM judge's labels or probabilities, another assessor's grades."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.designs.sample import Sample
+from bayeseval.predictors.cross_fitting import held_out_prevalence
+from bayeseval.predictors.features import value_features
+from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted
+from bayeseval.predictors.ridge_logistic import Penalty, TopicRows
+
+
+def external(
+    sample: Sample,
+    relevance: NDArray[np.float64],
+    *,
+    values: NDArray[np.float64],
+    counted: tuple[float, ...] = (),
+) -> NDArray[np.float64]:
+    """M(d) = the external value as it is: a probability, or a grade that counts or does not.
+
+    Values within [0, 1] are probabilities of relevance and are used for every relevance level.
+    Whole numbers, some above 1, are grades: M is 1 for a grade that the measure counts as relevant
+    and for any higher one, 0 for the others. A document without a value (NaN) gets the prevalence
+    of its topic outside its stratum (see :func:`constant`).
+
+    Being fixed in advance, M makes the difference estimator exactly unbiased, also for the
+    numerator of AP; how good the values are only changes its variance.
+
+    Parameters
+    ----------
+    sample : Sample
+        Frame, design and samples.
+    relevance : float array (replicate, frame_pair)
+        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    values : float array (frame_pair,)
+        Probabilities or grades; NaN where there is none.
+    counted : tuple of float
+        Grades of the collection that the measure counts as relevant; used for grades only.
+
+    Returns
+    -------
+    ndarray (replicate, frame_pair)
+        M in [0, 1].
+
+    Examples
+    --------
+    >>> sample = Sample(
+    ...     np.arange(4), np.zeros(4, int), np.array([0, 4]), np.full(4, 0.5),
+    ...     np.array([0, 0, 1, 1]), np.array([[1, 0, 0, 1]], bool),
+    ...     np.arange(1, 5), np.arange(1, 5)[:, None])
+    >>> judged = np.array([[1.0, 0, 0, 0]])
+    >>> external(sample, judged, values=np.array([0.9, 0.2, 0.1, np.nan]))
+    array([[0.9, 0.2, 0.1, 1. ]])
+    >>> external(sample, judged, values=np.array([3.0, 1.0, 2.0, 0.0]), counted=(2.0,))
+    array([[1., 0., 1., 0.]])
+    """
+    known = values[~np.isnan(values)]
+    if np.any(known > 1) and np.all(known == np.round(known)):
+        top = max(counted, default=np.inf)
+        relevant = np.isin(values, counted) | (values > top)
+        values = np.where(np.isnan(values), np.nan, relevant)
+    elif np.any((known < 0) | (known > 1)):
+        wrong = known[(known < 0) | (known > 1)][0]
+        raise ValueError(
+            f"an external predictor holds {wrong:g}; allowed: probabilities in [0, 1] or whole "
+            "grades; other scores can be learned from with predictor=('recalibrated', column)."
+        )
+    if np.isnan(values).any():
+        return np.where(np.isnan(values), held_out_prevalence(sample, relevance), values)
+    return np.broadcast_to(values.astype(float), sample.selected.shape).copy()
+
+
+def recalibrated(
+    sample: Sample, relevance: NDArray[np.float64], *, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""M(d) learned from an external value by cross-fitted logistic regression.
+
+    .. math:: \mathrm{logit} M(d) = \beta_0 + f(value(d)) + \gamma_t
+
+    f has one coefficient per label where there are at most 20 different values, else it is a
+    quadratic in the value; :math:`\gamma_t` is an effect of the topic. The coefficients have normal
+    priors of standard deviation 1, :math:`\beta_0` of 2. The strata of every topic are dealt into
+    five folds before the draw, and M of a fold comes from the judgments of the others, so that any
+    score at all, also one on a wrong scale or with the wrong sign, leaves the estimate unbiased. To
+    learn from the runs as well use ``pooled`` with values.
+
+    Parameters
+    ----------
+    sample : Sample
+        Frame, design and samples.
+    relevance : float array (replicate, frame_pair)
+        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    values : float array (frame_pair,)
+        Any finite numbers; NaN where there is none.
+
+    Returns
+    -------
+    ndarray (replicate, frame_pair)
+        M in [0, 1].
+
+    Examples
+    --------
+    >>> sample = Sample(
+    ...     np.arange(4), np.zeros(4, int), np.array([0, 4]), np.full(4, 0.5),
+    ...     np.array([0, 0, 1, 1]), np.array([[1, 0, 0, 1]], bool),
+    ...     np.arange(1, 5), np.arange(1, 5)[:, None])
+    >>> judged = np.array([[1.0, 0, 0, 0]])
+    >>> recalibrated(sample, judged, values=np.array([2.0, 0.0, 2.0, 0.0])).round(2)
+    array([[0.25, 0.22, 0.78, 0.75]])
+    """
+    if np.isinf(values).any():
+        raise ValueError("an external predictor holds an infinite value; allowed: finite or NaN.")
+    one = np.ones((sample.n_pairs, 1))
+    features = np.column_stack([one, value_features(values, sample.n_pairs)])
+    penalty = Penalty(np.array([INTERCEPT_PENALTY, *[1.0] * (features.shape[1] - 1)]), np.ones(1))
+    rows = TopicRows(features, one, sample.topic, sample.n_topics)
+    return cross_fitted(sample, relevance, rows, penalty)

@@ -1,0 +1,116 @@
+"""Predictors by name, and the one place that reads a specification."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.designs.sample import Sample
+from bayeseval.predictors.constant import constant
+from bayeseval.predictors.external import external, recalibrated
+from bayeseval.predictors.pooled import pooled
+from bayeseval.predictors.rank_logistic import rank_logistic
+
+Specification = str | tuple[str, str] | tuple[str, float]
+
+PREDICTORS: dict[str, Callable[..., NDArray[np.float64]]] = {
+    "constant": constant,
+    "external": external,
+    "pooled": pooled,
+    "rank_logistic": rank_logistic,
+    "recalibrated": recalibrated,
+}
+
+
+def predicted_relevance(
+    sample: Sample,
+    relevance: NDArray[np.float64],
+    specification: Specification,
+    *,
+    columns: Mapping[str, NDArray[np.float64]] | None = None,
+    counted: tuple[float, ...] = (),
+) -> NDArray[np.float64]:
+    """M of every frame pair by the predictor that a specification names.
+
+    Parameters
+    ----------
+    sample : Sample
+        Frame, design and samples.
+    relevance : float array (replicate, frame_pair)
+        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    specification : str or tuple
+        ``"rank_logistic"``, ``"pooled"``, ``("pooled", column)``, ``("external", column)``,
+        ``("recalibrated", column)``, ``"constant"`` or ``("constant", value)``.
+    columns : mapping of str to float array (frame_pair,), optional
+        External predictions by name.
+    counted : tuple of float
+        Grades of the collection that count as relevant; read by ``external`` where the column
+        holds grades.
+
+    Returns
+    -------
+    ndarray (replicate, frame_pair)
+        M in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For an unknown predictor or column: the message lists what exists.
+
+    Examples
+    --------
+    >>> sample = Sample(
+    ...     np.arange(2), np.zeros(2, int), np.array([0, 2]), np.full(2, 0.5),
+    ...     np.array([0, 0]), np.array([[1, 0]], bool), np.arange(1, 3), np.arange(1, 3)[:, None])
+    >>> predicted_relevance(sample, np.array([[1.0, 0.0]]), ("constant", 0.3))
+    array([[0.3, 0.3]])
+    """
+    name, argument = _read(specification)
+    options: dict = {}
+    if name == "constant":
+        options["value"] = None if argument is None else _number(argument)
+    elif argument is not None and name == "rank_logistic":
+        raise ValueError(f"predictor 'rank_logistic' takes no argument, {argument!r} was given.")
+    elif name in ("external", "recalibrated") or argument is not None:
+        options["values"] = _column(name, argument, columns or {})
+    if name == "external":
+        options["counted"] = counted
+    return PREDICTORS[name](sample, relevance, **options)
+
+
+def _read(specification: Specification) -> tuple[str, str | float | None]:
+    """Name and argument of a specification."""
+    parts = (specification,) if isinstance(specification, str) else specification
+    if not isinstance(parts, tuple | list) or len(parts) not in (1, 2):
+        raise ValueError(
+            f"predictor {specification!r} is not a name or a pair (name, argument), such as "
+            "'pooled' or ('external', column)."
+        )
+    name = parts[0]
+    if name not in PREDICTORS:
+        raise ValueError(f"there is no predictor {name!r}; there are: {', '.join(PREDICTORS)}.")
+    return name, parts[1] if len(parts) == 2 else None
+
+
+def _number(argument: str | float) -> float:
+    try:
+        return float(argument)
+    except ValueError:
+        raise ValueError(
+            f"the constant predictor is {argument!r}; allowed: a number from 0 to 1."
+        ) from None
+
+
+def _column(name: str, argument, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    listed = ", ".join(repr(column) for column in sorted(columns)) or "none"
+    if argument is None:
+        raise ValueError(
+            f"predictor {name!r} needs a column, as ({name!r}, column); columns of /predictors: "
+            f"{listed}."
+        )
+    if argument not in columns:
+        raise ValueError(
+            f"there is no column {argument!r} for predictor {name!r}; columns of /predictors: "
+            f"{listed}."
+        )
+    return np.asarray(columns[argument], dtype=float)

@@ -1,0 +1,149 @@
+"""Ridge-regularised logistic regression with effects of topics, solved block by block."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Ridge penalties: penalty * coefficient^2 / 2, the inverse of a prior variance.
+
+    Parameters
+    ----------
+    common : float array (feature,)
+        Of the coefficients that all topics share.
+    topic : float array (topic_feature,)
+        Of the coefficients that each topic has for itself; above 0.
+    """
+
+    common: NDArray[np.float64]
+    topic: NDArray[np.float64]
+
+
+class Coefficients(NamedTuple):
+    """Coefficients that all topics share (feature,) and each topic's own (topic, topic_feature)."""
+
+    common: NDArray[np.float64]
+    topic: NDArray[np.float64]
+
+
+class TopicRows(NamedTuple):
+    """Training rows: features, features with an effect per topic, the topic of each row."""
+
+    features: NDArray[np.float64]
+    topic_features: NDArray[np.float64]
+    topic: NDArray[np.integer]
+    n_topics: int
+
+
+def ridge_logistic(
+    rows: TopicRows, relevance: NDArray[np.float64], penalty: Penalty
+) -> Coefficients:
+    r"""Coefficients that maximise the penalised likelihood, by Newton's method.
+
+    .. math:: \mathrm{logit} P(rel_i) = x_i' \beta + z_i' \gamma_{t(i)}
+
+    with penalties :math:`\lambda_j \beta_j^2 / 2` and :math:`\mu_k \gamma_{tk}^2 / 2`. The Hessian
+    is block diagonal in the topics' :math:`\gamma_t`, which are eliminated (Schur complement), so
+    that the cost grows linearly with the number of topics. Steps are halved until the penalised
+    likelihood does not fall. Relevance may lie between 0 and 1.
+
+    Parameters
+    ----------
+    rows : TopicRows
+        Training rows.
+    relevance : float array (row,)
+        Responses in [0, 1].
+    penalty : Penalty
+        Ridge penalties.
+
+    Returns
+    -------
+    Coefficients
+    """
+    coefficients = Coefficients(
+        np.zeros(rows.features.shape[1]), np.zeros((rows.n_topics, rows.topic_features.shape[1]))
+    )
+    logit = logits(rows, coefficients)
+    loss = _loss(logit, relevance, coefficients, penalty)
+    for _ in range(100):
+        step, decrement = _newton_step(rows, logit, relevance, coefficients, penalty)
+        for size in 0.5 ** np.arange(30):
+            tried = Coefficients(*(c + size * s for c, s in zip(coefficients, step, strict=True)))
+            tried_logit = logits(rows, tried)
+            tried_loss = _loss(tried_logit, relevance, tried, penalty)
+            if tried_loss <= loss + 1e-12 * abs(loss):
+                break
+        coefficients, logit, loss = tried, tried_logit, tried_loss
+        if decrement < 1e-6:  # Newton converges quadratically: the next would be about 1e-12
+            break
+    return coefficients
+
+
+def logits(rows: TopicRows, coefficients: Coefficients) -> NDArray[np.float64]:
+    """Linear predictor of every row (row,)."""
+    own = np.einsum("rk,rk->r", rows.topic_features, coefficients.topic[rows.topic])
+    return rows.features @ coefficients.common + own
+
+
+def _loss(logit, relevance, coefficients, penalty) -> float:
+    """Penalised negative log likelihood."""
+    likelihood = np.maximum(logit, 0.0) + np.log1p(np.exp(-np.abs(logit))) - relevance * logit
+    common = penalty.common @ coefficients.common**2
+    own = (coefficients.topic**2 @ penalty.topic).sum()
+    return float(likelihood.sum() + 0.5 * (common + own))
+
+
+def _newton_step(rows, logit, relevance, coefficients, penalty) -> tuple[Coefficients, float]:
+    """Newton step, and its decrement: twice the fall of the loss it promises."""
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.special import expit
+
+    residual = relevance - expit(logit)
+    root = np.sqrt(expit(logit) * expit(-logit))
+    scaled = rows.features * root[:, None]
+    effects = _effects_by_row(rows)
+    gradient = rows.features.T @ residual - penalty.common * coefficients.common
+    own_gradient = effects @ residual - (penalty.topic * coefficients.topic).ravel()
+    cross = effects @ (scaled * root[:, None])
+    inverse = _own_blocks_inverted(rows, root**2, penalty)
+
+    def eliminated(right):
+        blocks = right.reshape(*coefficients.topic.shape, -1)
+        return (inverse @ blocks).reshape(right.shape)
+
+    schur = scaled.T @ scaled - cross.T @ eliminated(cross)  # numpy takes half the work here
+    schur[np.diag_indices_from(schur)] += penalty.common
+    reduced = gradient - cross.T @ eliminated(own_gradient)
+    common_step = cho_solve(cho_factor(schur, check_finite=False), reduced, check_finite=False)
+    own_step = eliminated(own_gradient - cross @ common_step)
+    decrement = float(gradient @ common_step + own_gradient @ own_step)
+    return Coefficients(common_step, own_step.reshape(coefficients.topic.shape)), decrement
+
+
+def _effects_by_row(rows):
+    """Sparse (topic x topic_feature, row) matrix of the topics' own features."""
+    from scipy.sparse import csr_array
+
+    n_rows, n_own = rows.topic_features.shape
+    column = rows.topic[:, None].astype(np.int64) * n_own + np.arange(n_own)
+    by_row = csr_array(
+        (rows.topic_features.ravel(), column.ravel(), np.arange(n_rows + 1) * n_own),
+        (n_rows, rows.n_topics * n_own),
+    )
+    return by_row.T.tocsr()
+
+
+def _own_blocks_inverted(rows, weight, penalty) -> NDArray[np.float64]:
+    """Inverse of each topic's own block of the Hessian (topic, topic_feature, topic_feature)."""
+    own, topic, n_topics = rows.topic_features, rows.topic, rows.n_topics
+    n_own = own.shape[1]
+    blocks = np.empty((n_topics, n_own, n_own))
+    for first in range(n_own):
+        for second in range(n_own):
+            product = weight * own[:, first] * own[:, second]
+            blocks[:, first, second] = np.bincount(topic, product, n_topics)
+    return np.linalg.inv(blocks + np.diag(penalty.topic))
