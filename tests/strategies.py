@@ -1,7 +1,13 @@
 """Hypothesis strategies: rankings, judgments, and how their files may be laid out."""
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+IN_FOLDER = settings(
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 LABEL = st.text(
     alphabet=st.sampled_from("abcABC019-_.:/#'\"é文"), min_size=1, max_size=12
 ) | st.sampled_from(["NA", "null", "nan", "None", "x" * 40, "clueweb09-en0000-00-00000"])

@@ -65,9 +65,6 @@ def add_runs(
     new = gathered(reader, found, None, None if depth < 0 else depth, run_table, {})
     topics, position = reader.topics.resolve()
     check_overlap(found, topics, position, collection["topic"].values)
-    if run_table is None:
-        new["contributed"] = ("run", np.full(len(found), contributed))
-        new["team"] = ("run", np.full(len(found), team))
     topics = new["topic"].values[new["pair_topic"].values]
     grown = add_pairs(collection, topics, new["document"].values)
     position = np.append(pair_positions(grown, topics, new["document"].values), -1)
@@ -75,11 +72,14 @@ def add_runs(
     ranking = position[new["rankings/ranking"].values]
     absent = np.full_like(ranking[:, :1], -1)
     ranking = np.concatenate([ranking, absent], axis=1)[:, kept_topic]
-    return _with_runs(grown, new, ranking)
+    facts = {"contributed": new["contributed"].values, "team": new["team"].values}
+    if run_table is None:
+        facts = {"contributed": np.full(len(found), contributed), "team": [team] * len(found)}
+    return _with_runs(grown, new["run"].values, ranking, facts)
 
 
-def _with_runs(collection, new, ranking: np.ndarray) -> xr.DataTree:
-    """Collection with the runs of another, whose rankings point to its own pairs."""
+def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTree:
+    """Collection with more runs, whose rankings point to its own pairs."""
     n_runs, n_topics = collection["run"].size, collection["topic"].size
     own = np.empty((n_runs, n_topics, 0), dtype=np.int32)
     if "rankings" in collection:
@@ -96,12 +96,12 @@ def _with_runs(collection, new, ranking: np.ndarray) -> xr.DataTree:
         nodes |= {"grade": judgments["grade"].values, "pooled": judgments["pooled"].values}
     return assemble(
         topics=collection["topic"].values,
-        runs=[*collection["run"].values, *new["run"].values],
+        runs=[*collection["run"].values, *runs],
         document=collection["document"].values,
         pair_topic=collection["pair_topic"].values,
         ranking=both,
-        contributed=np.concatenate([collection["contributed"].values, new["contributed"].values]),
-        team=[*collection["team"].values, *new["team"].values],
+        contributed=[*collection["contributed"].values, *facts["contributed"]],
+        team=[*collection["team"].values, *facts["team"]],
         attrs={k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")},
         **nodes,
     )

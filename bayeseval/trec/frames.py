@@ -30,7 +30,9 @@ def checked_frame(
         wrong |= checked[column].str.contains("\0", regex=False).to_numpy(dtype=bool)
         if wrong.any():
             where = row_name(kind, frame, int(np.argmax(wrong)))
-            raise ValueError(f"{where}: {column} {text.iloc[np.argmax(wrong)]!r} is not a label.")
+            raise ValueError(
+                f"{where}: the {column} is missing or empty; every {column} has a label."
+            )
     return frame.assign(**checked).reset_index(drop=True)
 
 
@@ -41,7 +43,7 @@ def finite_column(frame: pd.DataFrame, kind: str, column: str) -> np.ndarray:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"{row_name(kind, frame, row)}: {column} {frame[column].iloc[row]!r} is not a finite "
+            f"{row_name(kind, frame, row)}: {column} '{frame[column].iloc[row]}' is not a finite "
             f"number, as every {column} must be."
         )
     return values

@@ -27,7 +27,7 @@ def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
     ValueError
         Where a file is missing or a glob matches nothing.
     """
-    if isinstance(sources, str | os.PathLike | pd.DataFrame):
+    if not isinstance(sources, list | tuple):
         sources = [sources]
     found = [item for source in sources for item in _expanded_one(source, kind)]
     if not found:

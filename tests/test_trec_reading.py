@@ -1,0 +1,284 @@
+import bz2
+import gzip
+import lzma
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayeseval.collection import select
+from bayeseval.trec import add_runs, read_collection, read_qrels
+from bayeseval.trec.labels import Labels, spans_of
+from bayeseval.trec.ranking import ranking_order
+from tests.strategies import IN_FOLDER, LABEL, judgments, qrels_files, rankings, run_files
+
+RUN = "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 1 r\n"
+QRELS = "1 0 a 1\n1 0 c 0\n2 0 a -1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes a file and returns its path."""
+
+    def written(name: str, text: str | bytes):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return written
+
+
+def ranked_labels(collection, run: int = 0) -> dict[str, list[str]]:
+    documents = collection["document"].values
+    ranking = collection["rankings/ranking"].values[run]
+    return {
+        topic: documents[row[row >= 0]].tolist()
+        for topic, row in zip(collection["topic"].values.tolist(), ranking, strict=True)
+    }
+
+
+def test_a_collection_has_every_retrieved_and_judged_pair(write):
+    collection = read_collection(write("qrels", QRELS), write("run", RUN))
+    assert collection["document"].values.tolist() == ["a", "b", "c", "a"]
+    assert collection["pair_topic"].values.tolist() == [0, 0, 0, 1]
+    assert collection["rankings/ranking"].values.tolist() == [[[0, 1], [3, -1]]]
+    np.testing.assert_array_equal(collection["judgments/grade"], [1, np.nan, 0, np.nan])
+    assert collection["judgments/pooled"].values.tolist() == [True, False, True, True]
+    assert collection["run"].values.tolist() == ["r"]
+    assert "design" not in collection
+
+
+def test_negative_grades_may_count_as_judged(write):
+    collection = read_collection(write("qrels", QRELS), None, negative_grades="judged")
+    assert collection["judgments/grade"].values.tolist() == [1, 0, -1]
+    assert "rankings" not in collection
+
+
+def test_ties_go_by_document_descending_before_the_cut(write):
+    text = "1 0 a 1 5 r\n1 0 c 2 5 r\n1 0 b 3 5 r\n1 0 d 4 1 r\n"
+    collection = read_collection(None, write("run", text), depth=2)
+    assert ranked_labels(collection) == {"1": ["c", "b"]}
+    assert collection["document"].values.tolist() == ["b", "c"]
+
+
+def test_float32_scores_make_ties(write):
+    run = write("run", "1 0 a 1 1.00000001 r\n1 0 b 2 1.0 r\n")
+    assert ranked_labels(read_collection(None, run)) == {"1": ["a", "b"]}
+    tied = read_collection(None, run, score_type="float32")
+    assert ranked_labels(tied) == {"1": ["b", "a"]}
+
+
+def test_scores_are_read_to_the_last_bit(write):
+    scores = [0.1 + 0.2, 0.3, float(np.nextafter(0.3, 0)), 1e-310, 5e-324, -1e300]
+    text = "".join(
+        f"1 0 {name} 0 {score!r} r\n" for name, score in zip("fedcba", scores, strict=True)
+    )
+    assert ranked_labels(read_collection(None, write("run", text))) == {"1": list("fedcba")}
+
+
+def test_documents_named_like_missing_values_and_quotes_survive(write):
+    text = '1 0 NA 1 9 r\n1 0 null 2 8 r\n1 0 "a 3 7 r\n1 0 b# 4 6 r\n1 0 #c 5 5 r\n1 0 nan 6 4 r\n'
+    collection = read_collection(None, write("run", text))
+    assert ranked_labels(collection) == {"1": ["NA", "null", '"a', "b#", "#c", "nan"]}
+
+
+def test_layout_does_not_matter(write):
+    text = "# comment\n\n 2\tQ0   a 1 1 r extra fields\r\n1 Q0 b 2 2 r\n  \t\r\n1 Q0 a 1 3 r"
+    plain = read_collection(None, write("plain", RUN))
+    assert read_collection(None, write("odd", "\ufeff" + text)).identical(plain)
+
+
+def test_blocks_of_a_file_are_one_run(write, monkeypatch):
+    text = "".join(f"{i % 3} Q0 document{i} 1 {i} r\n" for i in range(50))
+    whole = read_collection(None, write("run", text))
+    monkeypatch.setattr("bayeseval.trec.lines.BLOCK", 60)
+    assert read_collection(None, write("run", text)).identical(whole)
+    with pytest.raises(ValueError, match="line 51: 3 fields"):
+        read_collection(None, write("run", text + "1 Q0 x\n"))
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "bz2", "zst"])
+def test_compressed_files_are_read_by_their_ending(write, ending):
+    if ending == "zst":
+        compress = pytest.importorskip("zstandard").ZstdCompressor().compress
+    else:
+        compress = {"gz": gzip, "xz": lzma, "bz2": bz2}[ending].compress
+    path = write(f"run.{ending}", compress(RUN.encode()) + compress(b"2 Q0 b 2 0 r\n"))
+    assert read_collection(None, path).identical(
+        read_collection(None, write("run", RUN + "2 Q0 b 2 0 r\n"))
+    )
+
+
+def test_globs_lists_and_paths_name_the_same_files(write, tmp_path):
+    paths = [write(f"run.{tag}", RUN.replace(" r\n", f" {tag}\n")) for tag in ("b", "a", "c")]
+    by_glob = read_collection(None, str(tmp_path / "run.*"))
+    assert by_glob["run"].values.tolist() == ["a", "b", "c"]
+    assert read_collection(None, sorted(paths)).identical(by_glob)
+    assert read_collection(None, [str(tmp_path / "run.[ab]"), paths[2]]).identical(by_glob)
+    odd = write("run[1]", RUN)
+    assert read_collection(None, str(odd))["run"].values.tolist() == ["r"]
+
+
+def test_data_frames_are_read_as_files_are(write):
+    run = pd.DataFrame(
+        {"run": "r", "topic": [1, 1, 2], "document": ["a", "b", "a"], "score": [3, 2, 1]}
+    )
+    qrels = pd.DataFrame({"topic": [1, 1, 2], "document": ["a", "c", "a"], "grade": [1, 0, -1]})
+    from_files = read_collection(write("qrels", QRELS), write("run", RUN))
+    assert read_collection(qrels, run).identical(from_files)
+    shuffled = read_collection(qrels[::-1], [run[::-1]])
+    assert shuffled.identical(from_files)
+
+
+def test_runs_whose_tags_clash_are_named_by_their_files(write):
+    paths = [write("one.gz", gzip.compress(RUN.encode())), write("two", RUN)]
+    with pytest.warns(UserWarning, match="'r' is now 'one', 'r' is now 'two'"):
+        collection = read_collection(None, paths)
+    assert collection["run"].values.tolist() == ["one", "two"]
+
+
+def test_a_run_table_says_who_contributed(write):
+    table = pd.DataFrame({"run": ["x", "r"], "contributed": [True, False], "team": ["a", "b"]})
+    collection = read_collection(None, write("run", RUN), run_table=table)
+    assert collection["contributed"].values.tolist() == [False]
+    assert collection["team"].values.tolist() == ["b"]
+    with pytest.raises(ValueError, match="run_table lacks run 'r'"):
+        read_collection(None, write("run", RUN), run_table=table[:1])
+
+
+def test_the_best_ranked_copy_of_a_duplicate_is_kept(write):
+    run = write("run", "1 0 a 1 1 r\n1 0 b 2 2 r\n1 0 a 3 3 r\n2 0 a 1 1 r\n")
+    with pytest.warns(UserWarning, match="run 'r' has 1 documents a second time"):
+        collection = read_collection(None, run, on_duplicate="best")
+    assert ranked_labels(collection) == {"1": ["a", "b"], "2": ["a"]}
+
+
+def test_sampleval_tells_strata(write):
+    text = "1 0 a 10 1\n1 0 b 10 -1\n1 0 c 2 0\n2 0 a 2 -1\n2 0 b 2 2\n2 0 c 2 -1\n"
+    collection = read_collection(write("q", text), write("run", RUN), qrels_format="sampleval")
+    design = collection["design"]
+    assert design["inclusion_probability"].values.tolist() == [0.5, 0.5, 1] + [1 / 3] * 3
+    assert design["stratum"].values.tolist() == [1, 1, 0, 2, 2, 2]
+    assert design["stratum_size"].values.tolist() == [1, 2, 3]
+    assert design["stratum_sample_size"].values.tolist() == [1, 1, 1]
+    assert design["stratum_topic"].values.tolist() == [0, 0, 1]
+    assert design["stratum_label"].values.tolist() == ["2", "10", "2"]
+    assert design.attrs["scheme"] == "stratified"
+
+
+def test_a_stratum_without_a_sample_is_outside_the_frame(write):
+    path = write("q", "1 0 a 1 1\n1 0 b 2 -1\n")
+    with pytest.warns(UserWarning, match="1 strata have no sampled document.*'2' of topic '1'"):
+        collection = read_collection(path, None, qrels_format="sampleval")
+    assert collection["design/inclusion_probability"].values.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("qrels_format", "text"),
+    [("prels", "1 a 1 2 0.25\n1 c 0 1 1\n"), ("probs", "1 0 a 1 0.25\n1 0 c 0 1\n")],
+)
+def test_listed_probabilities_are_known_and_others_are_not(write, qrels_format, text):
+    collection = read_collection(write("q", text), write("run", RUN), qrels_format=qrels_format)
+    probability = collection["design/inclusion_probability"].values
+    np.testing.assert_array_equal(probability, [0.25, np.nan, 1, np.nan])
+    assert collection["design"].attrs["scheme"] == "poisson"
+    assert collection["judgments/pooled"].values.tolist() == [True, False, True, False]
+
+
+def test_qrels_with_more_fields_are_read_with_a_warning(write):
+    with pytest.warns(UserWarning, match="line 1: 5 fields where qrels have 4"):
+        frame = read_qrels(write("q", "1 0 a 2 1\n"))
+    assert frame["grade"].tolist() == [2]
+
+
+@pytest.mark.parametrize("qrels_format", ["qrels", "sampleval", "prels"])
+def test_runs_added_later_give_what_reading_all_at_once_gives(write, qrels_format):
+    lines = {
+        "qrels": "{} 0 {} {}\n",
+        "sampleval": "{} 0 {} 1 {}\n",
+        "prels": "{} {} {} 1 0.5\n",
+    }[qrels_format]
+    qrels = write("q", lines.format(1, "a", 1) + lines.format(1, "z", 0) + lines.format(2, "a", 1))
+    first = write("first", RUN.replace(" r\n", " first\n"))
+    new = "10 Q0 q 1 3 new\n1 Q0 0 1 2 new\n1 Q0 a 2 1 new\n1 Q0 b 3 0 new\n"
+    second = write("second", new)
+    grown = add_runs(read_collection(qrels, first, qrels_format=qrels_format), second)
+    whole = read_collection(qrels, [first, second], qrels_format=qrels_format)
+    assert grown.identical(whole)
+    assert select(grown, topics=["1", "2"], runs=["first"]).identical(
+        read_collection(qrels, first, qrels_format=qrels_format)
+    )
+
+
+def test_added_runs_keep_the_depth_of_the_collection(write):
+    collection = read_collection(None, write("run", RUN), depth=1)
+    grown = add_runs(collection, write("new", RUN.replace(" r\n", " s\n")), contributed=False)
+    assert grown["rankings/ranking"].shape == (2, 2, 1)
+    assert grown["contributed"].values.tolist() == [True, False]
+    with pytest.warns(UserWarning, match="'r' is now 'new2'"):
+        assert "new2" in add_runs(collection, write("new2", RUN))["run"].values
+    assert add_runs(read_collection(write("q", QRELS), None), write("run", RUN)).identical(
+        read_collection(write("q", QRELS), write("run", RUN))
+    )
+
+
+@given(data=st.data(), scores=rankings())
+@IN_FOLDER
+def test_a_run_file_in_any_layout_is_ranked_by_score_then_document(tmp_path, data, scores):
+    path = tmp_path / "run"
+    path.write_bytes(data.draw(run_files(scores)).encode())
+    expected = {
+        topic: [d for _, d in sorted(((s, d) for d, s in documents.items()), reverse=True)]
+        for topic, documents in scores.items()
+    }
+    collection = read_collection(None, path)
+    assert ranked_labels(collection) == expected
+    frame = pd.DataFrame(
+        [("tag", t, d, s) for t, documents in scores.items() for d, s in documents.items()],
+        columns=["run", "topic", "document", "score"],
+    )
+    assert read_collection(None, frame).identical(collection)
+
+
+@given(data=st.data(), grades=judgments())
+@IN_FOLDER
+def test_a_qrels_file_in_any_layout_says_the_same(tmp_path, data, grades):
+    path = tmp_path / "qrels"
+    path.write_bytes(data.draw(qrels_files(grades)).encode())
+    rows = {(row.topic, row.document): row.grade for row in read_qrels(path).itertuples()}
+    assert rows == {(t, d): g for t, documents in grades.items() for d, g in documents.items()}
+
+
+@given(labels=st.lists(LABEL, min_size=1, max_size=30), cut=st.integers(0, 30))
+def test_equal_labels_have_equal_codes(labels, cut):
+    seen = Labels()
+    parts = [part for part in (labels[:cut], labels[cut:]) if part]
+    codes = np.concatenate([seen.encode(spans_of(part)) for part in parts])
+    distinct, position = seen.resolve()
+    assert distinct.tolist() == sorted(set(labels))
+    assert distinct[position[codes]].tolist() == labels
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 9), st.sampled_from([0.0, -0.0, 1.0, 2.5])),
+        min_size=1,
+        unique_by=lambda row: row[:2],
+    )
+)
+def test_ranking_order_is_that_of_a_plain_sort(rows):
+    topic, document, score = (np.array(column) for column in zip(*rows, strict=True))
+    order, rank = ranking_order(topic, document, score)
+    expected = sorted(range(len(rows)), key=lambda i: (topic[i], -score[i], -document[i]))
+    assert order.tolist() == expected
+    counts = pd.Series(topic[order]).groupby(topic[order]).cumcount()
+    assert rank.tolist() == counts.tolist()
+
+
+def test_reading_gives_no_warning_on_good_files(write):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_collection(write("qrels", QRELS), write("run", RUN))
