@@ -1,6 +1,5 @@
 """The commands together, and the one place where a user's mistake becomes one sentence."""
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -50,10 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> main(["evaluate", "--help"])  # doctest: +ELLIPSIS
-    Usage: bayeseval evaluate [OPTIONS] QRELS RUN...
-    ...
-    0
+    >>> main(["evaluate"])  # says on stderr that the judgments are missing
+    2
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(application)
@@ -64,11 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             code = command(words, prog_name="bayeseval", standalone_mode=False)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # whoever reads our results has read enough (`| head`); the flush at exit must not fail
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         except (KeyboardInterrupt, typer.Abort):
             return _refuse("interrupted", INTERRUPTED)
         except (USAGE_ERROR, ValueError, KeyError, OSError) as error:
@@ -89,7 +81,6 @@ def _sentence(error: BaseException) -> str:
 
 def _refuse(text: str, code: int) -> int:
     """Say on stderr what went wrong."""
-    sys.stdout.flush()
     print(f"bayeseval: {text}", file=sys.stderr)
     return code
 

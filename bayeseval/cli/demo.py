@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 import bayeseval as be
+from bayeseval import plots
 from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.tables import as_csv, rendered, score_rows
 
@@ -54,7 +55,7 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 
 def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
     """Write the picture of the best runs' intervals beside the truth."""
-    axes = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
+    axes = plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
     with written_whole(path) as unfinished:
         axes.figure.savefig(unfinished, dpi=150)
 

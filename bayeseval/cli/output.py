@@ -57,10 +57,20 @@ def check_writable(path: Path) -> None:
 def write_result(text: str, path: Path | None) -> None:
     """Write to stdout, or whole to a file."""
     if path is None:
-        sys.stdout.write(text)
+        _write_stdout(text)
         return
     with written_whole(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
+
+
+def _write_stdout(text: str) -> None:
+    """Write to stdout, whose reader may have read enough before the end (`| head`)."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # what is left in the buffer goes nowhere, else the flush at exit would fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def remark(text: str) -> None:
