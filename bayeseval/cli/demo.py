@@ -56,8 +56,10 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
     """Write the picture of the best runs' intervals beside the truth."""
     axes = plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
+    figure = axes.get_figure(root=True)
+    assert figure is not None
     with written_whole(path) as unfinished:
-        axes.figure.savefig(unfinished, dpi=150)
+        figure.savefig(unfinished, dpi=150)
 
 
 def _best_runs(truth: xr.Dataset) -> list[str]:
