@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -41,6 +42,17 @@ def test_csv_has_the_columns_and_the_numbers_of_evaluate(command, files):
         place = {"run": row.run, "measure": row.measure}
         known = mean.sel(place) if row.topic == "all" else scores.sel(place | {"topic": row.topic})
         assert row.estimate == pytest.approx(known["estimate"].item(), abs=1e-15)
+
+
+def test_the_order_of_lines_and_the_blanks_between_fields_do_not_matter(command, files):
+    words = [*FLAGS, "--estimator", "assumed", "--format", "csv", "--per-topic"]
+    first = command("evaluate", files / "qrels", files / "a", *words)
+    rng = np.random.default_rng(5)
+    for name in ("qrels", "a"):
+        lines = [line.replace(" ", "\t  ") for line in (files / name).read_text().splitlines()]
+        (files / name).write_text("# shuffled\n" + "\n\n".join(rng.permutation(lines)) + "\n")
+    assert first[0] == 0
+    assert command("evaluate", files / "qrels", files / "a", *words) == first
 
 
 def test_without_per_topic_only_the_mean_is_written(command, files):

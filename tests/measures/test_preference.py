@@ -4,6 +4,8 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.preference import preference_scores
@@ -115,3 +117,58 @@ def test_a_ranking_of_no_ranks_scores_zero():
 def test_other_measures_are_refused():
     with pytest.raises(ValueError, match="AP is not one of the measures scored here: RR"):
         preference_scores(parse_measures("AP")[0], np.zeros((1, 1)), np.ones(1), np.ones(1, bool))
+
+
+@st.composite
+def topics(draw):
+    """Arrays of one topic: a run's ranking, grades (NaN = not judged) and the pool."""
+    size = draw(st.integers(1, 12))
+    length = draw(st.integers(1, size))
+    position = np.full((1, size), -1)
+    position[0, :length] = draw(st.permutations(range(size)))[:length]
+    values = st.sampled_from([np.nan, -1.0, 0.0, 1.0, 2.0])
+    grade = np.array(draw(st.lists(values, min_size=size, max_size=size)))
+    pooled = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    return position, grade, pooled
+
+
+@given(topics())
+def test_scores_lie_between_zero_and_one(topic):
+    for measure in parse_measures(["RR", "Success@3", "Bpref", "infAP", "Judged@3"]):
+        score = preference_scores(measure, *topic).item()
+        assert 0.0 <= score <= 1.0 + 1e-12
+
+
+@given(topics(), st.data())
+def test_rr_and_success_do_not_fall_when_a_document_becomes_relevant(topic, data):
+    position, grade, pooled = topic
+    better = grade.copy()
+    better[data.draw(st.integers(0, grade.size - 1))] = 2.0
+    for measure in parse_measures(["RR", "RR(rel=2)@3", "Success@3"]):
+        before = preference_scores(measure, position, grade, pooled)
+        assert preference_scores(measure, position, better, pooled) >= before
+
+
+@given(topics())
+def test_bpref_skips_documents_without_judgment(topic):
+    position, grade, pooled = topic
+    judged = np.where(grade[position] >= 0, position, -1)
+    judged[position < 0] = -1
+    only = np.full_like(position, -1)
+    kept = judged[judged >= 0]
+    only[0, : kept.size] = kept
+    bpref = parse_measures("Bpref")[0]
+    assert preference_scores(bpref, only, grade, pooled) == preference_scores(
+        bpref, position, grade, pooled
+    )
+
+
+@given(topics())
+def test_scores_do_not_depend_on_where_documents_stand_in_the_arrays(topic):
+    position, grade, pooled = topic
+    turned = np.where(position >= 0, grade.size - 1 - position, -1)
+    for measure in parse_measures(["RR", "Success@3", "Bpref", "infAP", "Judged@3", "NumRet"]):
+        np.testing.assert_array_equal(
+            preference_scores(measure, turned, grade[::-1], pooled[::-1]),
+            preference_scores(measure, position, grade, pooled),
+        )
