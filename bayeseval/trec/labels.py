@@ -7,12 +7,13 @@ import pandas as pd
 
 WORD = 8
 LONGEST_PACKED = 32
+PADDING = bytes(LONGEST_PACKED + WORD)
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
 _MASK = np.array([2 ** (8 * length) - 1 for length in range(WORD + 1)], dtype="<u8")
 
 
 class Spans(NamedTuple):
-    """Pieces of a text: ``text[start:end]``."""
+    """Pieces of a text, ``text[start:end]``; it ends in `PADDING`, to be read past its end."""
 
     text: np.ndarray
     start: np.ndarray
@@ -35,12 +36,22 @@ class Spans(NamedTuple):
         return np.flatnonzero(other)
 
 
+def eights(text: np.ndarray) -> np.ndarray:
+    """The eight bytes from each place of a padded text on, as a number."""
+    return np.ndarray(text.size - WORD, dtype="<u8", buffer=text, strides=(1,))
+
+
+def kept_bytes(length: np.ndarray) -> np.ndarray:
+    """Masks of the first bytes of a word; a length below 0 or above 8 is 0 or 8."""
+    return _MASK[np.clip(length, 0, WORD)]
+
+
 def spans_of(labels) -> Spans:
     """Spans of a sequence of str."""
     encoded = [label.encode() for label in labels]
     end = np.cumsum([len(label) for label in encoded], dtype=np.int64)
     start = np.concatenate([[0], end[:-1]])
-    return Spans(np.frombuffer(b"".join(encoded), dtype=np.uint8), start, end)
+    return Spans(np.frombuffer(b"".join([*encoded, PADDING]), dtype=np.uint8), start, end)
 
 
 class Labels:
@@ -61,12 +72,10 @@ class Labels:
         long = np.flatnonzero(length > LONGEST_PACKED)
         length[long] = 0
         width = max(1, -(-int(length.max(initial=1)) // WORD))
-        text = np.concatenate([spans.text, np.zeros(LONGEST_PACKED + WORD, dtype=np.uint8)])
-        eight = np.ndarray(text.size - WORD, dtype="<u8", buffer=text, strides=(1,))
+        eight = eights(spans.text)
         packed = np.empty((length.size, width), dtype="<u8")
         for word in range(width):
-            inside = _MASK[np.clip(length - word * WORD, 0, WORD)]
-            packed[:, word] = eight[spans.start + word * WORD] & inside
+            packed[:, word] = eight[spans.start + word * WORD] & kept_bytes(length - word * WORD)
         for row in long:
             label = spans.text[spans.start[row] : spans.end[row]].tobytes()
             packed[row, 0] = _LONG | np.uint64(self._long.setdefault(label, len(self._long)))

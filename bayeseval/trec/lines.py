@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayeseval.trec.labels import Spans
+from bayeseval.trec.decimals import plain_decimals
+from bayeseval.trec.labels import PADDING, Spans
 
 BLOCK = 8_000_000
 _NEWLINE, _BLANK, _TAB, _COMMENT = 10, 32, 9, 35
@@ -45,15 +46,14 @@ class Lines(NamedTuple):
 
     def numbers(self, place: int, what: str) -> np.ndarray:
         """The field at one place of every line, as a finite float64."""
-        joined = self.column(place).joined()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                values = np.fromstring(joined, sep=" ")
-        except (ValueError, DeprecationWarning):
-            values = np.empty(0)
-        if values.size != self.first.size or not np.isfinite(values).all():
-            self._refuse_number(self.texts(place), what)
+        column = self.column(place)
+        values, others = plain_decimals(column)
+        if others.size:
+            rest = Spans(column.text, column.start[others], column.end[others])
+            numbers = _numbers(rest.joined())
+            if numbers.size != others.size or not np.isfinite(numbers).all():
+                self._refuse_number(self.texts(place), what)
+            values[others] = numbers
         return values
 
     def _refuse_number(self, texts: list[str], what: str):
@@ -106,7 +106,9 @@ def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
 
 
 def _split(name: str, data: bytes, number: int) -> tuple[Lines, int]:
-    text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
+    closed = b"" if data.endswith(b"\n") else b"\n"
+    padded = np.frombuffer(b"".join([data, closed, PADDING]), dtype=np.uint8)
+    text = padded[: -len(PADDING)]
     space = (text - np.uint8(_TAB) <= 4) | (text == _BLANK)
     edge = np.flatnonzero(space[1:] != space[:-1]) + 1
     if not space[0]:
@@ -121,7 +123,7 @@ def _split(name: str, data: bytes, number: int) -> tuple[Lines, int]:
     lines = np.arange(number, number + newline.size)
     if not kept.all():
         first, count, lines = first[kept], count[kept], lines[kept]
-    return Lines(name, text, start, end, first, count, lines), newline.size
+    return Lines(name, padded, start, end, first, count, lines), newline.size
 
 
 def _first_fields(start: np.ndarray, newline: np.ndarray) -> np.ndarray:
@@ -156,6 +158,16 @@ def _check_fields(lines: Lines, columns: str) -> None:
             f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where at least "
             f"{needed} are needed ({columns})."
         )
+
+
+def _numbers(joined: bytes) -> np.ndarray:
+    """Numbers with blanks between; none where one is not a number."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return np.fromstring(joined, sep=" ")
+    except (ValueError, DeprecationWarning):
+        return np.empty(0)
 
 
 def _is_finite(text: str) -> bool:
