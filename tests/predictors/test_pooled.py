@@ -1,0 +1,101 @@
+"""The pooled predictor and its block solver."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from bayeseval.predictors import pooled
+from bayeseval.predictors.features import run_features, value_features
+from bayeseval.predictors.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
+from tests.predictors.samples import random_sample
+
+
+def test_block_solver_agrees_with_scikit_learn_on_the_same_dense_regression():
+    rng = np.random.default_rng(1)
+    features = np.column_stack([np.ones(300), rng.normal(size=(300, 3))])
+    topic = rng.integers(0, 7, 300)
+    penalty = Penalty(np.array([0.25, 1.0, 2.0, 3.0]), np.array([1.0, 5.0]))
+    relevance = (rng.random(300) < expit(features @ [0.2, 1, -1, 0.5] + topic / 3 - 1)) * 1.0
+    rows = TopicRows(features, features[:, :2], topic, 7)
+    ours = logits(rows, ridge_logistic(rows, relevance, penalty))
+    own = (np.eye(7)[topic][:, :, None] * features[:, None, :2]).reshape(300, -1)
+    dense = np.column_stack([features, own])
+    scale = np.sqrt(np.concatenate([penalty.common, np.tile(penalty.topic, 7)]))
+    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000)
+    theirs = model.fit(dense / scale, relevance).decision_function(dense / scale)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_block_solver_stops_at_a_zero_gradient_also_where_the_data_separate():
+    x = np.linspace(-1, 1, 40)
+    features, relevance = np.column_stack([np.ones(40), x]), (x > 0) * 1.0
+    penalty = Penalty(np.array([1e-3, 1e-3]), np.array([1.0]))
+    rows = TopicRows(features, np.ones((40, 1)), np.zeros(40, int), 1)
+    fit = ridge_logistic(rows, relevance, penalty)
+    gradient = features.T @ (relevance - expit(logits(rows, fit))) - penalty.common * fit.common
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-6)
+
+
+def test_a_reliable_run_is_believed_and_a_random_one_is_not():
+    sample, relevance = random_sample(n_topics=12, n_replicates=1, n_runs=0, random_seed=2)
+    rng = np.random.default_rng(0)
+    truth = rng.random(sample.n_pairs) < 0.4
+    good = np.where(truth, rng.integers(1, 10, sample.n_pairs), 0)
+    bad = rng.integers(0, 40, sample.n_pairs)
+    runs = replace(sample, run_rank=np.column_stack([good, bad]).astype(np.int32))
+    predicted = pooled(runs, np.where(sample.selected, truth, 0.0))[0]
+    assert predicted[truth].mean() > 0.75
+    assert predicted[~truth].mean() < 0.2
+
+
+def test_no_relevant_document_at_all_gives_small_predictions():
+    sample, _ = random_sample(n_topics=3, n_strata=20, n_runs=2)
+    assert pooled(sample, np.zeros(sample.selected.shape)).max() < 0.05
+
+
+def test_a_topic_with_one_stratum_and_nothing_else_gives_zero():
+    sample, relevance = random_sample(n_topics=1, n_strata=1)
+    np.testing.assert_array_equal(pooled(sample, relevance), 0.0)
+
+
+def test_external_values_are_learned_from():
+    sample, _ = random_sample(n_topics=8, n_runs=0, n_replicates=1, random_seed=5)
+    truth = np.random.default_rng(3).random(sample.n_pairs) < 0.5
+    values = truth + np.random.default_rng(4).normal(0, 0.2, sample.n_pairs)
+    relevance = np.where(sample.selected, truth, 0.0)
+    without = np.abs(pooled(sample, relevance) - truth).mean()
+    assert np.abs(pooled(sample, relevance, values=values) - truth).mean() < without / 2
+
+
+def test_run_features_fall_from_one_to_zero_and_are_zero_where_not_retrieved():
+    sample, _ = random_sample(n_topics=1)
+    ranked = replace(sample, run_rank=np.arange(sample.n_pairs, dtype=np.int32)[:, None])
+    features = run_features(ranked)[:, 0]
+    assert features[0] == 0.0
+    assert features[1] == 1.0
+    assert np.all(np.diff(features[1:]) < 0)
+    assert features[-1] > 0
+
+
+def test_value_features_are_labels_when_few_and_numbers_when_many():
+    few = value_features(np.array([1.0, np.nan, 3.0, 1.0]), 4)
+    np.testing.assert_array_equal(few, [[1, 0], [0, 0], [0, 1], [1, 0]])
+    many = value_features(np.append(np.arange(30.0), np.nan), 31)
+    np.testing.assert_allclose(many[:30, 0].std(), 1.0)
+    np.testing.assert_array_equal(many[30], [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"run_penalty": 0.0}, "run_penalty of pooled is 0.0; allowed: above 0"),
+        ({"n_folds": 1}, "n_folds is 1; allowed: 2 or more"),
+    ],
+)
+def test_impossible_options_are_errors(options, message):
+    sample, relevance = random_sample()
+    with pytest.raises(ValueError, match=message):
+        pooled(sample, relevance, **options)
