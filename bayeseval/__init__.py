@@ -1,9 +1,10 @@
 """Search evaluation with error bars when only some documents are judged."""
 
-from bayeseval import designs, predictors, simulate
+from bayeseval import designs, experiments, predictors, simulate
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
+from bayeseval.experiments import dual_runs
 from bayeseval.trec import (
     add_runs,
     read_collection,
@@ -20,7 +21,9 @@ __all__ = [
     "covariance",
     "designs",
     "draw",
+    "dual_runs",
     "evaluate",
+    "experiments",
     "mean_over_topics",
     "open_collection",
     "paired_difference",

@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+DRAW_STREAM = 1
+
 
 def draw(
     design: xr.Dataset, *, n_replicates: int | None = None, random_seed: int | None
@@ -50,7 +52,8 @@ def draw(
             "this design lists only the pairs that were sampled (prels or probs), so it cannot be "
             "drawn from again"
         )
-    random = np.random.default_rng(random_seed)
+    # a stream of its own: the strata of a design may have been made with the same seed
+    random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])
     selected = np.zeros((n_replicates or 1, probability.size), dtype=bool)
     if design.attrs["scheme"] == "stratified":
         _draw_stratified(selected, design, random)

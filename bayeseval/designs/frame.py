@@ -101,13 +101,18 @@ def ordered_frame(collection: xr.DataTree, mask: np.ndarray, runs: np.ndarray) -
     return order
 
 
+def check_budget(budget: int) -> None:
+    """Refuse a budget that is not a number of judgments."""
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise ValueError(
+            f"budget must be a whole number of judgments per topic, 1 or more, not {budget!r}"
+        )
+
+
 def prepared_frame(collection, *, budget, frame, pool_depth, certain, runs) -> dict:
     """Everything a sampling design starts from: order, certainty pairs, budget left, attributes."""
     check_collection(collection)
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(
-            f"budget must be a whole number of judgments per topic, 1 or more: {budget}"
-        )
+    check_budget(budget)
     chosen = contributing_runs(collection, runs)
     mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
     n_pairs = collection.sizes["pair"]

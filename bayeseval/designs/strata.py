@@ -19,6 +19,8 @@ def exponential_sizes(n_documents: int, n_strata: int, smallest: int) -> np.ndar
     if n_documents <= n_strata * smallest:
         full, rest = divmod(n_documents, smallest)
         return np.array([smallest] * full + [rest] * (rest > 0), dtype=np.int64)
+    if n_strata == 1:
+        return np.array([n_documents], dtype=np.int64)
     power = np.arange(n_strata)
 
     def sizes(growth):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.frame import prepared_frame
+from bayeseval.designs.frame import check_budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
 
 
@@ -146,9 +146,10 @@ def uniform_strata(
 
 
 def _check_strata(n_strata: int, budget: int) -> None:
+    check_budget(budget)
     if n_strata < 1:
         raise ValueError(f"n_strata must be 1 or more, not {n_strata}")
-    if isinstance(budget, int | np.integer) and budget < n_strata:
+    if budget < n_strata:
         raise ValueError(
             f"a budget of {budget} judgments per topic cannot cover {n_strata} strata with at "
             "least "

@@ -217,8 +217,7 @@ def _ratio(topic, numerator, expanded, denominator, denominator_expanded, raised
     """Ratio of two estimates with its second-order bias removed, limited to [0, 1].
 
     (N D + C(N, D)) / (D^2 + V(D)): Beale's estimator. It equals N/D - N V(D) / D^3 + C(N, D) / D^2
-    to second order and stays finite where D is small. The deviations are those of the linearised
-    ratio.
+    to second order and stays finite where D is small.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(denominator > 0, numerator / denominator, 0.0)
@@ -229,14 +228,27 @@ def _ratio(topic, numerator, expanded, denominator, denominator_expanded, raised
         usable = np.isfinite(variance) & (denominator > 0)
         corrected = (numerator * denominator + covariance) / (denominator**2 + variance)
         raw = np.where(usable, corrected, plain)
-        deviation = np.where(
+        linear = np.where(
             (denominator > 0)[:, None],
             (above - plain[..., None] * below) / denominator[:, None],
             0.0,
         )
+        relative = np.where((denominator > 0)[:, None], below / denominator[:, None], 0.0)
     estimate = np.clip(raw, 0.0, 1.0)
     limited = (np.abs(estimate - raw) > 1e-12) | raised
-    return TopicScore(estimate, deviation, limited)
+    return TopicScore(estimate, _ratio_deviation(linear, relative), limited)
+
+
+def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:
+    """Deviations of a ratio to third order: those of its linear part, widened, and one slot more.
+
+    With l the linear error and d the relative error of the denominator the error of a ratio is
+    l - l d + l d^2 - ..., whose variance for normal errors is V(l) (1 + 3 V(d)) + 5 C(l, d)^2.
+    The linear part alone is a fifth too small where V(d) is that of 100 judgments a topic.
+    """
+    widening = np.sqrt(1.0 + 3.0 * (relative**2).sum(axis=-1, keepdims=True))
+    product = (linear * relative).sum(axis=-1, keepdims=True)
+    return np.concatenate([linear * widening, np.sqrt(5.0) * product], axis=-1)
 
 
 def _bootstrap_factors(slots: Slots, random_seed: int) -> NDArray[np.float64]:

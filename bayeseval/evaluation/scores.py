@@ -78,11 +78,13 @@ def evaluate(
     with :math:`s_h^2` the sample variance of weight times residual, exactly unbiased with stat or a
     fixed M; a stratum with a single sampled document is joined with its neighbour; it is 0 where
     everything was judged. A ratio N/D is estimated by (N D + C(N, D)) / (D^2 + V(D)) (Beale 1962),
-    which removes its second-order bias; D, the estimated number of relevant documents, is never
-    taken below the number seen relevant or below 1, and the ratio is limited to [0, 1]. The
-    numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two or
-    more are drawn per stratum; with an M learned from the sample a small bias remains, and with one
-    document per stratum no unbiased numerator exists.
+    which removes its second-order bias. Its variance starts from that of the linearised error l and
+    goes on to the third order, V(l) (1 + 3 V(D) / D^2) + 5 C(l, D)^2 / D^2: the linear part alone
+    is too small where the number of relevant documents is poorly known. D is never taken below the
+    number of documents seen relevant, or below 1, and the ratio is limited to [0, 1]; ``limited``
+    says where. The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed
+    M, where two or more are drawn per stratum; with an M learned from the sample a small bias
+    remains, and with one document per stratum no unbiased numerator exists.
 
     References
     ----------

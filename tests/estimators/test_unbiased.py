@@ -7,7 +7,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.rank_sums import precision_sum, precision_sum_influence
-from tests.estimators.small import (
+from tests.small import (
     every_poisson_sample,
     every_stratified_sample,
     small_collection,

@@ -1,0 +1,163 @@
+"""Designs and judgments joined to collections by label, and designs as files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.collection import with_node
+from tests.small import ORDERS, small_collection
+
+
+@pytest.fixture
+def collection() -> xr.DataTree:
+    return small_collection()
+
+
+def run_frame(names) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            (run, t, f"d{i}", -rank)
+            for run in names
+            for t, order in ORDERS[run].items()
+            for rank, i in enumerate(order)
+        ],
+        columns=["run", "topic", "document", "score"],
+    )
+
+
+def qrels_of(collection, selected) -> pd.DataFrame:
+    where = np.flatnonzero(selected)
+    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[where]]
+    return pd.DataFrame(
+        {
+            "topic": topic,
+            "document": collection["document"].to_numpy()[where],
+            "grade": collection["judgments/grade"].to_numpy()[where].astype(int),
+        }
+    )
+
+
+def test_design_judge_add_a_run_evaluate_equals_reading_all_runs_at_once(tmp_path, collection):
+    rankings = be.read_collection(None, run_frame("ab"))
+    design = be.designs.pps_strata(rankings, budget=5, n_strata=2)
+    selected = be.draw(design, random_seed=3)
+    be.save_design(design.assign(selected=selected), tmp_path / "design.nc")
+    back = be.read_design(tmp_path / "design.nc")
+    judged = qrels_of(collection, np.isin(*_labels(collection, design, selected)))
+    late = be.add_runs(be.attach_judgments(rankings, back, judged), run_frame("c"))
+    order = np.random.default_rng(1).permutation(len(run_frame("abc")))
+    at_once = be.attach_judgments(
+        be.read_collection(None, run_frame("abc").iloc[order]),
+        back.isel(pair=np.s_[::1]),
+        judged.sample(frac=1.0, random_state=2),
+    )
+    at_once = be.select(at_once, runs=["a", "b", "c"])
+    for estimator, predictor in (("assumed", None), ("stat", None), ("dyn", ("constant", 0.2))):
+        measures = ["P@3", "AP", "nDCG@5"]
+        one = be.evaluate(late, measures, estimator=estimator, predictor=predictor)
+        two = be.evaluate(at_once, measures, estimator=estimator, predictor=predictor)
+        xr.testing.assert_allclose(one, two, rtol=0, atol=1e-14)
+
+
+def _labels(collection, design, selected):
+    def named(tree, mask):
+        topic = tree["pair_topic"].to_numpy()[mask]
+        return np.char.add(
+            np.char.add(tree["topic"].to_numpy()[topic], "/"), tree["document"].to_numpy()[mask]
+        )
+
+    everything = np.ones(collection.sizes["pair"], dtype=bool)
+    return named(collection, everything), named(design, selected.to_numpy())
+
+
+def test_a_design_survives_its_file(tmp_path, collection):
+    for design in (
+        be.designs.pps_strata(collection, budget=5, n_strata=2),
+        be.designs.uniform_strata(collection, budget=5, n_strata=2, random_seed=3),
+        be.designs.poisson(collection, budget=5),
+    ):
+        be.save_design(design, tmp_path / "design.nc")
+        xr.testing.assert_identical(be.read_design(tmp_path / "design.nc"), design)
+
+
+def test_reveal_hides_what_was_not_selected_and_keeps_the_seeds(collection):
+    design = be.designs.uniform_strata(collection, budget=5, n_strata=2, random_seed=11)
+    selected = be.draw(design, n_replicates=4, random_seed=12)
+    sampled = be.reveal(collection, design, selected)
+    grade = sampled["judgments/grade"]
+    truth = collection["judgments/grade"].to_numpy()
+    np.testing.assert_array_equal(~np.isnan(grade), selected)
+    np.testing.assert_array_equal(grade, np.where(selected, truth, np.nan))
+    assert sampled["judgments"].attrs["draw_seed"] == 12
+    assert sampled["design"].attrs["seed"] == 11
+    assert not np.isnan(collection["judgments/grade"]).any(), "the truth must stay as it was"
+
+
+def test_a_deterministic_design_needs_no_draw(collection):
+    pool = be.designs.depth_pool(collection, 2)
+    pooled = be.reveal(collection, pool)
+    assert (pooled["judgments/grade"].notnull() == (pool.inclusion_probability > 0)).all()
+    with pytest.raises(ValueError, match="design is deterministic; estimators that exist"):
+        be.evaluate(pooled, "P@3", estimator="stat")
+
+
+def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2, pool_depth=3)
+    selected = be.draw(design, random_seed=3)
+    good = qrels_of(collection, selected)
+    known = design.assign(selected=selected)
+    with pytest.raises(ValueError, match="no judgment for 1 pairs that were selected"):
+        be.attach_judgments(collection, known, good.iloc[1:])
+    other = be.draw(design, random_seed=4)
+    assert not other.identical(selected)
+    with pytest.raises(ValueError, match="pairs that were"):
+        be.attach_judgments(collection, known, qrels_of(collection, other))
+    with pytest.raises(ValueError, match=r"stratum \d+ .topic '1'. where\s+the design drew"):
+        be.attach_judgments(collection, design, good.iloc[1:])
+    stray = pd.DataFrame({"topic": ["1"], "document": ["elsewhere"], "grade": [1]})
+    with pytest.raises(ValueError, match="inclusion probability 0.*'elsewhere'"):
+        be.attach_judgments(collection, design, pd.concat([good, stray]))
+
+
+def test_a_design_of_another_collection_is_refused(collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    judged = qrels_of(collection, be.draw(design, random_seed=3))
+    runs = run_frame("ab")
+    foreign = be.read_collection(None, runs.assign(topic="9" + runs.topic))
+    with pytest.raises(ValueError, match="does not belong to this collection: none of its topics"):
+        be.attach_judgments(foreign, design, judged)
+    foreign = be.read_collection(None, runs.assign(document="x" + runs.document))
+    with pytest.raises(ValueError, match="no document of its frame occurs"):
+        be.attach_judgments(foreign, design, judged)
+    with pytest.raises(ValueError, match="not a sample of this design"):
+        be.reveal(collection, design, be.draw(design, random_seed=1).isel(pair=np.s_[1:]))
+
+
+def test_a_damaged_design_file_is_refused(tmp_path, collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    path = tmp_path / "design.nc"
+    be.save_design(design.assign(stratum_size=design.stratum_size + 1), path)
+    with pytest.raises(ValueError, match="stratum 0 has 3 rows but its stratum_size says 4"):
+        be.read_design(path)
+    be.save_design(design.assign(inclusion_probability=design.inclusion_probability * 2), path)
+    with pytest.raises(ValueError, match=r"must lie in \(0, 1\]; topic '1' document"):
+        be.read_design(path)
+    path.write_text("topic document\n")
+    with pytest.raises(ValueError, match="not a design file"):
+        be.read_design(path)
+    with pytest.raises(FileNotFoundError, match="no design file"):
+        be.read_design(tmp_path / "absent.nc")
+
+
+def test_selected_pairs_without_a_grade_are_refused_or_counted_as_not_relevant(collection):
+    truth = collection["judgments/grade"].to_numpy().copy()
+    truth[4] = np.nan
+    judgments = collection["judgments"].to_dataset(inherit=False).assign(grade=("pair", truth))
+    tree = with_node(collection, "judgments", judgments)
+    design = be.designs.pps_strata(tree, budget=17, n_strata=1, frame="retrieved")
+    with pytest.raises(ValueError, match="1 selected pairs have no grade.*topic '1' document 'd4'"):
+        be.reveal(tree, design, be.draw(design, random_seed=1))
+    filled = be.reveal(tree, design, be.draw(design, random_seed=1), unjudged="nonrelevant")
+    assert filled["judgments/grade"].to_numpy()[4] == 0

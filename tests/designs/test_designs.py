@@ -1,0 +1,134 @@
+"""Designs on small collections: frames, probabilities, draws."""
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.small import every_stratified_sample, small_collection
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    return small_collection()
+
+
+def test_the_top_of_the_fused_order_is_judged_surely(collection):
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    ranking = collection["rankings/ranking"].to_numpy()[:, 0]
+    score = {
+        pair: sum(
+            1.0 / (60 + 1 + rank) for run in ranking for rank, p in enumerate(run) if p == pair
+        )
+        for pair in range(9)
+    }
+    best = sorted(score, key=lambda pair: (-score[pair], -pair))
+    probability = design.inclusion_probability.to_numpy()[:9]
+    assert (probability[best[:2]] == 1).all()
+    assert (probability[best[2:]] == 2 / 7).all()
+
+
+@pytest.mark.parametrize("budget", [5, 6, 7, 12, 40])
+@pytest.mark.parametrize("scheme", ["pps_strata", "uniform_strata"])
+def test_probabilities_sum_to_the_budget_and_to_no_more_than_the_frame(collection, scheme, budget):
+    seed = {"random_seed": 1} if scheme == "uniform_strata" else {}
+    design = getattr(be.designs, scheme)(collection, budget=budget, n_strata=5, **seed)
+    total = design.inclusion_probability.groupby(design.pair_topic).sum().to_numpy()
+    np.testing.assert_allclose(total, np.minimum(budget, [9, 8]))
+    selected = be.draw(design, n_replicates=20, random_seed=2)
+    drawn = selected.groupby(design.pair_topic).sum().transpose("replicate", ...).to_numpy()
+    np.testing.assert_array_equal(drawn, np.tile(np.minimum(budget, [9, 8]), (20, 1)))
+
+
+def test_draws_have_the_stated_first_and_second_order_probabilities(collection):
+    design = be.designs.pps_strata(collection, budget=6, n_strata=3)
+    samples = every_stratified_sample(design).to_numpy()
+    pairs = np.flatnonzero(design.inclusion_probability > 0)
+    exact = np.array([[(samples[:, i] & samples[:, j]).mean() for j in pairs] for i in pairs])
+    joint = be.designs.joint_inclusion_probability(design, pairs[:, None], pairs[None])
+    np.testing.assert_allclose(joint, exact, rtol=0, atol=1e-12)
+    many = be.draw(design, n_replicates=20000, random_seed=4).to_numpy()[:, pairs].astype(float)
+    np.testing.assert_allclose(many.T @ many / 20000, exact, atol=0.02)
+
+
+def test_poisson_probabilities_sum_to_the_budget_and_pairs_are_independent(collection):
+    design = be.designs.poisson(collection, budget=4)
+    total = design.inclusion_probability.groupby(design.pair_topic).sum()
+    np.testing.assert_allclose(total, 4.0)
+    one, two = np.array(list(itertools.combinations(range(6), 2))).T
+    probability = design.inclusion_probability.to_numpy()
+    joint = be.designs.joint_inclusion_probability(design, one, two)
+    np.testing.assert_allclose(joint, probability[one] * probability[two])
+    many = be.draw(design, n_replicates=20000, random_seed=4).to_numpy()
+    np.testing.assert_allclose(many.mean(axis=0), probability, atol=0.02)
+
+
+def test_certain_pairs_are_always_drawn_and_count_in_the_budget(collection):
+    certain = np.zeros(collection.sizes["pair"], dtype=bool)
+    certain[[3, 8, 12]] = True
+    for design in (
+        be.designs.pps_strata(collection, budget=5, n_strata=2, certain=certain),
+        be.designs.poisson(collection, budget=5, certain=certain),
+    ):
+        assert (design.inclusion_probability[certain] == 1).all()
+        total = design.inclusion_probability.groupby(design.pair_topic).sum()
+        np.testing.assert_allclose(total, 5.0)
+        assert be.draw(design, n_replicates=30, random_seed=1).to_numpy()[:, certain].all()
+
+
+def test_only_contributing_runs_shape_a_design(collection):
+    with_dual = be.dual_runs(collection, random_seed=1)
+    for scheme in (be.designs.pps_strata, be.designs.poisson):
+        one, two = (scheme(tree, budget=4, n_strata=2) if scheme is be.designs.pps_strata
+                    else scheme(tree, budget=4) for tree in (collection, with_dual))  # fmt: skip
+        np.testing.assert_array_equal(one.inclusion_probability, two.inclusion_probability)
+    alone = be.designs.depth_pool(collection, 1, runs=["c"])
+    assert alone.inclusion_probability.sum() == 2
+
+
+def test_a_pool_is_what_some_run_ranks_that_deep(collection):
+    pool = be.designs.depth_pool(collection, 2).inclusion_probability.to_numpy() == 1
+    expected = np.zeros(pool.size, dtype=bool)
+    top = collection["rankings/ranking"].to_numpy()[..., :2]
+    expected[top[top >= 0]] = True
+    np.testing.assert_array_equal(pool, expected)
+
+
+def test_the_same_seed_gives_the_same_design_and_sample(collection):
+    one, two = (
+        be.designs.uniform_strata(collection, budget=6, n_strata=2, random_seed=7) for _ in range(2)
+    )
+    xr.testing.assert_identical(one, two)
+    first, second = (be.draw(one, n_replicates=3, random_seed=8) for _ in range(2))
+    xr.testing.assert_identical(first, second)
+    assert first.attrs["seed"] == 8
+    assert not first.identical(be.draw(one, n_replicates=3, random_seed=9))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 0}, "budget must be a whole number"),
+        ({"budget": 2.5}, "budget must be a whole number"),
+        ({"budget": 1, "n_strata": 2}, "cannot cover 2 strata"),
+        ({"budget": 4, "n_strata": 0}, "n_strata must be 1 or more"),
+        ({"budget": 4, "n_strata": 2, "frame": "everything"}, "frame must be"),
+        ({"budget": 4, "n_strata": 2, "frame": np.ones(3, dtype=bool)}, "bool array over the 17"),
+        ({"budget": 4, "n_strata": 2, "runs": ["a", "z"]}, "unknown: .'z'."),
+        ({"budget": 4, "n_strata": 2, "pool_depth": 0}, "pool_depth must be 1 or more"),
+        ({"budget": 4, "n_strata": 2, "certain": np.ones(17, dtype=bool)}, "more than the budget"),
+    ],
+)
+def test_a_design_that_cannot_be_is_refused(collection, options, message):
+    with pytest.raises(ValueError, match=message):
+        be.designs.pps_strata(collection, **options)
+
+
+def test_the_frame_defaults_to_the_judged_pairs_else_to_the_retrieved(collection):
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    assert '"frame": "judged"' in design.attrs["parameters"]
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    again = be.designs.pps_strata(sampled, budget=4, n_strata=2)
+    assert '"frame": "retrieved"' in again.attrs["parameters"]
