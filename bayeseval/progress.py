@@ -32,13 +32,13 @@ def track[Item](items: Iterable[Item], description: str) -> Iterator[Item]:
         return
     total = len(items) if isinstance(items, Sized) else None
     began = time.monotonic()
-    progress = task = None
+    progress = None
     try:
         for done, item in enumerate(items):
             if progress is None and time.monotonic() - began > PATIENCE:
-                progress, task = _started(description, total)
+                progress = _started(description, total)
             if progress is not None:
-                progress.update(task, completed=done)
+                progress.update(progress.task_ids[0], completed=done)
             yield item
     finally:
         if progress is not None:
@@ -51,4 +51,5 @@ def _started(description: str, total: int | None):
 
     progress = Progress(console=Console(stderr=True), transient=True)
     progress.start()
-    return progress, progress.add_task(description, total=total)
+    progress.add_task(description, total=total)
+    return progress

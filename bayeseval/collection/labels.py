@@ -59,7 +59,7 @@ def topic_starts(collection) -> np.ndarray:
     >>> topic_starts(design).tolist()
     [0, 2, 3]
     """
-    pair_topic = collection["pair_topic"].values
+    pair_topic = collection["pair_topic"].to_numpy()
     return np.searchsorted(pair_topic, np.arange(collection["topic"].size + 1)).astype(np.int64)
 
 
@@ -90,12 +90,12 @@ def pair_positions(collection, topic_labels, document_labels) -> np.ndarray:
     >>> pair_positions(design, ["2", "1", "2"], ["a", "b", "c"]).tolist()
     [2, 1, -1]
     """
-    topic = label_positions(collection["topic"].values, topic_labels)
-    own_document = collection["document"].values.astype(object)
+    topic = label_positions(collection["topic"].to_numpy(), topic_labels)
+    own_document = collection["document"].to_numpy().astype(object)
     document = np.asarray(document_labels).astype(object)
     codes, vocabulary = pd.factorize(np.concatenate([own_document, document]))
     span = len(vocabulary) + 1
-    own = collection["pair_topic"].values.astype(np.int64) * span + codes[: own_document.size]
+    own = collection["pair_topic"].to_numpy().astype(np.int64) * span + codes[: own_document.size]
     asked = np.where(topic >= 0, topic * span + codes[own_document.size :], -1)
     return pd.Index(own).get_indexer(asked).astype(np.int64)
 

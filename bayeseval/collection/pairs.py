@@ -38,7 +38,7 @@ def add_pairs(collection: xr.DataTree, topic_labels, document_labels) -> xr.Data
     Examples
     --------
     >>> collection = assemble(topics=["1"], runs=[], document=["b"], pair_topic=[0], grade=[2])
-    >>> add_pairs(collection, ["1"], ["a"])["judgments/grade"].values.tolist()
+    >>> add_pairs(collection, ["1"], ["a"])["judgments/grade"].to_numpy().tolist()
     [nan, 2.0]
     """
     check_collection(collection)
@@ -47,14 +47,14 @@ def add_pairs(collection: xr.DataTree, topic_labels, document_labels) -> xr.Data
         return collection
     new_topic = np.asarray(topic_labels).astype(object)[missing]
     new_document = np.asarray(document_labels).astype(object)[missing]
-    own = collection["topic"].values.astype(object)
+    own = collection["topic"].to_numpy().astype(object)
     topics = pd.unique(np.concatenate([own, new_topic]))
     topics = topics[topic_order(topics)]
-    old_pair_topic = label_positions(topics, own)[collection["pair_topic"].values]
+    old_pair_topic = label_positions(topics, own)[collection["pair_topic"].to_numpy()]
     rows = pd.DataFrame(
         {
             "topic": np.concatenate([old_pair_topic, label_positions(topics, new_topic)]),
-            "document": np.concatenate([collection["document"].values, new_document]),
+            "document": np.concatenate([collection["document"].to_numpy(), new_document]),
             "old": np.r_[np.arange(old_pair_topic.size), np.full(new_topic.size, -1)],
         }
     )
@@ -75,17 +75,17 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     some; ``runs`` are positions of the runs to keep.
     """
     runs = np.arange(collection["run"].size) if runs is None else np.asarray(runs, dtype=np.int64)
-    kept_topic = label_positions(collection["topic"].values, topics)
+    kept_topic = label_positions(collection["topic"].to_numpy(), topics)
     new = np.full(collection["document"].size + 1, -1, dtype=np.int32)
     new[old[old >= 0]] = np.flatnonzero(old >= 0)
     nodes = {}
     if "judgments" in collection:
         judgments = _moved(collection["judgments"].to_dataset(inherit=False), old)
-        nodes |= {"grade": judgments["grade"].values, "pooled": judgments["pooled"].values}
+        nodes |= {"grade": judgments["grade"].to_numpy(), "pooled": judgments["pooled"].to_numpy()}
     if "design" in collection:
         nodes["design"] = _moved_design(collection["design"], old, kept_topic)
     if "rankings" in collection:
-        ranking = collection["rankings/ranking"].values[runs]
+        ranking = collection["rankings/ranking"].to_numpy()[runs]
         ranking = np.concatenate([ranking, np.full_like(ranking[:, :1], -1)], axis=1)
         nodes["ranking"] = _trimmed(new[ranking[:, kept_topic]])
     if "predictors" in collection:
@@ -96,8 +96,8 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
         runs=same_strings(collection["run"])[runs],
         document=document,
         pair_topic=pair_topic,
-        contributed=collection["contributed"].values[runs],
-        team=collection["team"].values[runs],
+        contributed=collection["contributed"].to_numpy()[runs],
+        team=collection["team"].to_numpy()[runs],
         attrs=facts,
         **nodes,
     )
@@ -116,9 +116,8 @@ def _moved(dataset: xr.Dataset, old: np.ndarray, unlisted: float = 0.0) -> xr.Da
         if "pair" in variable.dims:
             axis = variable.dims.index("pair")
             values = variable.values.take(np.maximum(old, 0), axis=axis)
-            slots = [slice(None)] * variable.ndim
-            slots[axis] = old < 0
-            values[tuple(slots)] = fills.get(str(name), _BLANK[variable.dtype.kind])
+            blank = fills.get(str(name), _BLANK[variable.dtype.kind])
+            np.moveaxis(values, axis, 0)[old < 0] = blank
             moved[name] = (variable.dims, values, variable.attrs)
         else:
             moved[name] = variable
@@ -132,11 +131,11 @@ def _moved_design(design, old: np.ndarray, kept_topic: np.ndarray) -> xr.Dataset
     dataset = _moved(dataset, old, unlisted)
     if "stratum_topic" not in dataset:
         return dataset
-    stratum_topic = label_positions(kept_topic, dataset["stratum_topic"].values)
+    stratum_topic = label_positions(kept_topic, dataset["stratum_topic"].to_numpy())
     kept = np.flatnonzero(stratum_topic >= 0)
     new_stratum = np.full(stratum_topic.size + 1, -1, dtype=np.int32)
     new_stratum[kept] = np.arange(kept.size)
     return dataset.isel(stratum_id=kept).assign(
         stratum_topic=("stratum_id", stratum_topic[kept].astype(np.int32)),
-        stratum=("pair", new_stratum[dataset["stratum"].values]),
+        stratum=("pair", new_stratum[dataset["stratum"].to_numpy()]),
     )

@@ -71,7 +71,7 @@ def assemble(
     ...     topics=["1"], runs=["r"], document=["a", "b"], pair_topic=[0, 0],
     ...     ranking=[[[1, 0]]], grade=[1, float("nan")],
     ... )
-    >>> collection["judgments/pooled"].values.tolist()
+    >>> collection["judgments/pooled"].to_numpy().tolist()
     [True, False]
     """
     root = _root(topics, runs, document, pair_topic, contributed, team, attrs or {})
@@ -129,10 +129,10 @@ def check_collection(collection: xr.DataTree) -> None:
 
 def fingerprint(collection) -> str:
     """Sizes and checksum of the labels that positions in a collection refer to."""
-    pair_topic = np.ascontiguousarray(collection["pair_topic"].values, dtype=np.int32)
-    document = collection["document"].values
+    pair_topic = np.ascontiguousarray(collection["pair_topic"].to_numpy(), dtype=np.int32)
+    document = collection["document"].to_numpy()
     some = document[:: max(1, document.size // 1000)]
-    labels = [*collection["topic"].values, "", *collection["run"].values, "", *some]
+    labels = [*collection["topic"].to_numpy(), "", *collection["run"].to_numpy(), "", *some]
     checksum = zlib.crc32("\n".join(map(str, labels)).encode(), zlib.crc32(pair_topic.tobytes()))
     sizes = "-".join(str(collection[name].size) for name in ("topic", "run", "document"))
     return f"{sizes}-{checksum:08x}"
@@ -173,11 +173,11 @@ def _judgments(grade, pooled, n_pairs: int) -> xr.Dataset:
 
 def _check_order(collection) -> None:
     for name in ("topic", "run"):
-        labels, count = np.unique(collection[name].values, return_counts=True)
+        labels, count = np.unique(collection[name].to_numpy(), return_counts=True)
         if (count > 1).any():
             raise ValueError(f"every {name} has its own label; '{labels[count > 1][0]}' is twice.")
-    document = collection["document"].values
-    pair_topic = collection["pair_topic"].values
+    document = collection["document"].to_numpy()
+    pair_topic = collection["pair_topic"].to_numpy()
     n_topics = collection["topic"].size
     if pair_topic.size and (pair_topic.min() < 0 or pair_topic.max() >= n_topics):
         raise ValueError(f"pair_topic must be a position among the {n_topics} topics.")
@@ -194,7 +194,7 @@ def _check_order(collection) -> None:
 def _check_rankings(collection) -> None:
     if "rankings" not in collection:
         return
-    ranking = collection["rankings/ranking"].values
+    ranking = collection["rankings/ranking"].to_numpy()
     starts = topic_starts(collection)
     retrieved = ranking >= 0
     inside = (ranking >= starts[:-1, None]) & (ranking < starts[1:, None])
@@ -202,7 +202,7 @@ def _check_rankings(collection) -> None:
         raise ValueError(
             "ranking must hold positions of pairs of its own topic, and -1 after the last one only."
         )
-    for run, row, present in zip(collection["run"].values, ranking, retrieved, strict=True):
+    for run, row, present in zip(collection["run"].to_numpy(), ranking, retrieved, strict=True):
         count = np.bincount(row[present], minlength=1)
         if count.max() > 1:
             where = describe_pair(collection, int(count.argmax()))
@@ -212,7 +212,7 @@ def _check_rankings(collection) -> None:
 def _check_design(collection) -> None:
     if "design" not in collection:
         return
-    probability = collection["design/inclusion_probability"].values
+    probability = collection["design/inclusion_probability"].to_numpy()
     wrong = (probability < 0) | (probability > 1)
     if wrong.any():
         first = int(np.argmax(wrong))
@@ -237,16 +237,16 @@ def _check_strata(collection) -> None:
     design = collection["design"]
     if "stratum" not in design or "stratum_size" not in design:
         return
-    size = design["stratum_size"].values
-    stratum = design["stratum"].values
+    size = design["stratum_size"].to_numpy()
+    stratum = design["stratum"].to_numpy()
     if stratum.size and (stratum.min() < -1 or stratum.max() >= size.size):
         raise ValueError(f"stratum must be -1 or a position among the {size.size} strata.")
     rows = np.bincount(stratum[stratum >= 0], minlength=size.size)
-    sampled = design["stratum_sample_size"].values
+    sampled = design["stratum_sample_size"].to_numpy()
     wrong = (rows != size) | (sampled < 0) | (sampled > size)
     if wrong.any():
         first = int(np.argmax(wrong))
-        topic = collection["topic"].values[design["stratum_topic"].values[first]]
+        topic = collection["topic"].to_numpy()[design["stratum_topic"].to_numpy()[first]]
         raise ValueError(
             f"stratum {first} of topic '{topic}' is said to have {size[first]} documents, "
             f"{sampled[first]} of them sampled, but has {rows[first]} rows; its size must equal "
@@ -256,5 +256,5 @@ def _check_strata(collection) -> None:
 
 def describe_pair(collection, position: int) -> str:
     """Text that names a pair in a message: ``topic '401' document 'FT911-3'``."""
-    topic = collection["topic"].values[collection["pair_topic"].values[position]]
-    return f"topic '{topic}' document '{collection['document'].values[position]}'"
+    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[position]]
+    return f"topic '{topic}' document '{collection['document'].to_numpy()[position]}'"

@@ -38,13 +38,13 @@ def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
     >>> collection = assemble(
     ...     topics=["1", "2"], runs=[], document=["a", "a"], pair_topic=[0, 1], grade=[1, 0]
     ... )
-    >>> select(collection, topics=["2"])["judgments/grade"].values.tolist()
+    >>> select(collection, topics=["2"])["judgments/grade"].to_numpy().tolist()
     [0.0]
     """
     check_collection(collection)
     kept_topics = np.sort(_positions(collection, "topic", topics))
     kept_runs = _positions(collection, "run", runs)
-    kept = np.isin(collection["pair_topic"].values, kept_topics)
+    kept = np.isin(collection["pair_topic"].to_numpy(), kept_topics)
     if runs is not None:
         kept &= _needed(collection, kept_runs)
     old = np.flatnonzero(kept)
@@ -52,16 +52,16 @@ def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
     new_topic[kept_topics] = np.arange(kept_topics.size)
     return renumber(
         collection,
-        topics=collection["topic"].values[kept_topics],
-        document=collection["document"].values[old],
-        pair_topic=new_topic[collection["pair_topic"].values[old]],
+        topics=collection["topic"].to_numpy()[kept_topics],
+        document=collection["document"].to_numpy()[old],
+        pair_topic=new_topic[collection["pair_topic"].to_numpy()[old]],
         old=old,
         runs=kept_runs,
     )
 
 
 def _positions(collection, name: str, labels) -> np.ndarray:
-    own = collection[name].values
+    own = collection[name].to_numpy()
     if labels is None:
         return np.arange(own.size)
     labels = [labels] if isinstance(labels, str) else [str(label) for label in np.asarray(labels)]
@@ -80,12 +80,12 @@ def _some(labels) -> str:
 def _needed(collection, runs: np.ndarray) -> np.ndarray:
     needed = np.zeros(collection["document"].size, dtype=bool)
     if "rankings" in collection:
-        ranking = collection["rankings/ranking"].values[runs]
+        ranking = collection["rankings/ranking"].to_numpy()[runs]
         needed[ranking[ranking >= 0]] = True
     if "judgments" in collection:
         judged = collection["judgments/grade"].notnull()
         judged = judged.any("replicate") if "replicate" in judged.dims else judged
-        needed |= judged.values | collection["judgments/pooled"].values
+        needed |= judged.values | collection["judgments/pooled"].to_numpy()
     if "design" in collection:
-        needed |= collection["design/inclusion_probability"].values > 0
+        needed |= collection["design/inclusion_probability"].to_numpy() > 0
     return needed

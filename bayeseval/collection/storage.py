@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -63,10 +64,11 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     path = Path(path)
     if not path.exists():
         raise ValueError(f"{path} does not exist; a collection is a netCDF file or a .zarr folder.")
-    zarr = {"engine": "zarr", "consolidated": False}
-    options = zarr if path.suffix == ".zarr" else {"engine": "h5netcdf"}
+    is_zarr = path.suffix == ".zarr"
+    engine = "zarr" if is_zarr else "h5netcdf"
+    options: dict[str, Any] = {"consolidated": False} if is_zarr else {}
     try:
-        collection = xr.open_datatree(path, chunks=chunks, **options)
+        collection = xr.open_datatree(path, engine=engine, chunks=chunks, **options)
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"{path} cannot be read as a collection ({error}).") from error
     if chunks is None:

@@ -54,28 +54,29 @@ def add_runs(
     >>> from bayeseval.trec import read_collection
     >>> one = pd.DataFrame({"run": ["r"], "topic": ["1"], "document": ["b"], "score": [1.0]})
     >>> collection = read_collection(None, one)
-    >>> add_runs(collection, one.assign(run="s", document="a"))["rankings/ranking"].values.tolist()
+    >>> grown = add_runs(collection, one.assign(run="s", document="a"))
+    >>> grown["rankings/ranking"].to_numpy().tolist()
     [[[1]], [[0]]]
     """
     check_collection(collection)
     score_type = collection.attrs.get("score_type", "float64")
     depth = collection.attrs.get("depth", -1)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
-    found = reader.read(runs, taken=collection["run"].values.tolist())
+    found = reader.read(runs, taken=collection["run"].to_numpy().tolist())
     new = gathered(reader, found, None, None if depth < 0 else depth, run_table, {})
     topics, position = reader.topics.resolve()
-    check_overlap(found, topics, position, collection["topic"].values)
-    topics = new["topic"].values[new["pair_topic"].values]
-    grown = add_pairs(collection, topics, new["document"].values)
-    position = np.append(pair_positions(grown, topics, new["document"].values), -1)
-    kept_topic = label_positions(new["topic"].values, grown["topic"].values)
-    ranking = position[new["rankings/ranking"].values]
+    check_overlap(found, topics, position, collection["topic"].to_numpy())
+    topics = new["topic"].to_numpy()[new["pair_topic"].to_numpy()]
+    grown = add_pairs(collection, topics, new["document"].to_numpy())
+    position = np.append(pair_positions(grown, topics, new["document"].to_numpy()), -1)
+    kept_topic = label_positions(new["topic"].to_numpy(), grown["topic"].to_numpy())
+    ranking = position[new["rankings/ranking"].to_numpy()]
     absent = np.full_like(ranking[:, :1], -1)
     ranking = np.concatenate([ranking, absent], axis=1)[:, kept_topic]
-    facts = {"contributed": new["contributed"].values, "team": new["team"].values}
+    facts = {"contributed": new["contributed"].to_numpy(), "team": new["team"].to_numpy()}
     if run_table is None:
         facts = {"contributed": np.full(len(found), contributed), "team": [team] * len(found)}
-    return _with_runs(grown, new["run"].values, ranking, facts)
+    return _with_runs(grown, new["run"].to_numpy(), ranking, facts)
 
 
 def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTree:
@@ -83,7 +84,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     n_runs, n_topics = collection["run"].size, collection["topic"].size
     own = np.empty((n_runs, n_topics, 0), dtype=np.int32)
     if "rankings" in collection:
-        own = collection["rankings/ranking"].values
+        own = collection["rankings/ranking"].to_numpy()
     deepest = max(own.shape[2], ranking.shape[2])
     both = np.concatenate([_deepened(own, deepest), _deepened(ranking, deepest)])
     nodes = {
@@ -93,15 +94,15 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     }
     judgments = nodes.pop("judgments", None)
     if judgments is not None:
-        nodes |= {"grade": judgments["grade"].values, "pooled": judgments["pooled"].values}
+        nodes |= {"grade": judgments["grade"].to_numpy(), "pooled": judgments["pooled"].to_numpy()}
     return assemble(
-        topics=collection["topic"].values,
-        runs=[*collection["run"].values, *runs],
-        document=collection["document"].values,
-        pair_topic=collection["pair_topic"].values,
+        topics=collection["topic"].to_numpy(),
+        runs=[*collection["run"].to_numpy(), *runs],
+        document=collection["document"].to_numpy(),
+        pair_topic=collection["pair_topic"].to_numpy(),
         ranking=both,
-        contributed=[*collection["contributed"].values, *facts["contributed"]],
-        team=[*collection["team"].values, *facts["team"]],
+        contributed=[*collection["contributed"].to_numpy(), *facts["contributed"]],
+        team=[*collection["team"].to_numpy(), *facts["team"]],
         attrs={k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")},
         **nodes,
     )

@@ -38,7 +38,7 @@ def checked_frame(
 
 def finite_column(frame: pd.DataFrame, kind: str, column: str) -> np.ndarray:
     """A column as finite float64."""
-    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    values = np.asarray(pd.to_numeric(frame[column], errors="coerce"), dtype=np.float64)
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = int(np.argmax(wrong))

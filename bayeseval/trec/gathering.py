@@ -6,7 +6,7 @@ import xarray as xr
 
 from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import label_positions
-from bayeseval.trec.labels import spans_of
+from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.ranking import Ranked, ranked_pairs
 from bayeseval.trec.run import Run, RunReader
 
@@ -85,7 +85,7 @@ def gathered(
     )
 
 
-def _encoded(labels, texts: pd.Series) -> np.ndarray:
+def _encoded(labels: Labels, texts) -> np.ndarray:
     return labels.encode(spans_of(texts))
 
 

@@ -63,7 +63,7 @@ def read_collection(
     >>> qrels = pd.DataFrame({"topic": ["1"], "document": ["a"], "grade": [1]})
     >>> run = pd.DataFrame({"run": "r", "topic": "1", "document": ["a", "b"], "score": [1.0, 2.0]})
     >>> collection = read_collection(qrels, run)
-    >>> collection["document"].values[collection["rankings/ranking"].values[0, 0]].tolist()
+    >>> collection["document"].to_numpy()[collection["rankings/ranking"].to_numpy()[0, 0]].tolist()
     ['b', 'a']
     """
     if qrels is None and runs is None:
@@ -98,14 +98,14 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     known = judgments["grade"].to_numpy()
     unjudged = (known < 0) & (negative_grades == "unjudged")
     grade[where] = np.where(unjudged, np.nan, known)
-    nodes = {} if "rankings" not in tree else {"ranking": tree["rankings/ranking"].values}
+    nodes = {} if "rankings" not in tree else {"ranking": tree["rankings/ranking"].to_numpy()}
     return assemble(
-        topics=tree["topic"].values,
-        runs=tree["run"].values,
-        document=tree["document"].values,
-        pair_topic=tree["pair_topic"].values,
-        contributed=tree["contributed"].values,
-        team=tree["team"].values,
+        topics=tree["topic"].to_numpy(),
+        runs=tree["run"].to_numpy(),
+        document=tree["document"].to_numpy(),
+        pair_topic=tree["pair_topic"].to_numpy(),
+        contributed=tree["contributed"].to_numpy(),
+        team=tree["team"].to_numpy(),
         grade=grade,
         pooled=pooled,
         design=sampling_design(tree, judgments, where, qrels_format),

@@ -1,6 +1,7 @@
 """Runs: rankings with scores, one run a file, as integer codes."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -110,8 +111,8 @@ def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:
 def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
     """Runs whose names differ: those with a clashing tag are called by their files."""
     for name_of in (lambda run: bare_name(Path(run.source)), lambda run: run.source):
-        counts = pd.Series([*(run.name for run in runs), *taken], dtype=object).value_counts()
-        clashing = {str(name) for name in counts.index[counts > 1]}
+        counts = Counter([*(run.name for run in runs), *taken])
+        clashing = {name for name, count in counts.items() if count > 1}
         if not clashing:
             return runs
         renamed = [
@@ -126,8 +127,7 @@ def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
                 f"run tags clash, so runs are named by their files: {shown}{more}.", stacklevel=2
             )
         runs = renamed
-    names = pd.Series([*(run.name for run in runs), *taken], dtype=object)
-    if names.duplicated().any():
-        name = names[names.duplicated()].iloc[0]
+    name, count = Counter([*(run.name for run in runs), *taken]).most_common(1)[0]
+    if count > 1:
         raise ValueError(f"two runs are named '{name}'; every run must have a name of its own.")
     return runs

@@ -40,7 +40,7 @@ def sampling_design(
 
 
 def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Dataset:
-    topic = collection["pair_topic"].values[where]
+    topic = collection["pair_topic"].to_numpy()[where]
     labels, label = np.unique(same_strings(judgments["stratum"]), return_inverse=True)
     order = topic_order(labels)
     key = topic.astype(np.int64) * labels.size + np.argsort(order)[label]
@@ -49,7 +49,7 @@ def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Da
     sampled = np.bincount(stratum_of_row, weights=judgments["grade"] >= 0).astype(np.int64)
     if (sampled == 0).any():
         first = keys[int(np.argmax(sampled == 0))]
-        topic_label = collection["topic"].values[first // labels.size]
+        topic_label = collection["topic"].to_numpy()[first // labels.size]
         warnings.warn(
             f"{int((sampled == 0).sum())} strata have no sampled document, the first is stratum "
             f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents "

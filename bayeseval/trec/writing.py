@@ -31,15 +31,15 @@ def write_run(collection: xr.DataTree, run: str, path) -> None:
         Where there is no such run, or a label has blanks and so cannot be written.
     """
     check_collection(collection)
-    runs = collection["run"].values.tolist()
+    runs = collection["run"].to_numpy().tolist()
     if run not in runs or "rankings" not in collection:
         raise ValueError(f"run '{run}' is not in the collection; it has {', '.join(runs)}.")
-    ranking = collection["rankings/ranking"].values[runs.index(run)]
+    ranking = collection["rankings/ranking"].to_numpy()[runs.index(run)]
     topic, rank = np.nonzero(ranking >= 0)
     length = (ranking >= 0).sum(axis=1)[topic]
-    document = collection["document"].values[ranking[topic, rank]]
+    document = collection["document"].to_numpy()[ranking[topic, rank]]
     columns = (
-        collection["topic"].values[topic],
+        collection["topic"].to_numpy()[topic],
         np.full(topic.size, "Q0"),
         document,
         rank + 1,
@@ -93,7 +93,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     check_collection(collection)
     design = _design(collection, "sampleval")
     grade, listed = _grades(collection, replicate)
-    stratum = design["stratum"].values if "stratum" in design else np.full(grade.size, -1)
+    stratum = design["stratum"].to_numpy() if "stratum" in design else np.full(grade.size, -1)
     if (stratum < 0).all():
         raise ValueError("the design has no strata, which sampleval needs; use write_prels.")
     stray = listed & (stratum < 0)
@@ -131,7 +131,7 @@ def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     topic, document = _labels(collection, pairs)
     method = np.full(pairs.size, "1")
     if "method" in collection["design"]:
-        method = collection["design/method"].values[pairs]
+        method = collection["design/method"].to_numpy()[pairs]
         method = np.where(method == "", "1", method)
     _write(path, (topic, document, grade, method, probability))
 
@@ -163,7 +163,7 @@ def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Whole grades, -1 where not judged, and which pairs a file lists."""
     if "judgments" not in collection:
         raise ValueError("the collection has no judgments to write.")
-    grade = collection["judgments/grade"].values
+    grade = collection["judgments/grade"].to_numpy()
     if grade.ndim > 1:
         if replicate is None or not 0 <= replicate < len(grade):
             raise ValueError(
@@ -178,7 +178,7 @@ def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(
             f"{describe_pair(collection, first)} has grade {grade[first]}; files hold whole grades."
         )
-    listed = judged | collection["judgments/pooled"].values
+    listed = judged | collection["judgments/pooled"].to_numpy()
     return np.where(judged, grade, -1).astype(np.int64), listed
 
 
@@ -187,7 +187,7 @@ def _sampled(collection, replicate: int | None, name: str) -> tuple[np.ndarray, 
     grade, listed = _grades(collection, replicate)
     if design.attrs.get("unlisted") != "unknown":
         listed = grade >= 0
-    probability = design["inclusion_probability"].values
+    probability = design["inclusion_probability"].to_numpy()
     wrong = listed & ~(probability > 0)
     if wrong.any():
         first = int(np.argmax(wrong))
@@ -207,8 +207,8 @@ def _design(collection, name: str):
 
 def _stratum_labels(design, n_topics: int) -> np.ndarray:
     if "stratum_label" in design:
-        return design["stratum_label"].values
-    topic = design["stratum_topic"].values
+        return design["stratum_label"].to_numpy()
+    topic = design["stratum_topic"].to_numpy()
     order = np.argsort(topic, kind="stable")
     start = np.searchsorted(topic[order], np.arange(n_topics))
     label = np.empty(topic.size, dtype=np.int64)
@@ -217,8 +217,8 @@ def _stratum_labels(design, n_topics: int) -> np.ndarray:
 
 
 def _labels(collection, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    topic = collection["topic"].values[collection["pair_topic"].values[pairs]]
-    return topic, collection["document"].values[pairs]
+    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[pairs]]
+    return topic, collection["document"].to_numpy()[pairs]
 
 
 def _write(path, columns: Iterable[np.ndarray]) -> None:
