@@ -82,8 +82,14 @@ def test_a_node_is_absent_when_there_is_nothing():
         ({"runs": ["r", "r"]}, "every run has its own label; 'r' is twice"),
         ({"ranking": [[[2, 0], [0, -1]], [[1, -1], [-1, -1]]]}, "of its own topic"),
         ({"ranking": [[[-1, 0], [3, -1]], [[1, -1], [-1, -1]]]}, "-1 after the last one only"),
-        ({"ranking": [[[2, 2], [3, -1]], [[1, -1], [-1, -1]]]}, "run 'r' ranks topic '2' docu.*'c'"),
-        ({"grade": [1, 0, 0, 0]}, "topic '2' document 'c' is judged but has inclusion probability 0"),
+        (
+            {"ranking": [[[2, 2], [3, -1]], [[1, -1], [-1, -1]]]},
+            "run 'r' ranks topic '2' docu.*'c'",
+        ),
+        (
+            {"grade": [1, 0, 0, 0]},
+            "topic '2' document 'c' is judged but has inclusion probability 0",
+        ),
         (
             {"design": DESIGN.assign(inclusion_probability=("pair", [0.5, 1.5, 0, 1]))},
             r"topic '2' document 'b' has inclusion probability 1.5; it must lie in \(0, 1\]",
