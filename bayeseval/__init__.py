@@ -1,6 +1,6 @@
 """Search evaluation with error bars when only some documents are judged."""
 
-from bayeseval import designs, experiments, predictors, simulate
+from bayeseval import designs, experiments, plots, predictors, simulate
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
@@ -27,6 +27,7 @@ __all__ = [
     "mean_over_topics",
     "open_collection",
     "paired_difference",
+    "plots",
     "predictors",
     "read_collection",
     "read_design",

@@ -76,7 +76,7 @@ def reveal(
             "use a frame of judged pairs, or unjudged='nonrelevant' to count them as grade 0"
         )
     grade = np.where(mask, truth, np.float32(np.nan))
-    known = collection["judgments"].to_dataset(inherit=False)
+    known = collection.children["judgments"].to_dataset(inherit=False)
     seed = {"draw_seed": selected.attrs["seed"]} if "seed" in selected.attrs else {}
     judgments = known.drop_vars("grade").assign(grade=(selected.dims, grade)).assign_attrs(seed)
     designed = with_node(collection, "design", placed_design(collection, design))
@@ -123,8 +123,9 @@ def attach_judgments(
     check_collection(collection)
     source = "the judgments" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
     judged = read_qrels(qrels)
-    judged = judged[judged["grade"] >= 0]
-    in_design = pair_positions(design, judged["topic"].to_numpy(), judged["document"].to_numpy())
+    judged = judged.loc[judged["grade"] >= 0]
+    labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
+    in_design = pair_positions(design, *labels)
     probability = design["inclusion_probability"].to_numpy()
     stray = np.flatnonzero((in_design < 0) | (probability[in_design] == 0))
     if stray.size:
@@ -143,8 +144,8 @@ def attach_judgments(
     _check_belongs(collection, topics, documents)
     grown = add_pairs(collection, topics, documents)
     grade = np.full(grown.sizes["pair"], np.nan, dtype=np.float32)
-    where = pair_positions(grown, judged["topic"].to_numpy(), judged["document"].to_numpy())
-    grade[where] = judged["grade"].to_numpy()
+    where = pair_positions(grown, *labels)
+    grade[where] = np.asarray(judged["grade"])
     placed = placed_design(grown, design)
     judgments = xr.Dataset(
         {"grade": ("pair", grade), "pooled": placed["inclusion_probability"] > 0}

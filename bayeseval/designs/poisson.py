@@ -61,7 +61,7 @@ def poisson(
         left = budget - sure.size
         if rest.size and left < 1:
             raise ValueError(
-                f"topic '{collection['topic'].values[topic]}' has as many certain pairs as the "
+                f"topic '{collection['topic'].to_numpy()[topic]}' has as many certain pairs as the "
                 "budget "
                 "allows and none is left for the rest of the frame; raise the budget"
             )

@@ -165,7 +165,7 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
         left = start["parameters"]["budget"] - certain.size
         if rest.size and left < 1:
             raise ValueError(
-                f"topic '{collection['topic'].values[topic]}' has as many certain pairs as the "
+                f"topic '{collection['topic'].to_numpy()[topic]}' has as many certain pairs as the "
                 "budget "
                 "allows and none is left for the rest of the frame; raise the budget"
             )
@@ -173,7 +173,7 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
         topic_drawn = allocated(topic_sizes, left)
         if (topic_drawn == 0).any():
             raise ValueError(
-                f"topic '{collection['topic'].values[topic]}' has {left} judgments left for "
+                f"topic '{collection['topic'].to_numpy()[topic]}' has {left} judgments left for "
                 f"{topic_sizes.size} strata; raise the budget or use fewer strata"
             )
         if certain.size:

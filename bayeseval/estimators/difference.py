@@ -47,7 +47,9 @@ def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, 
     if "predictors" not in collection.children:
         return {}
     columns = {}
-    for name, values in collection["predictors"].to_dataset(inherit=False).data_vars.items():
+    for name, values in (
+        collection.children["predictors"].to_dataset(inherit=False).data_vars.items()
+    ):
         if values.dims == ("pair",):
             columns[str(name)] = values.to_numpy()[pairs]
         elif set(values.dims) == {"pair", "predictor"}:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.designs.sample import Sample
 from bayeseval.estimators.filled import FilledRelevance, filled_relevance
 from bayeseval.estimators.scoring import TopicRelevance
-from bayeseval.measures.names import Measure
+from bayeseval.measures.names import Measure, relevance
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
 Model = Callable[[Sample, NDArray, tuple], NDArray | None]
@@ -68,12 +68,12 @@ class EstimatedRelevance:
 
     def _gain_levels(self, topic: int, measure: Measure) -> list[tuple[float, FilledRelevance]]:
         """Gain as steps: gain(grade) = sum of the steps at or below it."""
-        gains = gain_of_grades(measure, self._grades)
-        levels = sorted({gain for gain in gains.values() if gain > 0}) or [1.0]
-        steps = np.diff([0.0, *levels])
+        gains = relevance(measure, np.array(self._grades))
+        levels = np.unique(gains[gains > 0]) if (gains > 0).any() else np.ones(1)
+        counted = [np.array(self._grades)[gains >= level].tolist() for level in levels]
         return [
-            (float(step), self._counted(topic, tuple(g for g in self._grades if gains[g] >= level)))
-            for step, level in zip(steps, levels, strict=True)
+            (float(step), self._counted(topic, tuple(grades)))
+            for step, grades in zip(np.diff(levels, prepend=0.0), counted, strict=True)
         ]
 
     def _counted(self, topic: int, counted: tuple) -> FilledRelevance:
@@ -89,17 +89,3 @@ class EstimatedRelevance:
         return FilledRelevance(
             np.ascontiguousarray(value.T), np.zeros(slots.row.shape), value.sum(axis=1)
         )
-
-
-def gain_of_grades(measure: Measure, grades: tuple) -> dict[float, float]:
-    """Gain of every grade under a measure: the mapping given, else the grade."""
-    if measure.gains is None:
-        gains = {grade: max(grade, 0.0) for grade in grades}
-    else:
-        mapping = dict(measure.gains)
-        gains = {grade: mapping.get(grade, grade) for grade in grades}
-    if measure.discount == "exp-log2":
-        gains = {grade: 2.0**gain - 1.0 for grade, gain in gains.items()}
-    if min(gains.values(), default=0.0) < 0:
-        raise ValueError("gain must not be negative: a measure counts what a document adds")
-    return gains

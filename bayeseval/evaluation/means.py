@@ -62,12 +62,12 @@ def mean_over_topics(
     mean = estimate.mean("topic", skipna=True)
     if population == "sample":
         variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
-        error = np.sqrt(variance) / n_topics.where(n_topics > 0)
+        error = variance**0.5 / n_topics.where(n_topics > 0)
         df = xr.full_like(error, np.inf)
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         df = (n_topics - 1.0).where(n_topics > 1)
-        error = np.sqrt(spread / df / n_topics)
+        error = (spread / df / n_topics) ** 0.5
     return xr.Dataset(
         {
             "estimate": mean,

@@ -106,17 +106,17 @@ class Problem:
         return self.relevance.sample.n_replicates
 
     @property
-    def labels(self) -> dict[str, object]:
+    def labels(self) -> dict[str, NDArray]:
         """Labels of the dims of every result."""
         return {
-            "measure": [measure.label for measure in self.measures],
+            "measure": np.array([measure.label for measure in self.measures]),
             "run": self.collection["run"].to_numpy(),
             "topic": self.collection["topic"].to_numpy(),
         }
 
     def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, TopicRelevance]]:
         """Judged topics with their relevance and the positions of the runs' documents."""
-        for topic in np.flatnonzero(self.judged_topic):
+        for topic in np.flatnonzero(self.judged_topic).tolist():
             ranking = self.ranking[:, topic] if runs is None else self.ranking[list(runs), topic]
             yield topic, self.relevance.topic(topic, self.row_of_pair[ranking])
 

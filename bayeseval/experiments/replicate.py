@@ -4,8 +4,9 @@ import xarray as xr
 
 from bayeseval.designs import draw, reveal
 from bayeseval.evaluation import evaluate, mean_over_topics
+from bayeseval.progress import track
 
-CHUNK = 25
+CHUNK = 20
 
 
 def replicate(
@@ -19,7 +20,6 @@ def replicate(
     ci_prob: float = 0.9,
     relevance_level: int = 1,
     unjudged: str = "error",
-    progress: bool = True,
 ) -> xr.Dataset:
     """Mean scores of every run under many samples of one design, beside the truth.
 
@@ -46,8 +46,6 @@ def replicate(
         Least grade that counts as relevant.
     unjudged : {"error", "nonrelevant"}
         As for ``reveal``.
-    progress : bool
-        Show a progress bar on a terminal.
 
     Returns
     -------
@@ -67,7 +65,7 @@ def replicate(
     Examples
     --------
     >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection(n_topics=2, n_runs=3, random_seed=1)
+    >>> collection = be.simulate.urn_collection([0.1, 0.2, 0.4], n_topics=2, prevalence=0.1, random_seed=1)
     >>> design = be.designs.uniform_strata(collection, budget=20, n_strata=4, random_seed=2)
     >>> result = be.experiments.replicate(
     ...     collection, design, "P@10", estimators=["stat"], n_replicates=5, random_seed=3
@@ -81,17 +79,13 @@ def replicate(
     ).estimate
     selected = draw(design, n_replicates=n_replicates, random_seed=random_seed)
     parts: list[list[xr.Dataset]] = [[] for _ in estimators]
-    with _progress(progress, len(estimators) * -(-n_replicates // CHUNK)) as advance:
-        for first in range(0, n_replicates, CHUNK):
-            chunk = selected.isel(replicate=slice(first, first + CHUNK))
-            sampled = reveal(collection, design, chunk, unjudged=unjudged)
-            for part, estimator in zip(parts, estimators, strict=True):
-                part.append(
-                    _mean_scores(
-                        sampled, measures, estimator, relevance_level, ci_prob, random_seed
-                    )
-                )
-                advance()
+    for first in track(range(0, n_replicates, CHUNK), f"{n_replicates} samples"):
+        chunk = selected.isel(replicate=slice(first, first + CHUNK))
+        sampled = reveal(collection, design, chunk, unjudged=unjudged)
+        for part, estimator in zip(parts, estimators, strict=True):
+            part.append(
+                _mean_scores(sampled, measures, estimator, relevance_level, ci_prob, random_seed)
+            )
     joined = [xr.concat(part, dim="replicate") for part in parts]
     result = xr.concat(joined, dim="estimator").assign_coords(estimator=names)
     return result.assign(
@@ -134,23 +128,3 @@ def _mean_scores(sampled, measures, estimator, relevance_level, ci_prob, random_
             "upper": bounds.sel(ci_bound="upper", drop=True),
         }
     )
-
-
-class _progress:
-    """Progress bar on standard error, on a terminal only."""
-
-    def __init__(self, wanted: bool, total: int) -> None:
-        self._wanted, self._total = wanted, total
-
-    def __enter__(self):
-        from rich.console import Console
-        from rich.progress import Progress
-
-        console = Console(stderr=True)
-        self._bar = Progress(console=console, disable=not (self._wanted and console.is_terminal))
-        self._bar.start()
-        task = self._bar.add_task("sampling", total=self._total)
-        return lambda: self._bar.advance(task)
-
-    def __exit__(self, *_):
-        self._bar.stop()

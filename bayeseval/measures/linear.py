@@ -9,7 +9,7 @@ from bayeseval.measures.names import Measure
 def precision(depth: int, measure: Measure) -> NDArray[np.float64]:
     """Weight 1/k on the first k ranks."""
     assert measure.cutoff is not None
-    return np.full(depth, 1.0 / measure.cutoff, dtype=np.float64)
+    return np.repeat(np.float64(1.0 / measure.cutoff), depth)
 
 
 def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.float64]:
