@@ -2,13 +2,14 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 
-.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev
+.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       sample, estimate and compare on shipped data (writes demo-output/)"
 	@echo "make test       the tests, without the slow ones;   make slow: the slow ones"
 	@echo "make bench      speed and memory;                   make notebooks: run the notebooks"
+	@echo "make table      errors and coverage on the real data that BAYESEVAL_REAL_DATA names"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
 	@echo "make data       make the shipped collection again;  make clean: remove what was made"
 
@@ -25,6 +26,8 @@ slow: setup-test
 	$(BIN)/python -m pytest -q -m slow
 bench: setup-test
 	$(BIN)/python -m pytest -q benchmarks
+table: setup-test
+	PYTHONPATH=. $(BIN)/python benchmarks/round5_table.py
 notebooks: setup-test
 	$(BIN)/python -m pytest -q --nbmake notebooks
 data: setup-test

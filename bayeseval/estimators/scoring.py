@@ -158,7 +158,8 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     estimate = np.clip(raw, 0.0, 1.0)
     factor = _bootstrap_factors(topic.slots, topic.random_seed)
     deviation = np.zeros((*estimate.shape, factor.shape[0]))
-    for column in range(estimate.shape[1] if topic.slots.row.shape[1] else 0):
+    uncertain = (topic.slots.probability < 1.0).any(axis=1)
+    for column in np.flatnonzero(uncertain):
         rows = topic.slots.row[column]
         used = rows >= 0
         value = np.repeat(filled.value[:, column : column + 1], factor.shape[0], axis=1)

@@ -65,13 +65,15 @@ def replicate(
     Examples
     --------
     >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection([0.1, 0.2, 0.4], n_topics=2, prevalence=0.1, random_seed=1)
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.2, 0.4], n_topics=2, prevalence=0.1, random_seed=1
+    ... )
     >>> design = be.designs.uniform_strata(collection, budget=20, n_strata=4, random_seed=2)
     >>> result = be.experiments.replicate(
     ...     collection, design, "P@10", estimators=["stat"], n_replicates=5, random_seed=3
     ... )
     >>> dict(result.estimate.sizes)
-    {'estimator': 1, 'measure': 1, 'replicate': 5, 'run': 3}
+    {'estimator': 1, 'measure': 1, 'run': 3, 'replicate': 5}
     """
     names = [_name(estimator) for estimator in estimators]
     truth = evaluate(

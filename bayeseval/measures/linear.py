@@ -6,24 +6,24 @@ from numpy.typing import NDArray
 from bayeseval.measures.names import Measure
 
 
-def precision(depth: int, measure: Measure) -> NDArray[np.float64]:
+def precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1/k on the first k ranks."""
     assert measure.cutoff is not None
     return np.repeat(np.float64(1.0 / measure.cutoff), depth)
 
 
-def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.float64]:
+def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight (1 - p) p^(i - 1) on rank i. Moffat and Zobel 2008; Park 2016, equation 1."""
     assert measure.persistence is not None
     return (1.0 - measure.persistence) * measure.persistence ** np.arange(depth)
 
 
-def discounted_gain(depth: int, measure: Measure) -> NDArray[np.float64]:
+def discounted_gain(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1 / log2(i + 1) on rank i."""
     return 1.0 / np.log2(np.arange(2, depth + 2))
 
 
-def retrieved(depth: int, measure: Measure) -> NDArray[np.float64]:
+def retrieved(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1 on every rank."""
     return np.ones(depth)
 
@@ -36,7 +36,7 @@ RANK_WEIGHTS = {
 }
 
 
-def rank_weight(measure: Measure, depth: int) -> NDArray[np.float64]:
+def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
     r"""Weight of every rank in a linear measure.
 
     .. math:: score = \sum_i weight_i \, relevance(d_i)

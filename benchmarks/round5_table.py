@@ -1,0 +1,49 @@
+"""Error and coverage of estimators on TREC-COVID round 5 as a table: ``make table``.
+
+Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Truth: the complete
+judgments; frame: the judged pairs; 20 pps strata; 100 samples; 126 runs and their dual runs.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+import bayeseval as be
+from tests.conftest import REAL_DATA, unpacked
+
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+ESTIMATORS = ["assumed", "stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]
+COLUMNS = ["bias", "bias_error", "rms_bias", "rms_sigma", "rms_error", "coverage", "coverage_error"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budget", type=int, default=100)
+    parser.add_argument("--replicates", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    runs = unpacked(folder / "round5-runs.tar.xz")
+    collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
+    both = be.dual_runs(collection, random_seed=options.seed)
+    result = be.experiments.replicate(
+        both,
+        be.designs.pps_strata(both, budget=options.budget),
+        MEASURES,
+        estimators=ESTIMATORS,
+        n_replicates=options.replicates,
+        random_seed=options.seed,
+    )
+    summary = be.experiments.error_summary(result)
+    print("| measure | estimator | runs | " + " | ".join(COLUMNS) + " |")
+    print("| --- | --- | --- |" + " --- |" * len(COLUMNS))
+    for measure in summary.measure.values:
+        for estimator in summary.estimator.values:
+            for group, name in (("contributed", "real"), ("other", "dual")):
+                row = summary.sel(measure=measure, estimator=estimator, group=group)
+                cells = " | ".join(f"{row[column].item():.4f}" for column in COLUMNS)
+                print(f"| {measure} | {estimator} | {name} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Scores: complete judgments, rules for ratios, what lies outside the frame, what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayeseval as be
+from tests.small import every_stratified_sample, small_collection
+
+ALL = ["P@3", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet", "AP", "AP@3", "nDCG@5", "Rprec", "R@3"]
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    return small_collection()
+
+
+def sampled_once(collection, **options) -> xr.DataTree:
+    design = be.designs.pps_strata(collection, **{"budget": 6, "n_strata": 3, **options})
+    return be.reveal(collection, design, be.draw(design, random_seed=1))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "predictor"),
+    [("stat", None), ("dyn", "pooled"), ("dyn", "rank_logistic"), ("dyn", ("external", "llm"))],
+)
+def test_when_everything_is_judged_every_estimator_is_the_plain_measure(
+    collection, estimator, predictor
+):
+    whole = sampled_once(collection, budget=9)
+    truth = be.evaluate(collection, ALL, estimator="assumed")
+    scores = be.evaluate(whole, ALL, estimator=estimator, predictor=predictor)
+    xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
+    assert (scores.standard_error == 0).all(), "a design that judges all has no error"
+    assert not scores.limited.any()
+
+
+grades = st.lists(st.integers(0, 2), min_size=8, max_size=8)
+
+
+@settings(deadline=None, max_examples=40)
+@given(grades, st.integers(0, 7), st.permutations(range(8)))
+def test_a_more_relevant_document_never_lowers_a_score(judged, place, order):
+    runs = pd.DataFrame(
+        {"run": "a", "topic": "1", "document": [f"d{i}" for i in order], "score": range(8, 0, -1)}
+    )
+
+    def scores(values):
+        qrels = pd.DataFrame(
+            {"topic": "1", "document": [f"d{i}" for i in range(8)], "grade": values}
+        )
+        collection = be.read_collection(qrels, runs)
+        measures = ["P@3", "RBP(p=0.8)", "DCG@4", "NumRelRet"]
+        return be.evaluate(collection, measures, estimator="assumed").estimate.to_numpy()
+
+    better = list(judged)
+    better[place] = 2
+    assert (scores(better) >= scores(judged) - 1e-12).all()
+
+
+@settings(deadline=None, max_examples=25)
+@given(grades, st.permutations(range(8)), st.integers(0, 1000))
+def test_neither_the_order_of_judgments_nor_of_runs_matters(judged, order, seed):
+    random = np.random.default_rng(seed)
+    runs = pd.DataFrame(
+        [
+            (run, "1", f"d{i}", int(score))
+            for run in "ab"
+            for i, score in zip(order, random.integers(0, 4, 8), strict=True)
+        ],
+        columns=["run", "topic", "document", "score"],
+    )
+    qrels = pd.DataFrame({"topic": "1", "document": [f"d{i}" for i in range(8)], "grade": judged})
+
+    def scores(q, r):
+        collection = be.select(be.read_collection(q, r), runs=["a", "b"])
+        design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+        sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+        return be.evaluate(sampled, ALL, estimator="stat")
+
+    shuffled = scores(qrels.sample(frac=1, random_state=seed), runs.iloc[::-1])
+    xr.testing.assert_allclose(scores(qrels, runs), shuffled, rtol=0, atol=1e-13)
+
+
+def test_rank_biased_precision_has_the_values_computed_by_hand():
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": list("xyz"), "score": [3, 2, 1]})
+    qrels = pd.DataFrame({"topic": "1", "document": list("xyz"), "grade": [1, 0, 1]})
+    scores = be.evaluate(be.read_collection(qrels, run), "RBP(p=0.5)", estimator="assumed")
+    assert scores.estimate.item() == pytest.approx(0.625, abs=1e-15)
+    assert scores.outside_weight.item() == 0.0
+    partly = be.evaluate(
+        be.read_collection(qrels.iloc[[0, 2]], run), "RBP(p=0.5)", estimator="assumed"
+    )
+    assert partly.outside_weight.item() == pytest.approx(0.25, abs=1e-15)
+    tail = 0.5**3
+    assert partly.outside_weight.item() + tail == pytest.approx(0.375, abs=1e-15)
+
+
+def test_gains_weigh_grades_and_levels_cut_them(collection):
+    halves = be.evaluate(collection, "RBP(p=0.8)", estimator="assumed", gain={1: 0.5, 2: 1.0})
+    ones, twos = (
+        be.evaluate(collection, "RBP(p=0.8)", estimator="assumed", relevance_level=level)
+        for level in (1, 2)
+    )
+    expected = 0.5 * ones.estimate.to_numpy() + 0.5 * twos.estimate.to_numpy()
+    np.testing.assert_allclose(halves.estimate.to_numpy(), expected, atol=1e-14)
+    named = be.evaluate(collection, "RBP(rel=2,p=0.8)", estimator="assumed")
+    np.testing.assert_allclose(named.estimate.to_numpy(), twos.estimate.to_numpy(), atol=1e-14)
+
+
+def test_ratios_stay_in_bounds_and_say_where_a_rule_was_needed(collection):
+    design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    scores = be.evaluate(
+        sampled, ["AP", "nDCG@5", "Rprec", "R@3", "NumRel"], estimator="dyn",
+        predictor=("external", "llm"),
+    )  # fmt: skip
+    ratios = scores.estimate.drop_sel(measure="NumRel")
+    assert ratios.min() >= 0 and ratios.max() <= 1
+    count = scores.estimate.sel(measure="NumRel").isel(run=0).transpose("topic", "replicate")
+    relevant = sampled["judgments/grade"].transpose("pair", "replicate").to_numpy() >= 1
+    topic = collection["pair_topic"].to_numpy()
+    seen = np.stack([relevant[topic == number].sum(axis=0) for number in range(2)])
+    low = count.to_numpy() < np.maximum(seen, 1)
+    limited = scores.limited.sel(measure="AP").all("run").transpose("topic", "replicate")
+    assert low.any() and limited.to_numpy()[low].all()
+
+
+def test_ratios_are_nearly_unbiased_and_their_variances_nearly_right():
+    odds = [0.05, 0.1, 0.3]
+    truth = be.simulate.urn_collection(
+        odds, n_topics=4, n_documents=200, n_relevant=40, depth=200, random_seed=2
+    )
+    design = be.designs.pps_strata(truth, budget=60, n_strata=6)
+    sampled = be.reveal(truth, design, be.draw(design, n_replicates=600, random_seed=3))
+    measures = ["AP", "nDCG@20", "R@50", "Rprec"]
+    scores = be.evaluate(sampled, measures, estimator="stat")
+    exact = be.evaluate(truth, measures, estimator="assumed").estimate
+    error = scores.estimate - exact
+    spread = error.std("replicate", ddof=1)
+    assert (abs(error.mean("replicate")) < 0.15 * spread).sel(measure=measures[:3]).mean() > 0.9
+    ratio = (scores.standard_error**2).mean(["replicate", "run", "topic"]) / (spread**2).mean(
+        ["run", "topic"]
+    )
+    assert (ratio > 0.8).all() and (ratio < 1.35).all()
+
+
+def test_a_topic_that_a_run_lacks_scores_zero_or_nothing(collection):
+    runs = pd.DataFrame({"run": "z", "topic": "1", "document": ["d0"], "score": [1.0]})
+    grown = be.add_runs(collection, runs)
+    zero = be.evaluate(grown, "P@3", estimator="assumed").estimate.sel(run="z")
+    np.testing.assert_allclose(zero.to_numpy()[0], [1 / 3, 0.0])
+    skipped = be.evaluate(grown, "P@3", estimator="assumed", missing_topics="skip")
+    np.testing.assert_allclose(skipped.estimate.sel(run="z").to_numpy()[0], [1 / 3, np.nan])
+    assert be.mean_over_topics(skipped).n_topics.sel(run="z") == 1
+
+
+def test_a_topic_without_judgments_is_nan_and_said_once(collection):
+    qrels = pd.DataFrame({"topic": ["1", "2"], "document": ["d0", "d0"], "grade": [1, -1]})
+    runs = pd.DataFrame({"run": "a", "topic": ["1", "2"], "document": "d0", "score": 1.0})
+    tree = be.read_collection(qrels, runs)
+    with pytest.warns(UserWarning, match="1 topics have no judgment.*'2'"):
+        scores = be.evaluate(tree, ["P@1", "AP", "RR", "Judged@1"], estimator="assumed")
+    assert scores.estimate.sel(topic="2").isnull().all()
+    assert (scores.estimate.sel(topic="1") == 1).all()
+
+
+def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
+    sampled = sampled_once(collection, budget=4, n_strata=2, pool_depth=2)
+    scores = be.evaluate(sampled, ["P@5", "AP"], estimator="stat")
+    frame = collection["rankings/ranking"].to_numpy()
+    outside = ~np.append(sampled["design/inclusion_probability"].to_numpy() > 0, True)[
+        frame[..., :5]
+    ]
+    np.testing.assert_allclose(
+        scores.outside_weight.sel(measure="P@5").to_numpy(), outside.sum(axis=-1) / 5
+    )
+    missing = be.evaluate(sampled, "P@5", estimator="stat", outside="missing")
+    assert (missing.estimate.isnull().to_numpy()[0] == (outside.sum(axis=-1) > 0)).all()
+    with pytest.raises(ValueError, match="scores have weight outside the frame, the first is P@5"):
+        be.evaluate(sampled, "P@5", estimator="stat", outside="error")
+
+
+@pytest.mark.parametrize(
+    ("measures", "options", "message"),
+    [
+        ("P@3", {"estimator": "guess"}, "no estimator 'guess'; estimators: assumed, dyn, stat"),
+        ("P@3", {"estimator": "stat"}, "needs a design.*without a design: assumed"),
+        ("Q@3", {"estimator": "assumed"}, "Q"),
+        ("P@3", {"estimator": "assumed", "outside": "ignore"}, "outside must be one of"),
+        ("P@3", {"estimator": "assumed", "missing_topics": "x"}, "missing_topics must be one of"),
+        ("P@3", {"estimator": "assumed", "predictor": "pooled"}, "uses no predictor"),
+    ],
+)
+def test_what_does_not_exist_is_refused_and_what_exists_is_listed(
+    collection, measures, options, message
+):
+    with pytest.raises(ValueError, match=message):
+        be.evaluate(collection, measures, **options)
+
+
+@pytest.mark.parametrize("measure", ["RR", "Success@3", "Bpref", "infAP", "Judged@3", "NumRet"])
+def test_measures_that_are_no_sums_have_no_design_estimate(collection, measure):
+    with pytest.raises(ValueError, match="no sum of relevances.*AP, DCG, NumRel"):
+        be.evaluate(sampled_once(collection), measure, estimator="dyn")
+
+
+def test_a_tree_cut_with_isel_is_refused(collection):
+    with pytest.raises(ValueError, match="be.select"):
+        be.evaluate(collection.isel(run=[0]), "P@3", estimator="assumed")

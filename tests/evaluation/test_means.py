@@ -1,0 +1,52 @@
+"""Means over topics, for these topics and for their population."""
+
+import numpy as np
+import pytest
+
+import bayeseval as be
+
+
+def simulated(n_topics: int, seed: int):
+    return be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=n_topics, n_documents=200, prevalence=0.1, difficulty_sd=0.8,
+        random_seed=seed,
+    )  # fmt: skip
+
+
+def test_the_mean_over_a_population_of_topics_holds_the_design_variance_already():
+    """Draw topics and samples anew many times: the variance estimate is right, not doubled."""
+    population = simulated(400, 1)
+    design = be.designs.uniform_strata(population, budget=60, n_strata=6, random_seed=5)
+    scores = be.evaluate(
+        be.reveal(population, design, be.draw(design, n_replicates=40, random_seed=2)),
+        "P@10",
+        estimator="stat",
+    ).isel(measure=0, run=0)
+    random = np.random.default_rng(3)
+    means, errors, fixed = [], [], []
+    for replicate in range(40):
+        for _ in range(10):
+            topics = random.choice(400, 20, replace=True)
+            part = scores.isel(replicate=replicate, topic=topics)
+            mean = be.mean_over_topics(part, population="topics")
+            means.append(mean.estimate.item())
+            errors.append(mean.standard_error.item())
+            fixed.append(be.mean_over_topics(part).standard_error.item())
+    ratio = np.mean(np.square(errors)) / np.var(means)
+    assert 0.85 < ratio < 1.15
+    assert np.mean(np.square(fixed)) < 0.8 * np.var(means), "the topics vary too"
+
+
+def test_an_option_that_does_not_exist_is_refused():
+    scores = be.evaluate(simulated(2, 1), "P@10", estimator="assumed")
+    with pytest.raises(ValueError, match="population must be one of sample, topics"):
+        be.mean_over_topics(scores, population="world")
+    with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
+        be.mean_over_topics(scores, ci_prob=90)
+
+
+def test_the_assumed_estimate_has_no_design_error():
+    scores = be.evaluate(simulated(3, 1), "P@10", estimator="assumed")
+    mean = be.mean_over_topics(scores)
+    assert mean.standard_error.isnull().all() and mean.interval.isnull().all()
+    assert be.mean_over_topics(scores, population="topics").standard_error.notnull().all()

@@ -1,0 +1,103 @@
+"""Covariances between runs and paired differences."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.small import every_stratified_sample, small_collection
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    return small_collection()
+
+
+@pytest.fixture(scope="module")
+def design(collection) -> xr.Dataset:
+    return be.designs.pps_strata(collection, budget=6, n_strata=3)
+
+
+@pytest.mark.parametrize(("estimator", "predictor"), [("stat", None), ("dyn", ("external", "llm"))])
+def test_the_covariance_estimate_is_unbiased_for_linear_measures(
+    collection, design, estimator, predictor
+):
+    measures = ["P@3", "RBP(p=0.8)", "NumRel"]
+    samples = every_stratified_sample(design)
+    options = {"estimator": estimator, "predictor": predictor}
+    covariances = [
+        be.covariance(be.reveal(collection, design, sample), measures, over=None, **options)
+        for sample in samples
+    ]
+    expected = sum(covariances) / len(covariances)
+    scores = be.evaluate(be.reveal(collection, design, samples), measures, **options).estimate
+    error = scores - scores.mean("replicate")
+    exact = xr.dot(error, error.rename(run="run_other"), dim="replicate") / len(samples)
+    xr.testing.assert_allclose(expected, exact.transpose(*expected.dims), rtol=0, atol=1e-12)
+
+
+def test_the_diagonal_is_the_variance_and_means_add_up(collection, design):
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    measures = ["P@3", "AP", "nDCG@5", "R@3"]
+    matrix = be.covariance(sampled, measures, estimator="stat")
+    mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator="stat"))
+    diagonal = np.diagonal(matrix.to_numpy(), axis1=1, axis2=2)
+    np.testing.assert_allclose(diagonal, mean.standard_error.to_numpy() ** 2, atol=1e-14)
+    assert (np.linalg.eigvalsh(matrix.to_numpy()) > -1e-12).all()
+
+
+def test_a_run_does_not_differ_from_itself_and_shared_judgments_narrow_the_difference():
+    odds = [0.1, 0.11, 0.3]
+    truth = be.simulate.urn_collection(
+        odds, n_topics=10, n_documents=300, n_relevant=40, shared=0.9, random_seed=3
+    )
+    design = be.designs.uniform_strata(truth, budget=80, n_strata=10, random_seed=1)
+    sampled = be.reveal(truth, design, be.draw(design, random_seed=2))
+    names = truth["run"].to_numpy()
+    for measure in ("P@10", "AP"):
+        same = be.paired_difference(sampled, measure, names[0], names[0], estimator="stat")
+        assert same.estimate.item() == 0 and same.standard_error.item() == 0
+        pair = be.paired_difference(sampled, measure, names[0], names[1], estimator="stat")
+        mean = be.mean_over_topics(be.evaluate(sampled, measure, estimator="stat"))
+        apart = mean.estimate.sel(run=names[0]) - mean.estimate.sel(run=names[1])
+        assert pair.estimate.item() == pytest.approx(apart.item(), abs=1e-12)
+        own = mean.standard_error.sel(run=names[:2]).to_numpy()
+        assert pair.standard_error.item() < 0.8 * np.sqrt((own**2).sum())
+
+
+def test_the_paired_standard_error_is_that_of_the_covariance(collection, design):
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    for measure in ("P@3", "AP", "Rprec"):
+        matrix = be.covariance(sampled, measure, estimator="stat").isel(measure=0).to_numpy()
+        pair = be.paired_difference(sampled, measure, "a", "b", estimator="stat")
+        variance = matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1]
+        assert pair.standard_error.item() ** 2 == pytest.approx(variance, abs=1e-13)
+
+
+def test_the_difference_over_the_population_of_topics_uses_the_spread_of_topics(collection, design):
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, "P@3", estimator="stat").estimate.isel(measure=0)
+    difference = (scores.sel(run="a") - scores.sel(run="b")).to_numpy()
+    pair = be.paired_difference(
+        sampled, "P@3", "a", "b", estimator="stat", population="topics", ci_prob=0.8
+    )
+    assert pair.standard_error.item() == pytest.approx(difference.std(ddof=1) / np.sqrt(2))
+    half = (
+        3.0776835371752527 * pair.standard_error.item()
+    )  # t quantile .9 with one degree of freedom
+    np.testing.assert_allclose(
+        pair.interval.to_numpy().ravel(), difference.mean() + np.array([-half, half])
+    )
+
+
+def test_replicates_unknown_runs_and_estimators_without_a_design_are_refused(collection, design):
+    many = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
+    with pytest.raises(ValueError, match="covariances are of one sample"):
+        be.covariance(many, "P@3", estimator="stat")
+    one = be.reveal(collection, design, be.draw(design, random_seed=1))
+    with pytest.raises(ValueError, match="no run 'z'"):
+        be.paired_difference(one, "P@3", "a", "z", estimator="stat")
+    with pytest.raises(
+        ValueError, match="no design covariance; estimators that have one: stat, dyn"
+    ):
+        be.covariance(one, "P@3", estimator="assumed")

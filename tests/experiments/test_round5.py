@@ -1,0 +1,51 @@
+"""Error and coverage of stat and dyn on TREC-COVID round 5, where the data are at hand."""
+
+import pytest
+import xarray as xr
+
+import bayeseval as be
+
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+PAPER, DEFAULT = "dyn:rank_logistic", "dyn:pooled"
+
+
+@pytest.fixture(scope="module")
+def summary(real_data, round5_runs) -> xr.Dataset:
+    """One hundred samples of 100 judgments a topic, 126 real and 126 dual runs."""
+    qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
+    collection = be.read_collection(qrels, f"{round5_runs}/*")
+    both = be.dual_runs(collection, random_seed=1)
+    design = be.designs.pps_strata(both, budget=100)
+    result = be.experiments.replicate(
+        both,
+        design,
+        MEASURES,
+        estimators=["stat", ("dyn", "rank_logistic"), ("dyn", "pooled")],
+        n_replicates=100,
+        random_seed=1,
+    )
+    return be.experiments.error_summary(result)
+
+
+def test_errors_are_those_of_the_first_measurements_or_better(summary):
+    error = summary.rms_error.sel(measure="P@10")
+    assert error.sel(estimator="stat", group="contributed") == pytest.approx(0.045, abs=0.003)
+    assert error.sel(estimator=PAPER, group="contributed") <= 0.031
+    assert error.sel(estimator=DEFAULT, group="contributed") <= 0.025
+    assert error.sel(estimator=DEFAULT, group="other") <= 0.042
+
+
+def test_no_estimator_favours_real_or_dual_runs(summary):
+    linear = summary.sel(measure=MEASURES[:2])
+    assert (abs(linear.bias) < 3 * linear.bias_error).all()
+    assert (abs(summary.bias.sel(measure="AP")) < 0.002).all()
+
+
+def test_intervals_cover_on_the_real_runs(summary):
+    real = summary.sel(group="contributed")
+    assert (abs(real.coverage - 0.9) < 0.03 + 2 * real.coverage_error).all()
+
+
+def test_intervals_cover_on_the_dual_runs(summary):
+    dual = summary.sel(group="other")
+    assert (abs(dual.coverage - 0.9) < 0.04 + 2 * dual.coverage_error).all()

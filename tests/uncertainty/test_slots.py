@@ -1,0 +1,69 @@
+"""Sampled documents in the order that variances need, collapsed strata, intervals."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.uncertainty import interval
+from bayeseval.uncertainty.centred import centred
+from bayeseval.uncertainty.slots import collapsed_strata
+from tests.small import every_stratified_sample, small_collection
+
+
+@pytest.mark.parametrize(
+    ("stratum", "probability", "expected"),
+    [
+        ([0, 0, 1, 1], [0.5] * 4, [0, 0, 1, 1]),
+        ([0, 1, 2], [0.5] * 3, [1, 1, 1]),
+        ([0, 1, 2, 3], [0.5] * 4, [1, 1, 3, 3]),
+        ([0, 1, 1, 2], [1.0, 0.5, 0.5, 0.1], [0, 1, 1, 1]),
+        ([0, 0, 1], [1.0, 1.0, 0.5], [0, 0, 1]),
+        ([-1, -1], [0.5, 0.5], [-1, -1]),
+    ],
+)
+def test_lone_documents_are_joined_with_a_neighbour(stratum, probability, expected):
+    group = collapsed_strata(np.array(stratum), np.array(probability))
+    np.testing.assert_array_equal(group, expected)
+
+
+def test_a_lone_document_without_a_neighbour_has_no_variance_estimate():
+    one = np.ones((1, 1, 1))
+    assert np.isnan(centred(one, np.array([[0.5]]), np.array([[3]]))).all()
+    assert (centred(one, np.array([[1.0]]), np.array([[3]])) == 0).all()
+
+
+def test_deviations_give_the_textbook_variance_of_a_stratified_total():
+    random = np.random.default_rng(1)
+    size, drawn = np.array([7, 12]), np.array([3, 4])
+    group = np.repeat([0, 1], drawn)
+    value = random.normal(size=drawn.sum())
+    probability = (drawn / size)[group]
+    deviation = centred((value / probability)[None, None], probability[None], group[None])[0, 0]
+    textbook = sum(
+        n_pop**2 * (1 - n / n_pop) * value[group == h].var(ddof=1) / n
+        for h, (n_pop, n) in enumerate(zip(size, drawn, strict=True))
+    )
+    assert (deviation**2).sum() == pytest.approx(textbook, rel=1e-13)
+
+
+def test_collapsed_variances_are_not_too_small_on_average():
+    collection = small_collection()
+    design = be.designs.uniform_strata(collection, budget=3, n_strata=3, random_seed=1)
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    measures = ["P@5", "RBP(p=0.8)", "NumRel"]
+    scores = be.evaluate(sampled, measures, estimator="stat")
+    exact = scores.estimate.var("replicate", ddof=0)
+    expected = (scores.standard_error**2).mean("replicate")
+    assert float(expected.sum() / exact.sum()) > 0.95
+    assert (expected >= 0.6 * exact).all()
+
+
+def test_an_interval_is_central_and_widens_with_few_degrees_of_freedom():
+    estimate, error = xr.DataArray([0.5, 0.5], dims="run"), xr.DataArray([0.1, 0.1], dims="run")
+    df = xr.DataArray([np.inf, 2.0], dims="run")
+    bounds = interval(estimate, error, ci_prob=0.9, degrees_of_freedom=df)
+    half = (bounds.sel(ci_bound="upper") - 0.5).to_numpy()
+    np.testing.assert_allclose(half, [0.16448536, 0.29199856], rtol=1e-7)
+    np.testing.assert_allclose(bounds.mean("ci_bound"), 0.5)
+    assert bounds.dims == ("run", "ci_bound")
