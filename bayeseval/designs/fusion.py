@@ -55,7 +55,7 @@ def reciprocal_rank_fusion(
     document, rank = flat[retrieved], retrieved % max(n_ranks, 1)
     heads = np.bincount(document, weights=head[rank], minlength=n_pairs)
     tails = np.bincount(document, weights=(term - head)[rank], minlength=n_pairs)
-    return heads + tails
+    return (heads + tails).astype(np.float64)
 
 
 def fused_order(score: NDArray[np.float64]) -> NDArray[np.int64]:

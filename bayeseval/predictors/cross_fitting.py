@@ -68,7 +68,7 @@ def held_out_prevalence(sample: Sample, relevance: NDArray[np.float64]) -> NDArr
     for replicate, (selected, observed) in enumerate(zip(sample.selected, relevance, strict=True)):
         weight = selected / sample.inclusion_probability
         relevant, whole = (
-            _outside(np.bincount(group, values, n_groups), topic_of_group)
+            _outside(np.bincount(group, values, n_groups).astype(np.float64), topic_of_group)
             for values in (weight * observed, weight)
         )
         share = np.divide(relevant, whole, out=np.zeros(n_groups), where=whole > 0)

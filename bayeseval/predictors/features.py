@@ -30,6 +30,31 @@ def run_features(sample: Sample) -> NDArray[np.float64]:
     return discount[sample.run_rank[:, runs]]
 
 
+def best_rank_features(sample: Sample) -> NDArray[np.float64]:
+    """Log of the best, 2nd, 4th, 8th, ... best rank over the runs, less its mean.
+
+    A document that a run did not retrieve counts as one below the deepest rank of any run.
+    """
+    n_features = int(sample.n_runs).bit_length()
+    rank = np.where(sample.run_rank > 0, sample.run_rank, sample.run_rank.max(initial=0) + 1)
+    best = np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1]
+    return np.log(best) - np.log(best).mean(axis=0, keepdims=True)
+
+
+def component_features(runs: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
+    """Where the runs disagree: principal components 2, 3, ... of their features over the frame.
+
+    The first component is how well the runs rank the document on the whole, which the fused rank
+    says already; it only sets the scale: all components are divided by its standard deviation.
+    """
+    n_components = max(min(n_components, runs.shape[1] - 1), 0)
+    centred = runs - runs.mean(axis=0, keepdims=True)
+    size, direction = np.linalg.eigh(centred.T @ centred / max(len(runs), 1))
+    if not n_components or size[-1] <= 0:
+        return np.zeros((len(runs), 0))
+    return centred @ direction[:, -2 : -2 - n_components : -1] / np.sqrt(size[-1])
+
+
 def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
     """Features (frame_pair, feature) of an external prediction, none where there is none.
 

@@ -5,14 +5,22 @@ from numpy.typing import NDArray
 
 from bayeseval.designs.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
-from bayeseval.predictors.features import rank_features, run_features, value_features
+from bayeseval.predictors.features import (
+    best_rank_features,
+    component_features,
+    rank_features,
+    run_features,
+    value_features,
+)
 from bayeseval.predictors.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 from bayeseval.predictors.threads import each_on_a_core
 
 N_FOLDS = 5
 INTERCEPT_PENALTY = 0.25
-RANK_PENALTY = (0.1, 1.0)  # log rank, log rank squared
-TOPIC_PENALTY = (1.0, 3.0)  # intercept, log rank
+RANK_PENALTY = (INTERCEPT_PENALTY, 0.1, 1.0)  # 1, log rank, log rank squared
+TOPIC_PENALTY = (1.0, 3.0)  # 1, log rank
+N_COMPONENTS = 3  # components 2, 3 and 4 of the runs' features
+COMPONENT_PENALTY = 2.0
 
 
 def pooled(
@@ -25,17 +33,21 @@ def pooled(
 ) -> NDArray[np.float64]:
     r"""M(d) from the fused rank, the topic and every contributing run's rank, over all topics.
 
-    .. math:: \mathrm{logit} M(d) = \beta_0 + \beta_1 x + \beta_2 x^2 + \gamma_t + \delta_t x
-              + \sum_r \rho_r g(rank_r(d))
+    .. math:: \mathrm{logit} M(d) = \beta' f(d) + \sum_r \rho_r g(rank_r(d))
+              + \gamma_{t0} + \gamma_{t1} x(d) + \sum_{c=2}^{4} \gamma_{tc} z_c(d)
 
-    x is the centred log of the fused rank, g a discount that falls with the log of the rank from
-    1 at rank 1 to 0 for what run r did not retrieve, and :math:`\rho_r` the reliability of run r.
+    f holds 1, x (the centred log of the fused rank), its square, and the logs of the best, 2nd best,
+    4th best, ... rank over the runs; g is a discount that falls with the log of the rank from 1 at
+    rank 1 to 0 for what run r did not retrieve, and :math:`\rho_r` the reliability of run r. The
+    :math:`\gamma` belong to the topic t; z are the 2nd to 4th principal components of the g of all
+    runs, so that runs of one kind may be good on one topic and bad on another.
+
     Every judged document counts once. Ridge penalties stand for normal priors: standard deviation
-    2 for the intercept, 1 for that of a topic, .58 for its slope and 1 for a reliability, which is
-    wide beside what runs differ by and keeps the fit of a small collection finite. They were set
-    where the likelihood of held-out judgments was near its best on the round-5 runs of TREC-COVID
-    with 5 and 20 judgments a stratum; it is flat there: a factor of three either way changed the
-    error of P@10 by 2 % at most.
+    2 for the intercept, 1 for that of a topic, .58 for its slope, .71 for its components and 1 for
+    a reliability, which is wide beside what runs differ by and keeps the fit of a small collection
+    finite. They were set where the likelihood of held-out judgments was near its best on the
+    round-5 runs of TREC-COVID with 5 and 20 judgments a stratum; it is flat there: a factor of
+    three either way changed the error of P@10 by 2 % at most.
 
     The strata of every topic are dealt into folds before the draw, and M of the documents of a fold
     comes from a fit to the other folds; so M of a document never depends on the sample of its own
@@ -67,26 +79,27 @@ def pooled(
     ...     np.array([0, 0, 1, 1, 2, 2]), np.array([[1, 0, 1, 0, 0, 1]], bool),
     ...     np.arange(1, 7), np.arange(1, 7)[:, None])
     >>> pooled(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
-    array([[0.32, 0.23, 0.44, 0.3 , 0.16, 0.12]])
+    array([[0.34, 0.24, 0.44, 0.29, 0.15, 0.11]])
     """
     if not run_penalty > 0:
         raise ValueError(f"run_penalty of pooled is {run_penalty}; allowed: above 0.")
-    rank = rank_features(sample)
-    runs = run_features(sample)
+    rank, runs = rank_features(sample), run_features(sample)
+    best = best_rank_features(sample)
     external = value_features(values, sample.n_pairs)
-    features = np.column_stack([rank, runs, external])
+    components = component_features(runs, N_COMPONENTS)
     penalty = Penalty(
-        np.array(
+        np.concatenate(
             [
-                INTERCEPT_PENALTY,
-                *RANK_PENALTY,
-                *[run_penalty] * runs.shape[1],
-                *[1.0] * external.shape[1],
+                RANK_PENALTY,
+                np.full(best.shape[1] + external.shape[1], 1.0),
+                np.full(runs.shape[1], run_penalty),
             ]
         ),
-        np.array(TOPIC_PENALTY),
+        np.concatenate([TOPIC_PENALTY, np.full(components.shape[1], COMPONENT_PENALTY)]),
     )
-    rows = TopicRows(features, rank[:, :2], sample.topic, sample.n_topics)
+    common = np.column_stack([rank, best, external, runs])
+    own = np.column_stack([rank[:, :2], components])
+    rows = TopicRows(common, own, sample.topic, sample.n_topics)
     return cross_fitted(sample, relevance, rows, penalty, n_folds=n_folds)
 
 

@@ -146,4 +146,4 @@ def _own_blocks_inverted(rows, weight, penalty) -> NDArray[np.float64]:
         for second in range(n_own):
             product = weight * own[:, first] * own[:, second]
             blocks[:, first, second] = np.bincount(topic, product, n_topics)
-    return np.linalg.inv(blocks + np.diag(penalty.topic))
+    return np.linalg.inv(blocks + np.diag(penalty.topic)).astype(np.float64)

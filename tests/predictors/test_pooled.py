@@ -8,7 +8,12 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from bayeseval.predictors import pooled
-from bayeseval.predictors.features import run_features, value_features
+from bayeseval.predictors.features import (
+    best_rank_features,
+    component_features,
+    run_features,
+    value_features,
+)
 from bayeseval.predictors.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 from tests.predictors.samples import random_sample
 
@@ -99,3 +104,23 @@ def test_impossible_options_are_errors(options, message):
     sample, relevance = random_sample()
     with pytest.raises(ValueError, match=message):
         pooled(sample, relevance, **options)
+
+
+def test_best_ranks_count_what_is_not_retrieved_as_one_below_the_deepest():
+    sample, _ = random_sample(n_topics=1, n_runs=0)
+    ranks = np.zeros((sample.n_pairs, 3), np.int32)
+    ranks[:2] = [[7, 3, 9], [0, 5, 0]]
+    features = np.exp(best_rank_features(replace(sample, run_rank=ranks)))
+    ratios = features / features[2]
+    np.testing.assert_allclose(ratios[:2], [[3 / 10, 7 / 10], [5 / 10, 1.0]])
+
+
+def test_components_are_where_runs_disagree():
+    rng = np.random.default_rng(7)
+    common, split = rng.normal(size=(2, 500)) * [[1.0], [0.3]]
+    runs = np.column_stack([common + split, common + split, common - split, common - split])
+    (component,) = component_features(runs, 1).T
+    assert abs(np.corrcoef(component, split)[0, 1]) > 0.99
+    assert component_features(runs, 9).shape == (500, 3)
+    assert component_features(runs[:, :1], 3).shape == (500, 0)
+    assert component_features(runs[:, :0], 3).shape == (500, 0)
