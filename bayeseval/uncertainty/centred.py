@@ -16,43 +16,47 @@ def centred(expanded, probability, group):
     """
     n_runs, n_columns, n_slots = expanded.shape
     out = np.zeros((n_runs, n_columns, n_slots))
-    for column in range(n_columns):
-        first = 0
-        while first < n_slots:
-            last = first + 1
-            label = group[column, first]
-            while label >= 0 and last < n_slots and group[column, last] == label:
-                last += 1
-            total = 0.0
-            for slot in range(first, last):
-                total += 1.0 - probability[column, slot]
-            if total > 0.0:
-                _centre_group(
-                    expanded[:, column],
-                    probability[column],
-                    label,
-                    first,
-                    last,
-                    total,
-                    out[:, column],
-                )
-            first = last
+    last, share, root = _factors(probability, group)
+    for run in range(n_runs):
+        for column in range(n_columns):
+            first = 0
+            while first < n_slots:
+                end = last[column, first]
+                mean = 0.0
+                for slot in range(first, end):
+                    mean += share[column, slot] * expanded[run, column, slot]
+                for slot in range(first, end):
+                    out[run, column, slot] = root[column, slot] * (
+                        expanded[run, column, slot] - mean
+                    )
+                first = end
     return out
 
 
 @numba.njit(cache=True, nogil=True)
-def _centre_group(expanded, probability, label, first, last, total, out):
-    count = last - first
-    for run in range(expanded.shape[0]):
-        if label < 0:
-            out[run, first] = np.sqrt(1.0 - probability[first]) * expanded[run, first]
-        elif count == 1:
-            out[run, first] = np.nan
-        else:
-            mean = 0.0
-            for slot in range(first, last):
-                mean += (1.0 - probability[slot]) * expanded[run, slot]
-            mean /= total
-            for slot in range(first, last):
-                factor = (1.0 - probability[slot]) * count / (count - 1.0)
-                out[run, slot] = np.sqrt(factor) * (expanded[run, slot] - mean)
+def _factors(probability, group):
+    """End of each slot's group, its share in the group's mean and its scale, (column, slot)."""
+    n_columns, n_slots = probability.shape
+    last = np.zeros((n_columns, n_slots), dtype=np.int64)
+    share = np.zeros((n_columns, n_slots))
+    root = np.zeros((n_columns, n_slots))
+    for column in range(n_columns):
+        first = 0
+        while first < n_slots:
+            label = group[column, first]
+            end = first + 1
+            while label >= 0 and end < n_slots and group[column, end] == label:
+                end += 1
+            count = end - first
+            total = np.sum(1.0 - probability[column, first:end])
+            for slot in range(first, end):
+                open_share = 1.0 - probability[column, slot]
+                last[column, slot] = end
+                if label < 0:
+                    root[column, slot] = np.sqrt(open_share)
+                elif total > 0.0:
+                    share[column, slot] = open_share / total
+                    scale = count / (count - 1.0) if count > 1 else np.nan
+                    root[column, slot] = np.sqrt(open_share * scale)
+            first = end
+    return last, share, root
