@@ -36,9 +36,9 @@ def pooled(
     .. math:: \mathrm{logit} M(d) = \beta' f(d) + \sum_r \rho_r g(rank_r(d))
               + \gamma_{t0} + \gamma_{t1} x(d) + \sum_{c=2}^{4} \gamma_{tc} z_c(d)
 
-    f holds 1, x (the centred log of the fused rank), its square, and the logs of the best, 2nd best,
-    4th best, ... rank over the runs; g is a discount that falls with the log of the rank from 1 at
-    rank 1 to 0 for what run r did not retrieve, and :math:`\rho_r` the reliability of run r. The
+    f holds 1, x (the centred log of the fused rank), its square, and the logs of the best, 2nd
+    best, 4th best, ... rank over the runs; g is a discount that falls with the log of the rank from
+    1 at rank 1 to 0 for what run r did not retrieve, :math:`\rho_r` the reliability of run r. The
     :math:`\gamma` belong to the topic t; z are the 2nd to 4th principal components of the g of all
     runs, so that runs of one kind may be good on one topic and bad on another.
 
