@@ -24,6 +24,8 @@ class TopicScore:
     estimate : float array (run, replicate)
     deviation : float array (run, replicate, slot)
         Squares add up to the design variance, products of two runs to their covariance.
+    spread : float array (run, replicate)
+        Sum over strata of variance^2 / (sampled documents - 1), for the degrees of freedom.
     limited : bool array (run, replicate)
         Where a rule for ratios was needed: the number of relevant documents was raised to the
         number seen, or the ratio was brought back into [0, 1].
@@ -31,6 +33,7 @@ class TopicScore:
 
     estimate: NDArray[np.float64]
     deviation: NDArray[np.float64]
+    spread: NDArray[np.float64]
     limited: NDArray[np.bool_]
 
 
@@ -67,6 +70,14 @@ class TopicRelevance:
 
         return centred(np.ascontiguousarray(expanded), self.slots.probability, self.slots.group)
 
+    def score(self, estimate, deviation, limited=None) -> TopicScore:
+        """Score whose deviations stand slot by slot."""
+        from bayeseval.uncertainty.centred import variance_spread
+
+        limited = np.zeros(estimate.shape, dtype=bool) if limited is None else limited
+        spread = variance_spread(deviation, self.slots.group)
+        return TopicScore(estimate, deviation, spread, limited)
+
 
 def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
     """Gain as one filled relevance: the sum of its steps."""
@@ -83,7 +94,7 @@ def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     )
     weight = rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
-    return TopicScore(estimate, topic.centred(expanded), np.zeros(estimate.shape, dtype=bool))
+    return topic.score(estimate, topic.centred(expanded))
 
 
 def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -92,7 +103,7 @@ def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     n_runs = topic.position.shape[0]
     estimate = np.repeat(filled.value.sum(axis=0)[None], n_runs, axis=0)
     expanded = np.repeat(filled.expanded[None], n_runs, axis=0)
-    return TopicScore(estimate, topic.centred(expanded), np.zeros(estimate.shape, dtype=bool))
+    return topic.score(estimate, topic.centred(expanded))
 
 
 def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -169,7 +180,8 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
         deviation[:, column] = (again - again.mean(axis=1, keepdims=True)) / np.sqrt(
             factor.shape[0] - 1.0
         )
-    return TopicScore(estimate, deviation, limited)
+    spread = (deviation**2).sum(axis=-1) ** 2 / (N_BOOTSTRAP - 1.0)
+    return TopicScore(estimate, deviation, spread, limited)
 
 
 SCORES = {
@@ -237,7 +249,7 @@ def _ratio(topic, numerator, expanded, denominator, denominator_expanded, raised
         relative = np.where((denominator > 0)[:, None], below / denominator[:, None], 0.0)
     estimate = np.clip(raw, 0.0, 1.0)
     limited = (np.abs(estimate - raw) > 1e-12) | raised
-    return TopicScore(estimate, _ratio_deviation(linear, relative), limited)
+    return topic.score(estimate, _ratio_deviation(linear, relative), limited)
 
 
 def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:

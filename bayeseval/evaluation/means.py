@@ -1,10 +1,9 @@
 """Mean scores over topics."""
 
-import numpy as np
 import xarray as xr
 
 from bayeseval.evaluation.problem import check_option
-from bayeseval.uncertainty import interval
+from bayeseval.uncertainty import degrees_of_freedom, interval
 
 
 def mean_over_topics(
@@ -13,10 +12,11 @@ def mean_over_topics(
     r"""Mean of the scores over topics, for these topics or for the population they stand for.
 
     With ``population="sample"`` the topics are fixed and samples of different topics independent:
-    :math:`SE^2 = \sum_t SE_t^2 / T^2`. With ``population="topics"`` they are a random sample
-    themselves: :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the
-    *estimates* over topics, which already contains the design variance; its interval uses Student's
-    t with T - 1 degrees of freedom. Topics without a score (NaN) are left out.
+    :math:`SE^2 = \sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom for the interval.
+    With ``"topics"`` they are a random sample themselves:
+    :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the *estimates* over
+    topics, which already contains the design variance; the interval uses Student's t with T - 1
+    degrees of freedom. Topics without a score (NaN) are left out.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def mean_over_topics(
     Returns
     -------
     Dataset
-        ``estimate``, ``standard_error``, ``interval``, ``outside_weight``, ``n_topics`` and
-        ``n_limited`` without the dim topic.
+        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``outside_weight``,
+        ``n_topics`` and ``n_limited`` without the dim topic.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def mean_over_topics(
     if population == "sample":
         variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
         error = variance**0.5 / n_topics.where(n_topics > 0)
-        df = xr.full_like(error, np.inf)
+        df = degrees_of_freedom(variance, _spread(scores, known))
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         df = (n_topics - 1.0).where(n_topics > 1)
@@ -72,6 +72,7 @@ def mean_over_topics(
         {
             "estimate": mean,
             "standard_error": error,
+            "degrees_of_freedom": df,
             "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=df),
             "outside_weight": scores["outside_weight"].where(known).mean("topic", skipna=True),
             "n_topics": n_topics,
@@ -79,3 +80,11 @@ def mean_over_topics(
         },
         attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
     )
+
+
+def _spread(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:
+    """Sum over topics of variance^2 / degrees of freedom; 0 where these are not given."""
+    if "degrees_of_freedom" not in scores:
+        return xr.zeros_like(known.sum("topic"), dtype=float)
+    spread = scores["standard_error"] ** 4 / scores["degrees_of_freedom"]
+    return spread.where(known, 0.0).sum("topic", skipna=False)

@@ -4,8 +4,10 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.estimators.registry import NEEDS_DESIGN
+from bayeseval.estimators.scoring import SCORES
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.uncertainty import degrees_of_freedom
 
 
 def covariance(
@@ -109,7 +111,7 @@ def paired_difference(
     Returns
     -------
     Dataset
-        ``estimate``, ``standard_error`` and ``interval`` over measure.
+        ``estimate``, ``standard_error``, ``degrees_of_freedom`` and ``interval`` over measure.
 
     Raises
     ------
@@ -137,14 +139,21 @@ def paired_difference(
             raise ValueError(f"the collection has no run '{name}'")
         runs.append(where[0])
     shape = (len(problem.measures), problem.ranking.shape[1])
-    estimate, variance = np.full(shape, np.nan), np.full(shape, np.nan)
-    for index, topic, score in problem.topic_scores(runs):
-        estimate[index, topic] = score.estimate[0, 0] - score.estimate[1, 0]
-        variance[index, topic] = ((score.deviation[0, 0] - score.deviation[1, 0]) ** 2).sum()
+    estimate, variance, df = (np.full(shape, np.nan) for _ in range(3))
+    for topic, relevance in problem.topics(runs):
+        for index, measure in enumerate(problem.measures):
+            score = SCORES[measure.name](measure, relevance)
+            pair = relevance.score(
+                score.estimate[:1] - score.estimate[1:], score.deviation[:1] - score.deviation[1:]
+            )
+            estimate[index, topic] = pair.estimate.item()
+            variance[index, topic] = (pair.deviation**2).sum()
+            df[index, topic] = degrees_of_freedom(variance[index, topic], pair.spread).item()
     scores = xr.Dataset(
         {
             "estimate": (("measure", "topic"), estimate),
             "standard_error": (("measure", "topic"), np.sqrt(variance)),
+            "degrees_of_freedom": (("measure", "topic"), df),
             "outside_weight": (("measure", "topic"), np.zeros(shape)),
             "limited": (("measure", "topic"), np.zeros(shape, dtype=bool)),
         },

@@ -129,7 +129,7 @@ class Problem:
                 if measure.name in SCORES:
                     yield index, topic, SCORES[measure.name](measure, relevance)
 
-    def outside_weight(self, topic: int, position: NDArray[np.int32]) -> NDArray[np.float64]:
+    def outside_weight(self, topic: int, position: NDArray[np.int32]) -> NDArray[np.floating]:
         """Weight of the ranks whose document cannot be known, (measure, run, replicate).
 
         For a linear measure the sum of its weights; for a ratio the share of the retrieved
@@ -148,7 +148,7 @@ class Problem:
         divisor = np.where(shares[:, None, None] & (retrieved > 0), retrieved, 1.0)
         return lost / divisor
 
-    def _inside_weight(self, topic, position, weights) -> NDArray[np.float64]:
+    def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""
         if self.relevance.random or self.n_replicates == 1:
             return ((position >= 0).astype(float) @ weights).T[..., None]
@@ -160,7 +160,7 @@ class Problem:
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
 
 
-def _outside_weights(measure: Measure, depth: int) -> NDArray[np.float64]:
+def _outside_weights(measure: Measure, depth: int) -> NDArray[np.floating]:
     """Weights that say how much an unknown document at each rank matters."""
     if measure.name in RANK_WEIGHTS:
         return rank_weight(measure, depth)

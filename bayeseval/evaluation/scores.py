@@ -11,7 +11,7 @@ from bayeseval.estimators.scoring import SCORES
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.measures.names import Measure
 from bayeseval.measures.preference import preference_scores
-from bayeseval.uncertainty import interval
+from bayeseval.uncertainty import degrees_of_freedom, interval
 
 
 def evaluate(
@@ -59,8 +59,8 @@ def evaluate(
     Returns
     -------
     Dataset
-        ``estimate``, ``standard_error``, ``interval`` (ci_bound), ``outside_weight`` and
-        ``limited`` over measure, run, topic and, where the sample has them, replicate.
+        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``,
+        ``outside_weight`` and ``limited`` over measure, run, topic and replicate, if any.
         ``outside_weight`` is the share (for linear measures, the weight) of the ranks whose
         document is outside the frame. ``limited`` marks ratios that needed a rule (see Notes).
         Linear estimates may lie outside [0, 1]: clipping them would bias them.
@@ -84,7 +84,9 @@ def evaluate(
     number of documents seen relevant, or below 1, and the ratio is limited to [0, 1]; ``limited``
     says where. The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed
     M, where two or more are drawn per stratum; with an M learned from the sample a small bias
-    remains, and with one document per stratum no unbiased numerator exists.
+    remains, and with one document per stratum no unbiased numerator exists. Intervals use Student's
+    t with Satterthwaite's degrees of freedom, for a variance that a few strata dominate is itself
+    poorly known.
 
     References
     ----------
@@ -132,7 +134,7 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
     """Arrays (measure, run, topic, replicate) of everything a result holds."""
     n_runs, n_topics = problem.ranking.shape[:2]
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
-    estimate, error = np.full(shape, np.nan), np.full(shape, np.nan)
+    estimate, error, df = (np.full(shape, np.nan) for _ in range(3))
     outside, limited = np.zeros(shape), np.zeros(shape, dtype=bool)
     for topic, relevance in problem.topics():
         outside[:, :, topic] = problem.outside_weight(topic, relevance.position)
@@ -144,10 +146,13 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
             estimate[index, :, topic] = score.estimate
             limited[index, :, topic] = score.limited
             if problem.relevance.random:
-                error[index, :, topic] = np.sqrt((score.deviation**2).sum(axis=-1))
+                variance = (score.deviation**2).sum(axis=-1)
+                error[index, :, topic] = np.sqrt(variance)
+                df[index, :, topic] = degrees_of_freedom(variance, score.spread)
     return {
         "estimate": estimate,
         "standard_error": error,
+        "degrees_of_freedom": df,
         "outside_weight": outside,
         "limited": limited,
     }
@@ -202,7 +207,12 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     )
     if "replicate" not in problem.collection["judgments/grade"].dims:
         scores = scores.isel(replicate=0)
-    bounds = interval(scores["estimate"], scores["standard_error"], ci_prob=ci_prob)
+    bounds = interval(
+        scores["estimate"],
+        scores["standard_error"],
+        ci_prob=ci_prob,
+        degrees_of_freedom=scores["degrees_of_freedom"],
+    )
     return scores.assign(interval=bounds)
 
 

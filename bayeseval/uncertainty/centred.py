@@ -60,3 +60,27 @@ def _factors(probability, group):
                     root[column, slot] = np.sqrt(open_share * scale)
             first = end
     return last, share, root
+
+
+@numba.njit(cache=True, nogil=True)
+def variance_spread(deviation, group):
+    """Sum over strata of (variance of the stratum)^2 / (sampled documents - 1), (run, column).
+
+    What Satterthwaite's degrees of freedom divide by. Slots past those of ``group`` are left out.
+    """
+    n_runs, n_columns, _ = deviation.shape
+    n_slots = group.shape[1]
+    total = np.zeros((n_runs, n_columns))
+    for run in range(n_runs):
+        for column in range(n_columns):
+            first = 0
+            while first < n_slots:
+                label = group[column, first]
+                variance = deviation[run, column, first] ** 2
+                end = first + 1
+                while label >= 0 and end < n_slots and group[column, end] == label:
+                    variance += deviation[run, column, end] ** 2
+                    end += 1
+                total[run, column] += variance**2 / max(end - first - 1, 1)
+                first = end
+    return total

@@ -49,3 +49,39 @@ def interval(
     half = quantile * standard_error
     bounds = xr.concat([estimate - half, estimate + half], dim="ci_bound")
     return bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")
+
+
+def degrees_of_freedom(variance, spread):
+    r"""Satterthwaite's degrees of freedom of a variance that is a sum over strata.
+
+    .. math:: df = \frac{(\sum_h V_h)^2}{\sum_h V_h^2 / (n_h - 1)}
+
+    A variance that a few strata dominate is itself poorly known, and the normal quantile is then
+    too small.
+
+    Parameters
+    ----------
+    variance : array or DataArray
+        Sum of the strata's variances.
+    spread : array or DataArray
+        Sum of the strata's variances squared, each by its sampled documents less one.
+
+    Returns
+    -------
+    array or DataArray
+        Degrees of freedom; infinite where the variance is 0, at least 1 elsewhere.
+
+    References
+    ----------
+    F. E. Satterthwaite, "An approximate distribution of estimates of variance components",
+    Biometrics Bulletin 2 (1946), doi:10.2307/3002019.
+
+    Examples
+    --------
+    >>> degrees_of_freedom(np.array([2.0, 0.0]), np.array([0.5, 0.0]))
+    array([ 8., inf])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.square(variance) / spread
+    exact = np.where(np.isnan(spread), np.nan, np.inf)  # no spread: everything was judged
+    return xr.where(spread > 0, ratio, exact)
