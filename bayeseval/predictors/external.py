@@ -24,8 +24,9 @@ def external(
     and for any higher one, 0 for the others. A document without a value (NaN) gets the prevalence
     of its topic outside its stratum (see :func:`constant`).
 
-    Being fixed in advance, M makes the difference estimator exactly unbiased, also for the
-    numerator of AP; how good the values are only changes its variance.
+    A column without gaps is fixed in advance, so the difference estimator is exactly unbiased, also
+    for the numerator of AP; how good the values are only changes its variance. What fills a gap is
+    learned from the sample, and then linear measures alone stay exactly unbiased.
 
     Parameters
     ----------
