@@ -7,7 +7,9 @@ from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_
 from bayeseval.experiments import dual_runs
 from bayeseval.trec import (
     add_runs,
+    qrels_frame,
     read_collection,
+    runs_frame,
     write_prels,
     write_probs,
     write_qrels,
@@ -29,9 +31,11 @@ __all__ = [
     "paired_difference",
     "plots",
     "predictors",
+    "qrels_frame",
     "read_collection",
     "read_design",
     "reveal",
+    "runs_frame",
     "save_collection",
     "save_design",
     "select",

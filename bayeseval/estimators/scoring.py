@@ -249,7 +249,7 @@ def _ratio(topic, numerator, expanded, denominator, denominator_expanded, raised
         relative = np.where((denominator > 0)[:, None], below / denominator[:, None], 0.0)
     estimate = np.clip(raw, 0.0, 1.0)
     limited = (np.abs(estimate - raw) > 1e-12) | raised
-    return topic.score(estimate, _ratio_deviation(linear, relative), limited)
+    return topic.score(estimate, _bounded(_ratio_deviation(linear, relative)), limited)
 
 
 def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:
@@ -262,6 +262,12 @@ def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64])
     widening = np.sqrt(1.0 + 3.0 * (relative**2).sum(axis=-1, keepdims=True))
     product = (linear * relative).sum(axis=-1, keepdims=True)
     return np.concatenate([linear * widening, np.sqrt(5.0) * product], axis=-1)
+
+
+def _bounded(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviations with a variance of at most 1/4, the most that a score in [0, 1] can have."""
+    error = np.sqrt((deviation**2).sum(axis=-1, keepdims=True))
+    return deviation * np.minimum(1.0, 0.5 / np.maximum(error, 0.5))
 
 
 def _bootstrap_factors(slots: Slots, random_seed: int) -> NDArray[np.float64]:

@@ -81,8 +81,8 @@ def evaluate(
     which removes its second-order bias. Its variance starts from that of the linearised error l and
     goes on to the third order, V(l) (1 + 3 V(D) / D^2) + 5 C(l, D)^2 / D^2: the linear part alone
     is too small where the number of relevant documents is poorly known. D is never taken below the
-    number of documents seen relevant, or below 1, and the ratio is limited to [0, 1]; ``limited``
-    says where. The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed
+    number of documents seen relevant, or below 1, and the ratio is limited to [0, 1] (its standard
+    error to 1/2); ``limited`` says where. The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed
     M, where two or more are drawn per stratum; with an M learned from the sample a small bias
     remains, and with one document per stratum no unbiased numerator exists. Intervals use Student's
     t with Satterthwaite's degrees of freedom, for a variance that a few strata dominate is itself

@@ -3,6 +3,7 @@
 from bayeseval.trec.adding import add_runs
 from bayeseval.trec.qrels import read_qrels
 from bayeseval.trec.reading import read_collection
+from bayeseval.trec.tables import qrels_frame, runs_frame
 from bayeseval.trec.writing import (
     write_prels,
     write_probs,
@@ -14,7 +15,9 @@ from bayeseval.trec.writing import (
 __all__ = [
     "add_runs",
     "read_collection",
+    "qrels_frame",
     "read_qrels",
+    "runs_frame",
     "write_prels",
     "write_probs",
     "write_qrels",

@@ -34,8 +34,10 @@ def test_a_census_has_no_spread_and_two_per_stratum_little_to_go_by():
     sampled = be.reveal(collection, design, be.draw(design, random_seed=4))
     scores = be.evaluate(sampled, "P@5", estimator="stat")
     known = scores.standard_error > 0
-    assert ((scores.degrees_of_freedom >= 1) & (scores.degrees_of_freedom <= 2 + 1e-9)).where(
-        known, True
-    ).all()
+    assert (
+        ((scores.degrees_of_freedom >= 1) & (scores.degrees_of_freedom <= 2 + 1e-9))
+        .where(known, True)
+        .all()
+    )
     half = scores.interval.sel(ci_bound="upper") - scores.estimate
     assert (half >= 2.9 * scores.standard_error - 1e-12).all(), "t with two degrees of freedom"

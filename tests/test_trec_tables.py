@@ -1,0 +1,28 @@
+"""Collections out to DataFrames and back."""
+
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.small import small_collection
+
+
+def test_a_collection_survives_its_data_frames():
+    collection = small_collection()
+    again = be.read_collection(be.qrels_frame(collection), be.runs_frame(collection))
+    for node in ("judgments", "rankings"):
+        xr.testing.assert_identical(
+            again.children[node].to_dataset(), collection.children[node].to_dataset()
+        )
+
+
+def test_what_is_not_there_has_no_data_frame():
+    collection = small_collection()
+    with pytest.raises(ValueError, match="no judgments"):
+        be.qrels_frame(be.read_collection(None, be.runs_frame(collection)))
+    with pytest.raises(ValueError, match="no runs"):
+        be.runs_frame(be.read_collection(be.qrels_frame(collection)))
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    many = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
+    with pytest.raises(ValueError, match="have replicates"):
+        be.qrels_frame(many)
