@@ -36,7 +36,13 @@ def small_collection() -> xr.DataTree:
     )
     collection = be.read_collection(qrels, runs)
     rng = np.random.default_rng(5)
-    columns = xr.Dataset({"llm": ("pair", rng.uniform(size=collection.sizes["pair"]))})
+    n_pairs = collection.sizes["pair"]
+    columns = xr.Dataset(
+        {
+            "llm": ("pair", rng.uniform(size=n_pairs)),
+            "labels": ("pair", rng.integers(0, 3, n_pairs).astype(float)),
+        }
+    )
     collection["predictors"] = xr.DataTree(columns)
     return collection
 

@@ -1,6 +1,8 @@
 """Joining a design and its judgments to a collection, always by topic and document label."""
 
+import json
 import os
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import xarray as xr
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.schema import describe_pair
+from bayeseval.designs.gather import grade_scale
 from bayeseval.trec import read_qrels
 
 
@@ -77,14 +80,21 @@ def reveal(
         )
     grade = np.where(mask, truth, np.float32(np.nan))
     known = collection.children["judgments"].to_dataset(inherit=False)
-    seed = {"draw_seed": selected.attrs["seed"]} if "seed" in selected.attrs else {}
-    judgments = known.drop_vars("grade").assign(grade=(selected.dims, grade)).assign_attrs(seed)
+    facts = {"grade_scale": json.dumps(grade_scale(collection))}
+    if "seed" in getattr(selected, "attrs", {}):
+        facts["draw_seed"] = selected.attrs["seed"]
+    dims = ("replicate", "pair")[-grade.ndim :]
+    judgments = known.drop_vars("grade").assign(grade=(dims, grade)).assign_attrs(facts)
     designed = with_node(collection, "design", placed_design(collection, design))
     return with_node(designed, "judgments", judgments)
 
 
 def attach_judgments(
-    collection: xr.DataTree, design: xr.Dataset, qrels: str | os.PathLike | pd.DataFrame
+    collection: xr.DataTree,
+    design: xr.Dataset,
+    qrels: str | os.PathLike | pd.DataFrame,
+    *,
+    grades: Sequence[float] | None = None,
 ) -> xr.DataTree:
     """Collection with the judgments that came back for a design.
 
@@ -95,7 +105,11 @@ def attach_judgments(
     design : Dataset
         The design, with ``selected`` where the sample is known.
     qrels : path or DataFrame (topic, document, grade)
-        The judgments. A negative grade counts as not judged.
+        The judgments. A negative grade counts as not judged. A topic without any judgment is one
+        that has not been judged yet, and scores NaN.
+    grades : sequence of float, optional
+        Grades that the assessors could give. Default: those that came back; then a graded measure
+        with a prediction fixed in advance is unbiased only where every grade is sure to occur.
 
     Returns
     -------
@@ -150,11 +164,17 @@ def attach_judgments(
     judgments = xr.Dataset(
         {"grade": ("pair", grade), "pooled": placed["inclusion_probability"] > 0}
     )
+    if grades is not None:
+        _check_grades(judged, grades, source)
+        scale = sorted({float(value) for value in grades})
+        judgments = judgments.assign_attrs(grade_scale=json.dumps(scale))
     return with_node(with_node(grown, "design", placed), "judgments", judgments)
 
 
 def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
     """The design's variables over the pairs and topics of a collection, without labels."""
+    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
+        return design  # the collection's own /design, which has no labels
     topics = design["topic"].to_numpy()
     where = _design_rows(collection, design)
     n_pairs = collection.sizes["pair"]
@@ -187,20 +207,36 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
     )
 
 
+def _check_grades(judged: pd.DataFrame, grades: Sequence[float], source: str) -> None:
+    strange = judged.loc[~judged["grade"].isin(list(grades))]
+    if len(strange):
+        first = strange.iloc[0]
+        raise ValueError(
+            f"{source} has grade {first.grade:g} for topic '{first.topic}' document "
+            f"'{first.document}'; allowed: {', '.join(f'{value:g}' for value in grades)}"
+        )
+
+
 def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None:
-    """Judged design rows must be exactly the sample."""
+    """Judged design rows must be exactly the sample, in every topic whose judging has begun."""
     came_back = np.zeros(design.sizes["pair"], dtype=bool)
     came_back[judged] = True
+    pair_topic = design["pair_topic"].to_numpy()
+    begun = np.isin(np.arange(design.sizes["topic"]), pair_topic[came_back])
     if "selected" in design:
         asked = design["selected"].to_numpy().astype(bool)
         _refuse_pairs(
-            design, asked & ~came_back, f"{source} has no judgment for", "that were selected"
+            design,
+            asked & ~came_back & begun[pair_topic],
+            f"{source} has no judgment for",
+            "that were selected",
         )
         _refuse_pairs(design, came_back & ~asked, f"{source} judges", "that were not selected")
         return
     stratum = design["stratum"].to_numpy()
     counts = np.bincount(stratum[came_back & (stratum >= 0)], minlength=design.sizes["stratum_id"])
-    wrong = np.flatnonzero(counts != design["stratum_sample_size"].to_numpy())
+    due = begun[design["stratum_topic"].to_numpy()]
+    wrong = np.flatnonzero(due & (counts != design["stratum_sample_size"].to_numpy()))
     if wrong.size:
         topic = design["topic"].to_numpy()[design["stratum_topic"].to_numpy()[wrong[0]]]
         raise ValueError(
@@ -236,6 +272,8 @@ def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.nd
 
 def _design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
     """For every pair of the collection its row in the design, -1 where it has none."""
+    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
+        return np.arange(design.sizes["pair"])  # the collection's own /design, which has no labels
     if all(
         np.array_equal(collection[name].to_numpy(), design[name].to_numpy())
         for name in ("topic", "pair_topic", "document")
@@ -247,9 +285,13 @@ def _design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
 
 def _selected_in(collection, design, selected: xr.DataArray) -> np.ndarray:
     """The sample over the pairs of the collection."""
-    values = selected.transpose(..., "pair").to_numpy()
+    values = np.asarray(selected)
+    if isinstance(selected, xr.DataArray):
+        values = selected.transpose(..., "pair").to_numpy()
     if values.dtype != bool or values.shape[-1] != design.sizes["pair"]:
-        raise ValueError("selected is not a sample of this design: its pairs are not the design's")
+        raise ValueError(
+            "selected is not a sample of this design: it must be bool with the design's pairs last"
+        )
     if (values & (design["inclusion_probability"].to_numpy() == 0)).any():
         raise ValueError("selected is not a sample of this design: it holds pairs of probability 0")
     rows = _design_rows(collection, design)

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 DRAW_STREAM = 1
+SCHEMES = ("deterministic", "poisson", "stratified")
 
 
 def draw(
@@ -51,6 +52,12 @@ def draw(
         raise ValueError(
             "this design lists only the pairs that were sampled (prels or probs), so it cannot be "
             "drawn from again"
+        )
+    if design.attrs["scheme"] not in SCHEMES:
+        raise ValueError(
+            f"a design of scheme '{design.attrs['scheme']}' cannot be drawn from; schemes that "
+            "can: "
+            f"{', '.join(SCHEMES)}"
         )
     # a stream of its own: the strata of a design may have been made with the same seed
     random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])

@@ -1,6 +1,7 @@
 """Designs as files."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,12 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
         A design; put the sample in it with ``design.assign(selected=selected)`` to have the
         judgments that come back checked against it.
     path : path
-        File to write.
+        File to write; a file that is there is replaced.
+
+    Raises
+    ------
+    ValueError
+        The path is a folder, or its folder does not exist.
 
     Examples
     --------
@@ -39,13 +45,16 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     2
     """
     path = Path(path)
-    frame = design.isel(pair=np.flatnonzero(~(design["inclusion_probability"].to_numpy() == 0)))
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        frame.to_netcdf(temporary, engine="h5netcdf")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, which a file cannot replace; name a file in it.")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
+    kept = (design["inclusion_probability"] != 0) | (design["stratum"] >= 0)
+    frame = design.isel(pair=np.flatnonzero(kept))
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        part = Path(folder) / path.name
+        frame.to_netcdf(part, engine="h5netcdf")
+        os.replace(part, path)
 
 
 def read_design(path: str | os.PathLike) -> xr.Dataset:
@@ -92,7 +101,10 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
 
 def _check_design(design: xr.Dataset, path) -> None:
     probability = design["inclusion_probability"].to_numpy()
-    wrong = np.flatnonzero(~((probability > 0) & (probability <= 1)) & ~np.isnan(probability))
+    drawn = design["stratum_sample_size"].to_numpy()
+    never = np.isin(design["stratum"].to_numpy(), np.flatnonzero(drawn == 0))  # probability 0
+    possible = ((probability > 0) & (probability <= 1)) | never | np.isnan(probability)
+    wrong = np.flatnonzero(~possible)
     if wrong.size:
         raise ValueError(
             f"'{path}': inclusion_probability must lie in (0, 1]; "

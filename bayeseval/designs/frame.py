@@ -135,6 +135,6 @@ def prepared_frame(collection, *, budget, frame, pool_depth, certain, runs) -> d
             "frame": frame_name,
             "pool_depth": pool_depth,
             "n_certain": int(sure.sum()),
-            "n_contributing_runs": int(chosen.size),
+            "runs": collection["run"].to_numpy()[chosen].tolist(),
         },
     }

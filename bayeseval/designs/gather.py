@@ -1,5 +1,7 @@
 """From a collection to the plain arrays of its sample."""
 
+import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -47,7 +49,7 @@ def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
 
 def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
     """Sample with the fused rank of its pairs and their rank in every contributing run."""
-    runs = contributing_runs(collection)
+    runs = contributing_runs(collection, _design_runs(collection))
     ranking = collection["rankings/ranking"].to_numpy()[runs]
     n_pairs = collection.sizes["pair"]
     row_of_pair = np.full(n_pairs + 1, -1, dtype=np.int64)
@@ -63,6 +65,15 @@ def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
     for pairs in ordered_frame(collection, mask, runs):
         fused_rank[row_of_pair[pairs]] = np.arange(1, pairs.size + 1)
     return replace(sample, fused_rank=fused_rank, run_rank=run_rank)
+
+
+def grade_scale(collection: xr.DataTree) -> tuple[float, ...]:
+    """Grades an assessor may give: those the judgments declare, else those that occur."""
+    grade = grade_columns(collection)
+    declared = collection.children["judgments"].attrs.get("grade_scale")
+    if declared is not None:
+        return tuple(float(value) for value in json.loads(declared))
+    return tuple(np.unique(grade[~np.isnan(grade)]).tolist())
 
 
 def grade_columns(collection: xr.DataTree) -> np.ndarray:
@@ -95,7 +106,10 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
     if not occurring.size:
         return
     counts = np.add.reduceat(sample.selected[:, order].astype(np.int64), first, axis=1)
-    replicate, column = np.nonzero(counts != drawn[occurring])
+    topic_of = collection["design/stratum_topic"].to_numpy()[occurring]
+    judged = (counts > 0) @ (topic_of[:, None] == np.arange(sample.n_topics))
+    # a topic without any judgment is one that nobody has judged yet
+    replicate, column = np.nonzero((counts != drawn[occurring]) & judged[:, topic_of])
     if replicate.size:
         stratum = occurring[column[0]]
         topic = collection["topic"].to_numpy()[
@@ -107,3 +121,21 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
             f"where the design drew {drawn[stratum]}; the estimates need the grade of every drawn "
             "pair"
         )
+
+
+def _design_runs(collection: xr.DataTree) -> list[str] | None:
+    """Runs that the design was made from, as far as they are here; None where none is known."""
+    parameters = json.loads(collection.children["design"].attrs.get("parameters", "{}"))
+    made_from = parameters.get("runs", [])
+    here = set(collection["run"].to_numpy().tolist())
+    present = [run for run in made_from if run in here]
+    if len(present) < len(made_from):
+        warnings.warn(
+            f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
+            "made "
+            "from are not in the collection; predictions rest on the others and will differ from "
+            "those "
+            "made with all of them",
+            stacklevel=2,
+        )
+    return present or None

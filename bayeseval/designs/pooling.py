@@ -58,5 +58,8 @@ def depth_pool(
         },
         scheme="deterministic",
         name="depth_pool",
-        parameters={"pool_depth": int(pool_depth), "n_contributing_runs": int(chosen.size)},
+        parameters={
+            "pool_depth": int(pool_depth),
+            "runs": collection["run"].to_numpy()[chosen].tolist(),
+        },
     )

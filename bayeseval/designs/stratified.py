@@ -147,8 +147,8 @@ def uniform_strata(
 
 def _check_strata(n_strata: int, budget: int) -> None:
     check_budget(budget)
-    if n_strata < 1:
-        raise ValueError(f"n_strata must be 1 or more, not {n_strata}")
+    if not isinstance(n_strata, int | np.integer) or n_strata < 1:
+        raise ValueError(f"n_strata must be a whole number, 1 or more, not {n_strata!r}")
     if budget < n_strata:
         raise ValueError(
             f"a budget of {budget} judgments per topic cannot cover {n_strata} strata with at "

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from bayeseval.designs.gather import judged_sample
+from bayeseval.designs.gather import grade_scale, judged_sample
 from bayeseval.estimators.relevance import EstimatedRelevance
 
 
@@ -20,4 +20,11 @@ def assumed(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRe
             "estimator 'assumed' uses no predictor; use estimator='dyn' with a predictor"
         )
     sample, grade = judged_sample(collection)
-    return EstimatedRelevance(sample, grade, lambda *_: None, random=False, random_seed=random_seed)
+    return EstimatedRelevance(
+        sample,
+        grade,
+        grade_scale(collection),
+        lambda *_: None,
+        random=False,
+        random_seed=random_seed,
+    )

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.gather import designed_sample, with_ranks
+from bayeseval.designs.gather import designed_sample, grade_scale, with_ranks
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.predictors import predicted_relevance
 
@@ -36,10 +36,13 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
     spec = DEFAULT_PREDICTOR if predictor is None else predictor
     columns = _predictor_columns(collection, sample.pair)
 
-    def model(sample, observed, counted):
-        return predicted_relevance(sample, observed, spec, columns=columns, counted=counted)
+    def model(sample, observed, counted, higher):
+        name = _learned(spec, columns) if higher else spec
+        return predicted_relevance(sample, observed, name, columns=columns, counted=counted)
 
-    return EstimatedRelevance(sample, grade, model, random=True, random_seed=random_seed)
+    return EstimatedRelevance(
+        sample, grade, grade_scale(collection), model, random=True, random_seed=random_seed
+    )
 
 
 def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, np.ndarray]:
@@ -57,3 +60,18 @@ def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, 
                 column = values.sel(predictor=label).to_numpy()[pairs]
                 columns[str(label)] = column
     return columns
+
+
+def _learned(spec, columns: dict[str, np.ndarray]):
+    """Predictor of a higher step of the gain: a given probability says nothing of it, so learn it.
+
+    A column of grades does say, and stays as it is.
+    """
+    if isinstance(spec, str) or len(spec) < 2:
+        return spec
+    name, argument = spec
+    if name == "constant":
+        return name
+    if name == "external" and argument in columns and not np.nanmax(columns[argument]) > 1:
+        return ("recalibrated", argument)
+    return spec

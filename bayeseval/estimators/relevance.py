@@ -11,7 +11,7 @@ from bayeseval.estimators.scoring import TopicRelevance
 from bayeseval.measures.names import Measure, relevance
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
-Model = Callable[[Sample, NDArray, tuple], NDArray | None]
+Model = Callable[[Sample, NDArray, tuple, bool], NDArray | None]
 
 
 class EstimatedRelevance:
@@ -23,8 +23,12 @@ class EstimatedRelevance:
         Frame, design and selected pairs.
     grade : float array (replicate, frame_pair)
         Grades, NaN where not judged.
-    model : callable (sample, observed, counted grades) -> M or None
-        Predictions of the estimator; None where it uses none.
+    scale : tuple of float
+        Grades that an assessor may give, fixed before the draw: what levels a gain has must not
+        depend on the sample.
+    model : callable (sample, observed, counted grades, higher) -> M or None
+        Predictions of the estimator; None where it uses none. ``higher`` says that the grades
+        counted are those of a step of the gain above the first.
     random : bool
         Whether the sample was drawn at random; without a draw there are no slots and no variance.
     random_seed : int
@@ -32,11 +36,18 @@ class EstimatedRelevance:
     """
 
     def __init__(
-        self, sample: Sample, grade: NDArray, model: Model, *, random: bool, random_seed: int
+        self,
+        sample: Sample,
+        grade: NDArray,
+        scale: tuple[float, ...],
+        model: Model,
+        *,
+        random: bool,
+        random_seed: int,
     ) -> None:
         self.sample = sample
         self._grade = grade
-        self._grades = tuple(np.unique(grade[~np.isnan(grade)]).tolist())
+        self._scale = np.array(scale)
         self._model = model
         self.random = random
         self._random_seed = random_seed
@@ -48,7 +59,7 @@ class EstimatedRelevance:
         return TopicRelevance(
             position=position,
             slots=self._topic_slots(topic),
-            binary=lambda level: self._counted(topic, self._at_or_above(level)),
+            binary=lambda level: self._counted(topic, (float(level),), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             random_seed=self._random_seed + topic,
         )
@@ -63,25 +74,32 @@ class EstimatedRelevance:
                 self._slots[topic] = Slots(whole, none, whole, whole, none)
         return self._slots[topic]
 
-    def _at_or_above(self, level: float) -> tuple:
-        return tuple(grade for grade in self._grades if grade >= level)
-
     def _gain_levels(self, topic: int, measure: Measure) -> list[tuple[float, FilledRelevance]]:
         """Gain as steps: gain(grade) = sum of the steps at or below it."""
-        gains = relevance(measure, np.array(self._grades))
+        gains = relevance(measure, self._scale)
         levels = np.unique(gains[gains > 0]) if (gains > 0).any() else np.ones(1)
-        counted = [np.array(self._grades)[gains >= level].tolist() for level in levels]
+        steps = np.diff(levels, prepend=0.0)
         return [
-            (float(step), self._counted(topic, tuple(grades)))
-            for step, grades in zip(np.diff(levels, prepend=0.0), counted, strict=True)
+            (float(step), self._counted(topic, self._grades_with(gains >= level), number > 0))
+            for number, (step, level) in enumerate(zip(steps, levels, strict=True))
         ]
 
-    def _counted(self, topic: int, counted: tuple) -> FilledRelevance:
-        """Filled relevance where exactly the grades ``counted`` are relevant."""
-        if counted not in self._filled:
-            observed = np.isin(self._grade, counted).astype(float)
-            self._filled[counted] = (observed, self._model(self.sample, observed, counted))
-        observed, model = self._filled[counted]
+    def _grades_with(self, enough: NDArray[np.bool_]) -> tuple[float, ...]:
+        """Grades with enough gain: the lowest alone where it and all above it have it."""
+        counted = self._scale[enough]
+        whole = counted.size and enough[self._scale >= counted.min()].all()
+        return (float(counted.min()),) if whole else tuple(counted.tolist())
+
+    def _counted(self, topic: int, counted: tuple, higher: bool) -> FilledRelevance:
+        """Filled relevance where the grades ``counted`` are relevant; one grade: it and above."""
+        if (counted, higher) not in self._filled:
+            relevant = (
+                self._grade >= counted[0] if len(counted) == 1 else np.isin(self._grade, counted)
+            )
+            observed = relevant.astype(float)
+            model = self._model(self.sample, observed, counted, higher)
+            self._filled[counted, higher] = (observed, model)
+        observed, model = self._filled[counted, higher]
         slots = self._topic_slots(topic)
         if self.random:
             return filled_relevance(self.sample, topic, slots, observed, model)

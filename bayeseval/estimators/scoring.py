@@ -13,6 +13,7 @@ from bayeseval.measures.ratio import discount_slope, discount_sum
 from bayeseval.uncertainty.slots import Slots
 
 N_BOOTSTRAP = 100
+DOUBTFUL = 0.25  # relative variance of a denominator above which a ratio needs limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +25,8 @@ class TopicScore:
     estimate : float array (run, replicate)
     deviation : float array (run, replicate, slot)
         Squares add up to the design variance, products of two runs to their covariance.
-    spread : float array (run, replicate)
-        Sum over strata of variance^2 / (sampled documents - 1), for the degrees of freedom.
+    group : int array (replicate, slot) or None
+        Variance groups of the leading slots; None where the deviations are those of a bootstrap.
     limited : bool array (run, replicate)
         Where a rule for ratios was needed: the number of relevant documents was raised to the
         number seen, or the ratio was brought back into [0, 1].
@@ -33,8 +34,22 @@ class TopicScore:
 
     estimate: NDArray[np.float64]
     deviation: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    group: NDArray[np.int64] | None
     limited: NDArray[np.bool_]
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Design variance (run, replicate)."""
+        return (self.deviation**2).sum(axis=-1)
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """Sum over strata of variance^2 / (sampled documents - 1), (run, replicate)."""
+        if self.group is None:
+            return self.variance**2 / (N_BOOTSTRAP - 1.0)
+        from bayeseval.uncertainty.centred import variance_spread
+
+        return variance_spread(self.deviation, self.group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +87,8 @@ class TopicRelevance:
 
     def score(self, estimate, deviation, limited=None) -> TopicScore:
         """Score whose deviations stand slot by slot."""
-        from bayeseval.uncertainty.centred import variance_spread
-
         limited = np.zeros(estimate.shape, dtype=bool) if limited is None else limited
-        spread = variance_spread(deviation, self.slots.group)
-        return TopicScore(estimate, deviation, spread, limited)
+        return TopicScore(estimate, deviation, self.slots.group, limited)
 
 
 def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
@@ -165,7 +177,7 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     seen = filled.seen
     raw = precision_at_count(filled.value, seen)
     limited = (raw < 0.0) | (raw > 1.0) | (filled.value.sum(axis=0) < np.maximum(seen, 1.0))
-    limited &= filled.value.any(axis=0)
+    limited &= (topic.slots.probability < 1.0).any(axis=1)
     estimate = np.clip(raw, 0.0, 1.0)
     factor = _bootstrap_factors(topic.slots, topic.random_seed)
     deviation = np.zeros((*estimate.shape, factor.shape[0]))
@@ -180,8 +192,7 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
         deviation[:, column] = (again - again.mean(axis=1, keepdims=True)) / np.sqrt(
             factor.shape[0] - 1.0
         )
-    spread = (deviation**2).sum(axis=-1) ** 2 / (N_BOOTSTRAP - 1.0)
-    return TopicScore(estimate, deviation, spread, limited)
+    return TopicScore(estimate, deviation, None, limited)
 
 
 SCORES = {
@@ -223,14 +234,18 @@ def _relevant_count(topic: TopicRelevance, filled: FilledRelevance, least: float
     floor = np.maximum(filled.seen, least)
     raised = count < floor
     expanded = np.where(raised[:, None], 0.0, filled.expanded)
-    return np.where(raised, floor, count), expanded, raised & filled.value.any(axis=0)
+    certain = (topic.slots.probability >= 1.0).all(axis=1)  # nothing relevant, and all judged
+    return np.where(raised, floor, count), expanded, raised & ~certain
 
 
 def _ratio(topic, numerator, expanded, denominator, denominator_expanded, raised) -> TopicScore:
-    """Ratio of two estimates with its second-order bias removed, limited to [0, 1].
+    """Ratio of two estimates with its second-order bias removed.
 
     (N D + C(N, D)) / (D^2 + V(D)): Beale's estimator. It equals N/D - N V(D) / D^3 + C(N, D) / D^2
-    to second order and stays finite where D is small.
+    to second order and stays finite where D is small. Where D was raised to a floor, or its
+    relative variance is above a quarter, the ratio is limited to [0, 1] and its variance to 1/4.
+    Elsewhere it is left alone: it is nearly linear there, and clipping would bias it, as it would
+    P@k.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(denominator > 0, numerator / denominator, 0.0)
@@ -247,17 +262,22 @@ def _ratio(topic, numerator, expanded, denominator, denominator_expanded, raised
             0.0,
         )
         relative = np.where((denominator > 0)[:, None], below / denominator[:, None], 0.0)
-    estimate = np.clip(raw, 0.0, 1.0)
+        doubtful = raised | (variance > DOUBTFUL * denominator**2)
+    deviation = _ratio_deviation(linear, relative)
+    estimate = np.where(doubtful, np.clip(raw, 0.0, 1.0), raw)
+    deviation = np.where(doubtful[..., None], _bounded(deviation), deviation)
     limited = (np.abs(estimate - raw) > 1e-12) | raised
-    return topic.score(estimate, _bounded(_ratio_deviation(linear, relative)), limited)
+    return topic.score(estimate, deviation, limited)
 
 
 def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:
     """Deviations of a ratio to third order: those of its linear part, widened, and one slot more.
 
-    With l the linear error and d the relative error of the denominator the error of a ratio is
-    l - l d + l d^2 - ..., whose variance for normal errors is V(l) (1 + 3 V(d)) + 5 C(l, d)^2.
-    The linear part alone is a fifth too small where V(d) is that of 100 judgments a topic.
+    With l the linear error and d the relative error of the denominator the error of a ratio is l -
+    l d + l d^2 - ..., whose variance for normal errors is V(l) (1 + 3 V(d)) + 5 C(l, d)^2. Taking
+    off the bias takes off some of that again, but the residuals of real judgments are skewed: on
+    TREC runs with 100 judgments a topic the linear part alone is .84 (AP) of the true variance
+    under ``stat`` and this is 1.02; under ``dyn`` it errs to the safe side.
     """
     widening = np.sqrt(1.0 + 3.0 * (relative**2).sum(axis=-1, keepdims=True))
     product = (linear * relative).sum(axis=-1, keepdims=True)
@@ -276,12 +296,12 @@ def _bootstrap_factors(slots: Slots, random_seed: int) -> NDArray[np.float64]:
     Rao and Wu (1988): in a group of n slots draw n - 1 with replacement, t_i times each; the factor
     is 1 + sqrt(1 - pi_i) (t_i n / (n - 1) - 1). Independent slots get 1 + sqrt(1 - pi_i) times +-1.
     """
-    random = np.random.default_rng(random_seed)
     n_replicates, n_slots = slots.row.shape
     factor = np.ones((N_BOOTSTRAP, n_replicates, n_slots))
     scale = np.sqrt(1.0 - slots.probability)
     for column in range(n_replicates):
         group = slots.group[column]
+        random = np.random.default_rng(random_seed)  # the same for every replicate
         for label in np.unique(group):
             members = np.flatnonzero(group == label)
             n = members.size

@@ -1,5 +1,7 @@
 """Covariance between runs, and the difference of two."""
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
@@ -74,7 +76,8 @@ def covariance(
     )
     if over is None:
         return result
-    return (result.sum("topic", skipna=True) / problem.judged_topic.sum() ** 2).rename("covariance")
+    judged = result.isel(topic=np.flatnonzero(problem.judged_topic))
+    return (judged.sum("topic", skipna=False) / judged.sizes["topic"] ** 2).rename("covariance")
 
 
 def paired_difference(
@@ -136,19 +139,22 @@ def paired_difference(
     for name in (run_a, run_b):
         where = np.flatnonzero(problem.labels["run"] == name)
         if not where.size:
-            raise ValueError(f"the collection has no run '{name}'")
+            some = ", ".join(problem.labels["run"][:10])
+            raise ValueError(f"the collection has no run '{name}'; its runs: {some} ...")
         runs.append(where[0])
     shape = (len(problem.measures), problem.ranking.shape[1])
     estimate, variance, df = (np.full(shape, np.nan) for _ in range(3))
     for topic, relevance in problem.topics(runs):
         for index, measure in enumerate(problem.measures):
             score = SCORES[measure.name](measure, relevance)
-            pair = relevance.score(
-                score.estimate[:1] - score.estimate[1:], score.deviation[:1] - score.deviation[1:]
+            pair = replace(
+                score,
+                estimate=score.estimate[:1] - score.estimate[1:],
+                deviation=score.deviation[:1] - score.deviation[1:],
             )
             estimate[index, topic] = pair.estimate.item()
-            variance[index, topic] = (pair.deviation**2).sum()
-            df[index, topic] = degrees_of_freedom(variance[index, topic], pair.spread).item()
+            variance[index, topic] = pair.variance.item()
+            df[index, topic] = degrees_of_freedom(pair.variance, pair.spread).item()
     scores = xr.Dataset(
         {
             "estimate": (("measure", "topic"), estimate),

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, topic_starts
-from bayeseval.designs.gather import grade_columns
+from bayeseval.designs.gather import grade_scale
 from bayeseval.estimators import estimated_relevance
 from bayeseval.estimators.registry import NEEDS_DESIGN
 from bayeseval.estimators.relevance import EstimatedRelevance
@@ -71,8 +71,7 @@ class Problem:
         check_collection(collection)
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs to evaluate")
-        grade = grade_columns(collection)
-        grades = np.unique(grade[~np.isnan(grade)]).tolist()
+        grades = grade_scale(collection)
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
         _check_estimable(parsed, estimator)
         relevance = estimated_relevance(collection, estimator, predictor, random_seed or 0)
@@ -90,9 +89,15 @@ class Problem:
 
     @cached_property
     def judged_topic(self) -> NDArray[np.bool_]:
-        """Topics with at least one judgment."""
+        """Topics that can be scored: those with a judgment.
+
+        Under Poisson sampling a sample may well be empty in a topic, and leaving that topic out
+        would bias what is left: there every topic of the frame counts.
+        """
         sample = self.relevance.sample
         judged = sample.selected.any(axis=0)
+        if self.relevance.random and (sample.stratum < 0).all():
+            judged = np.ones(sample.n_pairs, dtype=bool)
         return np.bincount(sample.topic[judged], minlength=sample.n_topics) > 0
 
     @cached_property
@@ -142,11 +147,20 @@ class Problem:
             weights[: weight.size, index] = weight
         total = np.concatenate([np.zeros((1, len(self.measures))), np.cumsum(weights, axis=0)])
         retrieved = total[self.length[:, topic]].T[..., None]
+        if self._frame_unknown:
+            return np.full((len(self.measures), position.shape[0], 1), np.nan)
         lost = retrieved - self._inside_weight(topic, position, weights)
         lost = np.where(lost > 1e-12 * retrieved, lost, 0.0)  # what rounding leaves of nothing
         shares = np.array([measure.name not in RANK_WEIGHTS for measure in self.measures])
         divisor = np.where(shares[:, None, None] & (retrieved > 0), retrieved, 1.0)
         return lost / divisor
+
+    @cached_property
+    def _frame_unknown(self) -> bool:
+        """Whether the design lists its sampled pairs alone (prels, probs)."""
+        if not self.relevance.random:
+            return False
+        return bool(np.isnan(self.collection["design/inclusion_probability"].to_numpy()).any())
 
     def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""

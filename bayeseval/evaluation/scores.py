@@ -1,5 +1,6 @@
 """Scores of every run on every topic, with design standard errors."""
 
+import json
 import warnings
 
 import numpy as np
@@ -82,11 +83,11 @@ def evaluate(
     goes on to the third order, V(l) (1 + 3 V(D) / D^2) + 5 C(l, D)^2 / D^2: the linear part alone
     is too small where the number of relevant documents is poorly known. D is never taken below the
     number of documents seen relevant, or below 1, and the ratio is limited to [0, 1] (its standard
-    error to 1/2); ``limited`` says where. The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed
-    M, where two or more are drawn per stratum; with an M learned from the sample a small bias
-    remains, and with one document per stratum no unbiased numerator exists. Intervals use Student's
-    t with Satterthwaite's degrees of freedom, for a variance that a few strata dominate is itself
-    poorly known.
+    error to 1/2); ``limited`` says where. The numerator of AP is exactly unbiased for ``stat``, and
+    for ``dyn`` with a fixed M, where two or more are drawn per stratum; with an M learned from the
+    sample a small bias remains, and with one document per stratum no unbiased numerator exists.
+    Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
+    strata dominate is itself poorly known.
 
     References
     ----------
@@ -126,6 +127,7 @@ def evaluate(
         "missing_topics": missing_topics,
         "ci_prob": ci_prob,
         "relevance_level": relevance_level,
+        "gain": _described_gain(problem),
     }
     return _labelled(problem, arrays, ci_prob).assign_attrs(attrs)
 
@@ -146,9 +148,8 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
             estimate[index, :, topic] = score.estimate
             limited[index, :, topic] = score.limited
             if problem.relevance.random:
-                variance = (score.deviation**2).sum(axis=-1)
-                error[index, :, topic] = np.sqrt(variance)
-                df[index, :, topic] = degrees_of_freedom(variance, score.spread)
+                error[index, :, topic] = np.sqrt(score.variance)
+                df[index, :, topic] = degrees_of_freedom(score.variance, score.spread)
     return {
         "estimate": estimate,
         "standard_error": error,
@@ -214,6 +215,12 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
         degrees_of_freedom=scores["degrees_of_freedom"],
     )
     return scores.assign(interval=bounds)
+
+
+def _described_gain(problem: Problem) -> str:
+    """Gain tables of the graded measures as JSON text; empty where a grade is its own gain."""
+    tables = {m.label: dict(m.gains) for m in problem.measures if m.gains is not None}
+    return json.dumps(tables) if tables else ""
 
 
 def _described(predictor) -> str:

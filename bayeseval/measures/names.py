@@ -86,8 +86,8 @@ def parse_measures(
         Lowest relevant grade, for the measures that do not say ``rel=`` themselves.
     gain : dict or callable, optional
         Gain of a grade in nDCG and DCG, which are always graded (default: the grade, below 0
-        as 0), and in RBP, which this makes graded unless it says ``rel=``. A grade that a dict
-        does not list is its own gain, and ``gains=`` in a measure wins. It is no part of the label.
+        as 0), and in RBP, which this makes graded unless it says ``rel=``. A dict must list every
+        grade above 0 that occurs, and ``gains=`` in a measure wins. It is no part of the label.
     grades : iterable of float, optional
         Grades that occur, needed to tabulate a callable ``gain``.
 

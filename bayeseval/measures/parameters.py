@@ -119,4 +119,11 @@ def gain_table(
     for grade, value in gain.items():
         if isinstance(value, str) or not np.isfinite(value) or value < 0:
             raise ValueError(f"grade {grade} has gain {value!r}; a gain is a number, 0 or more.")
-    return tuple(sorted((float(grade), float(value)) for grade, value in gain.items()))
+    table = {float(grade): float(value) for grade, value in gain.items()}
+    unlisted = sorted(grade for grade in grades or () if grade > 0 and grade not in table)
+    if unlisted:
+        raise ValueError(
+            f"gain has no value for grade {unlisted[0]:g}, which occurs in the judgments; it lists "
+            f"{', '.join(f'{grade:g}' for grade in sorted(table))}."
+        )
+    return tuple(sorted(table.items()))

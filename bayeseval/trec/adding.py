@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import add_pairs, assemble, check_collection, pair_positions
+from bayeseval.collection import (
+    add_pairs,
+    assemble,
+    check_collection,
+    pair_positions,
+    with_node,
+)
 from bayeseval.collection.labels import label_positions
 from bayeseval.trec.gathering import check_overlap, gathered
 from bayeseval.trec.run import RunReader
@@ -14,7 +20,7 @@ def add_runs(
     collection: xr.DataTree,
     runs,
     *,
-    contributed: bool = True,
+    contributed: bool | None = None,
     team: str = "",
     run_table: pd.DataFrame | None = None,
     on_duplicate: str = "error",
@@ -30,8 +36,9 @@ def add_runs(
         The collection; it is not changed.
     runs : path, glob, DataFrame (run, topic, document, score), or a list of them
         The new runs; they come last.
-    contributed : bool
-        Whether their documents shape frames, fusion and features.
+    contributed : bool, optional
+        Whether their documents shape frames, fusion and features. Default: False where the
+        collection has a design, which was made without them, else True.
     team : str
         Who made them.
     run_table : DataFrame (run[, contributed][, team]), optional
@@ -59,6 +66,8 @@ def add_runs(
     [[[1]], [[0]]]
     """
     check_collection(collection)
+    if contributed is None:
+        contributed = "design" not in collection
     score_type = collection.attrs.get("score_type", "float64")
     depth = collection.attrs.get("depth", -1)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
@@ -95,7 +104,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     judgments = nodes.pop("judgments", None)
     if judgments is not None:
         nodes |= {"grade": judgments["grade"].to_numpy(), "pooled": judgments["pooled"].to_numpy()}
-    return assemble(
+    grown = assemble(
         topics=collection["topic"].to_numpy(),
         runs=[*collection["run"].to_numpy(), *runs],
         document=collection["document"].to_numpy(),
@@ -106,6 +115,10 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
         attrs={k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")},
         **nodes,
     )
+    if judgments is None:
+        return grown
+    known = grown.children["judgments"].to_dataset(inherit=False)
+    return with_node(grown, "judgments", known.assign_attrs(judgments.attrs))
 
 
 def _deepened(ranking: np.ndarray, depth: int) -> np.ndarray:

@@ -44,11 +44,12 @@ def interval(
 
     tail = 0.5 * (1.0 + ci_prob)
     df = xr.DataArray(degrees_of_freedom)
-    finite = np.isfinite(df)
-    quantile = xr.where(finite, stdtrit(df.where(finite, 1.0), tail), ndtri(tail))
+    normal = np.isposinf(df)
+    quantile = xr.where(normal, ndtri(tail), stdtrit(df.where(~normal, 1.0), tail))
     half = quantile * standard_error
     bounds = xr.concat([estimate - half, estimate + half], dim="ci_bound")
-    return bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")
+    bounds = bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")
+    return bounds.assign_attrs(ci_prob=ci_prob, ci_kind="central")
 
 
 def degrees_of_freedom(variance, spread):

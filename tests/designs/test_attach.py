@@ -50,11 +50,16 @@ def test_design_judge_add_a_run_evaluate_equals_reading_all_runs_at_once(tmp_pat
     order = np.random.default_rng(1).permutation(len(run_frame("abc")))
     at_once = be.attach_judgments(
         be.read_collection(None, run_frame("abc").iloc[order]),
-        back.isel(pair=np.s_[::1]),
+        back.isel(pair=np.s_[::-1]),
         judged.sample(frac=1.0, random_state=2),
     )
     at_once = be.select(at_once, runs=["a", "b", "c"])
-    for estimator, predictor in (("assumed", None), ("stat", None), ("dyn", ("constant", 0.2))):
+    for estimator, predictor in (
+        ("assumed", None),
+        ("stat", None),
+        ("dyn", "rank_logistic"),
+        ("dyn", "pooled"),
+    ):
         measures = ["P@3", "AP", "nDCG@5"]
         one = be.evaluate(late, measures, estimator=estimator, predictor=predictor)
         two = be.evaluate(at_once, measures, estimator=estimator, predictor=predictor)
@@ -161,3 +166,57 @@ def test_selected_pairs_without_a_grade_are_refused_or_counted_as_not_relevant(c
         be.reveal(tree, design, be.draw(design, random_seed=1))
     filled = be.reveal(tree, design, be.draw(design, random_seed=1), unjudged="nonrelevant")
     assert filled["judgments/grade"].to_numpy()[4] == 0
+
+
+def test_a_run_added_later_does_not_move_the_others(collection):
+    rankings = be.read_collection(None, run_frame("ab"))
+    design = be.designs.pps_strata(rankings, budget=5, n_strata=2)
+    selected = be.draw(design, random_seed=3)
+    judged = qrels_of(collection, np.isin(*_labels(collection, design, selected)))
+    early = be.attach_judgments(rankings, design, judged)
+    late = be.add_runs(early, run_frame("c"))
+    assert late["contributed"].to_numpy().tolist() == [True, True, False]
+    for predictor in ("rank_logistic", "pooled"):
+        one = be.evaluate(early, ["P@3", "AP"], estimator="dyn", predictor=predictor)
+        two = be.evaluate(late, ["P@3", "AP"], estimator="dyn", predictor=predictor)
+        two = two.sel(run=["a", "b"])
+        xr.testing.assert_allclose(one.estimate, two.estimate, rtol=0, atol=1e-14)
+    fewer = be.attach_judgments(be.read_collection(None, run_frame("ac")), design, judged)
+    with pytest.warns(UserWarning, match="1 of the 2 runs that the design was made from"):
+        be.evaluate(fewer, "P@3", estimator="dyn")
+
+
+def test_a_topic_not_judged_yet_is_nan_and_the_rest_goes_on(collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    selected = be.draw(design, random_seed=3)
+    judged = qrels_of(collection, selected).query("topic == '1'")
+    rankings = be.read_collection(None, run_frame("abc"))
+    sampled = be.attach_judgments(rankings, design.assign(selected=selected), judged)
+    with pytest.warns(UserWarning, match="1 topics have no judgment"):
+        scores = be.evaluate(sampled, "P@3", estimator="stat")
+    assert scores.estimate.sel(topic="1").notnull().all()
+    assert scores.estimate.sel(topic="2").isnull().all()
+
+
+def test_grades_that_cannot_be_given_are_refused_and_those_that_can_are_kept(collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    judged = qrels_of(collection, be.draw(design, random_seed=3))
+    rankings = be.read_collection(None, run_frame("abc"))
+    sampled = be.attach_judgments(rankings, design, judged, grades=[0, 1, 2, 3])
+    assert sampled["judgments"].attrs["grade_scale"] == "[0.0, 1.0, 2.0, 3.0]"
+    with pytest.raises(ValueError, match="has grade 2 for topic '1' document.*allowed: 0, 1"):
+        be.attach_judgments(rankings, design, judged, grades=[0, 1])
+
+
+def test_a_sample_may_be_an_array_in_any_order_of_dims(collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    many = be.draw(design, n_replicates=17, random_seed=1)
+    straight = be.reveal(collection, design, many)
+    turned = be.reveal(collection, design, many.transpose("pair", "replicate"))
+    xr.testing.assert_identical(straight["judgments/grade"], turned["judgments/grade"])
+    plain = be.reveal(collection, collection_design(straight), many.to_numpy()[0])
+    np.testing.assert_array_equal(plain["judgments/grade"], straight["judgments/grade"][0])
+
+
+def collection_design(sampled) -> xr.Dataset:
+    return sampled.children["design"].to_dataset(inherit=False)

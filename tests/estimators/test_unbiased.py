@@ -15,7 +15,13 @@ from tests.small import (
 
 LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet"]
 FITTED = ["rank_logistic", "pooled"]
-FIXED = [None, ("constant", 0.3), ("external", "llm")]
+FIXED = [None, ("constant", 0.3), ("external", "llm"), ("external", "labels")]
+
+
+def with_fixed_prediction(predictor) -> list[str]:
+    """Linear measures whose M is fixed; for higher grades a probability is learned from."""
+    learned = predictor in (("constant", 0.3), ("external", "llm"))
+    return [name for name in LINEAR if not (learned and name.startswith("DCG"))]
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +53,11 @@ EVERY_DESIGN = ["pps", "uniform", "certain", "singles"]
 def test_stat_and_dyn_are_unbiased_under_every_stratified_design(collection, predictor, name):
     design = designs(collection)[name]
     sampled = be.reveal(collection, design, every_stratified_sample(design))
-    truth = be.evaluate(collection, LINEAR, estimator="assumed").estimate
+    # under the smaller designs also with a prediction that is learned for the higher grades
+    measures = LINEAR if name in ("pps", "few") else with_fixed_prediction(predictor)
+    truth = be.evaluate(collection, measures, estimator="assumed").estimate
     estimator = "stat" if predictor is None else "dyn"
-    scores = be.evaluate(sampled, LINEAR, estimator=estimator, predictor=predictor)
+    scores = be.evaluate(sampled, measures, estimator=estimator, predictor=predictor)
     xr.testing.assert_allclose(scores.estimate.mean("replicate"), truth, rtol=0, atol=1e-12)
     assert scores.estimate.std("replicate").max() > 0.01
 
@@ -68,14 +76,15 @@ def test_the_estimand_is_the_score_of_the_frame(collection):
 
 @pytest.mark.parametrize("predictor", [*FIXED, "rank_logistic"])
 def test_stat_and_dyn_are_unbiased_under_poisson_sampling(collection, predictor):
+    measures = with_fixed_prediction(predictor)
     design = be.designs.poisson(collection, budget=4, pool_depth=3)
     frame = design.inclusion_probability > 0
     selected, chance = every_poisson_sample(design)
     sampled = be.reveal(collection, design, selected)
     whole = be.reveal(collection, design, frame)
-    truth = be.evaluate(whole, LINEAR, estimator="assumed").estimate
+    truth = be.evaluate(whole, measures, estimator="assumed").estimate
     estimator = "stat" if predictor is None else "dyn"
-    scores = be.evaluate(sampled, LINEAR, estimator=estimator, predictor=predictor)
+    scores = be.evaluate(sampled, measures, estimator=estimator, predictor=predictor)
     mean = (scores.estimate * chance).sum("replicate")
     xr.testing.assert_allclose(mean, truth, rtol=0, atol=1e-12)
 
@@ -88,7 +97,9 @@ def test_the_variance_estimate_is_unbiased_for_linear_measures(collection, name,
     assert not lone.any(), "strata with one sampled document have no unbiased variance"
     sampled = be.reveal(collection, design, every_stratified_sample(design))
     estimator = "stat" if predictor is None else "dyn"
-    scores = be.evaluate(sampled, LINEAR, estimator=estimator, predictor=predictor)
+    scores = be.evaluate(
+        sampled, with_fixed_prediction(predictor), estimator=estimator, predictor=predictor
+    )
     exact = scores.estimate.var("replicate", ddof=0)
     expected = (scores.standard_error**2).mean("replicate")
     xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
@@ -156,3 +167,37 @@ def test_a_fitted_prediction_leaves_a_small_bias_in_the_numerator_of_average_pre
     mean = numerators(sampled, "dyn", "rank_logistic").mean(axis=-1)
     truth = true_numerators(collection)
     assert 1e-9 < np.abs(mean - truth).max() < 0.05 * truth.max()
+
+
+@pytest.mark.parametrize(
+    "predictor", [None, ("constant", 0.3), ("external", "llm"), ("external", "labels"), "pooled"]
+)
+def test_samples_evaluated_one_by_one_give_what_they_give_side_by_side(collection, predictor):
+    """M must not learn from which grades happened to be drawn, nor from other replicates."""
+    design = designs(collection)["few"]
+    samples = every_stratified_sample(design).isel(replicate=slice(None, None, 29))
+    estimator = "stat" if predictor is None else "dyn"
+    options = {"estimator": estimator, "predictor": predictor}
+    measures = ["P@3", "P(rel=2)@3", "DCG@4", "AP", "Rprec"]
+    together = be.evaluate(be.reveal(collection, design, samples), measures, **options)
+    for replicate in range(samples.sizes["replicate"]):
+        one = be.reveal(collection, design, samples.isel(replicate=replicate))
+        alone = be.evaluate(one, measures, **options)
+        expected = together.isel(replicate=replicate)
+        xr.testing.assert_allclose(alone.estimate, expected.estimate, rtol=0, atol=1e-12)
+        xr.testing.assert_allclose(
+            alone.standard_error, expected.standard_error, rtol=0, atol=1e-12
+        )
+
+
+def test_an_empty_poisson_sample_counts_as_no_relevant_document(collection):
+    design = be.designs.poisson(collection, budget=1, pool_depth=1)
+    selected, chance = every_poisson_sample(design)
+    whole = be.reveal(collection, design, design.inclusion_probability > 0)
+    truth = be.mean_over_topics(be.evaluate(whole, "P@3", estimator="assumed")).estimate
+    total = 0.0
+    for sample, probability in zip(selected, chance, strict=True):
+        sampled = be.reveal(collection, design, sample)
+        mean = be.mean_over_topics(be.evaluate(sampled, "P@3", estimator="stat")).estimate
+        total = total + probability.item() * mean
+    xr.testing.assert_allclose(total, truth, rtol=0, atol=1e-12)

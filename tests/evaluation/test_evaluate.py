@@ -113,13 +113,17 @@ def test_gains_weigh_grades_and_levels_cut_them(collection):
 
 def test_ratios_stay_in_bounds_and_say_where_a_rule_was_needed(collection):
     design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
-    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    samples = every_stratified_sample(design).isel(replicate=slice(None, None, 7))
+    sampled = be.reveal(collection, design, samples)
     scores = be.evaluate(
-        sampled, ["AP", "nDCG@5", "Rprec", "R@3", "NumRel"], estimator="dyn",
+        sampled, ["AP", "nDCG@5", "R@3", "NumRel"], estimator="dyn",
         predictor=("external", "llm"),
     )  # fmt: skip
     ratios = scores.estimate.drop_sel(measure="NumRel")
-    assert ratios.min() >= 0 and ratios.max() <= 1
+    limited = scores.limited.drop_sel(measure="NumRel")
+    assert limited.any("replicate").any()
+    assert ratios.where(limited, 0).min() >= 0 and ratios.where(limited, 0).max() <= 1
+    assert scores.standard_error.drop_sel(measure="NumRel").where(limited, 0).max() < 0.5 + 1e-12
     count = scores.estimate.sel(measure="NumRel").isel(run=0).transpose("topic", "replicate")
     relevant = sampled["judgments/grade"].transpose("pair", "replicate").to_numpy() >= 1
     topic = collection["pair_topic"].to_numpy()
@@ -146,6 +150,20 @@ def test_ratios_are_nearly_unbiased_and_their_variances_nearly_right():
         ["run", "topic"]
     )
     assert (ratio > 0.8).all() and (ratio < 1.35).all()
+
+
+def test_a_nearly_linear_ratio_is_not_clipped_and_so_not_biased():
+    """Where the number of relevant documents is well known nDCG@3 behaves like a linear measure."""
+    truth = be.simulate.urn_collection(
+        [0.01, 0.02], n_topics=3, n_documents=200, n_relevant=60, depth=200, random_seed=2
+    )
+    design = be.designs.uniform_strata(truth, budget=100, n_strata=5, random_seed=1)
+    sampled = be.reveal(truth, design, be.draw(design, n_replicates=2000, random_seed=3))
+    scores = be.evaluate(sampled, "nDCG@3", estimator="stat")
+    exact = be.evaluate(truth, "nDCG@3", estimator="assumed").estimate
+    error = (scores.estimate - exact).mean(["run", "topic"])
+    assert (scores.estimate > 1).mean() > 0.1 and not scores.limited.any()
+    assert abs(error.mean().item()) < 3 * error.std().item() / np.sqrt(2000)
 
 
 def test_a_topic_that_a_run_lacks_scores_zero_or_nothing(collection):

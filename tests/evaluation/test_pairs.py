@@ -101,3 +101,22 @@ def test_replicates_unknown_runs_and_estimators_without_a_design_are_refused(col
         ValueError, match="no design covariance; estimators that have one: stat, dyn"
     ):
         be.covariance(one, "P@3", estimator="assumed")
+
+
+def test_an_unknown_variance_is_not_taken_for_none(collection):
+    one = be.designs.uniform_strata(collection, budget=1, n_strata=1, random_seed=1)
+    sampled = be.reveal(collection, one, be.draw(one, random_seed=1))
+    mean = be.mean_over_topics(be.evaluate(sampled, "P@3", estimator="stat"))
+    matrix = be.covariance(sampled, "P@3", estimator="stat")
+    assert mean.standard_error.isnull().all() and matrix.isnull().all()
+
+
+def test_differences_of_r_precision_have_the_degrees_of_freedom_of_the_bootstrap():
+    truth = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=1, n_documents=600, n_relevant=80, depth=300, random_seed=3
+    )
+    design = be.designs.pps_strata(truth, budget=150, n_strata=10)
+    sampled = be.reveal(truth, design, be.draw(design, random_seed=2))
+    first, second = truth["run"].to_numpy()
+    pair = be.paired_difference(sampled, "Rprec", first, second, estimator="stat")
+    assert pair.degrees_of_freedom.item() == pytest.approx(99)
