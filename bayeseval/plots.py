@@ -51,8 +51,11 @@ def plot_intervals(
 
     Raises
     ------
+    TypeError
+        If `estimates` is not a mapping of names to Datasets.
     ValueError
-        If there is no estimator, no such measure or run, or the intervals differ in `ci_prob`.
+        If there is no estimator, no such measure or run, the scores are not averaged over topics,
+        or the intervals differ in `ci_prob`.
 
     Examples
     --------
@@ -66,6 +69,7 @@ def plot_intervals(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['b', 'a']
     """
+    _check_kinds(estimates)
     ci_prob = _common_ci_prob(estimates)
     shown = {name: _one_measure(data, measure, name) for name, data in estimates.items()}
     first = next(iter(shown.values()))
@@ -86,6 +90,21 @@ def plot_intervals(
     return ax
 
 
+def _check_kinds(estimates) -> None:
+    single = isinstance(estimates, xr.Dataset)
+    if single or not isinstance(estimates, Mapping):
+        raise TypeError(
+            "estimates must map names to Datasets, such as {'dyn': mean}, not a "
+            f"{type(estimates).__name__}."
+        )
+    for name, data in estimates.items():
+        if not isinstance(data, xr.Dataset):
+            raise TypeError(f"{name} must be a Dataset, not a {type(data).__name__}.")
+        absent = {"estimate", "interval"} - set(data.data_vars)
+        if absent:
+            raise ValueError(f"{name} lacks the variable {sorted(absent)[0]!r}.")
+
+
 def _common_ci_prob(estimates) -> float | None:
     if not estimates:
         raise ValueError("estimates must hold at least one estimator.")
@@ -96,6 +115,7 @@ def _common_ci_prob(estimates) -> float | None:
 
 
 def _one_measure(data, measure: str | None, name: str):
+    _check_dims(data, name)
     if "measure" not in data.dims:
         return data
     labels = [str(label) for label in data["measure"].values]
@@ -105,6 +125,18 @@ def _one_measure(data, measure: str | None, name: str):
     if wanted not in labels:
         raise ValueError(f"{name} has no measure {wanted!r}; it has {', '.join(labels)}.")
     return data.sel(measure=wanted)
+
+
+def _check_dims(data, name: str) -> None:
+    if "topic" in data.dims:
+        raise ValueError(
+            f"{name} has a score for every topic; average them first with be.mean_over_topics."
+        )
+    others = set(data.dims) - {"measure", "run", "ci_bound"}
+    if others or "run" not in data.dims:
+        raise ValueError(
+            f"{name} must have the dim run, and measure at most, not {', '.join(data.dims)}."
+        )
 
 
 def _ordered_runs(score: xr.DataArray, first: xr.Dataset, runs) -> list[str]:

@@ -111,8 +111,22 @@ def test_a_picture_is_written(tmp_path):
         ({"dyn": scores([[0, 0, 0], [0, 0, 0]])}, {}, "measure must name one of P@10, AP"),
         ({"dyn": scores([[0, 0, 0]])}, {"measure": "RR"}, "dyn has no measure 'RR'; it has P@10"),
         ({"dyn": scores([[0, 0, 0]])}, {"runs": ["d"]}, "run 'd' is not in"),
+        ({"dyn": scores([[0, 0, 0]]).expand_dims(topic=["1"])}, {}, "be.mean_over_topics"),
+        ({"dyn": scores([[0, 0, 0]]).expand_dims(replicate=2)}, {}, "replicate"),
+        ({"dyn": scores([[0, 0, 0]]).drop_vars("interval")}, {}, "lacks the variable 'interval'"),
+        (
+            {"dyn": scores([[0, 0, 0]])},
+            {"truth": TRUTH.expand_dims(topic=["1"])},
+            "truth has a score for every topic",
+        ),
     ],
 )
 def test_what_cannot_stand_side_by_side_is_refused(estimates, options, message):
     with pytest.raises(ValueError, match=message):
         plot_intervals(estimates, **options)
+
+
+@pytest.mark.parametrize("estimates", [scores([[0, 0, 0]]), {"dyn": TRUTH}, [1]])
+def test_what_is_no_mapping_of_datasets_is_refused(estimates):
+    with pytest.raises(TypeError, match="must .* not a"):
+        plot_intervals(estimates)
