@@ -3,12 +3,15 @@
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
 
 import typer
 
 from bayeseval.cli.demo import demo
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.sample import sample
+from bayeseval.cli.wording import shell_words
 
 MISTAKE = 2
 INTERRUPTED = 130
@@ -19,6 +22,28 @@ application = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+
+
+def _say_version(asked: bool) -> None:
+    """Print the version and stop, where asked."""
+    if not asked:
+        return
+    try:
+        print(f"bayeseval {version('bayeseval')}")
+    except PackageNotFoundError:
+        print("bayeseval (a source folder, not installed)")
+    raise typer.Exit
+
+
+@application.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    pass
+
+
 application.command()(demo)
 application.command()(evaluate)
 application.command()(sample)
@@ -76,7 +101,7 @@ def _sentence(error: BaseException) -> str:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:
         text = str(error.args[0]) if error.args else type(error).__name__
-    return " ".join(text.split())
+    return shell_words(text)
 
 
 def _refuse(text: str, code: int) -> int:
@@ -87,4 +112,4 @@ def _refuse(text: str, code: int) -> int:
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
     """Write a warning as one line, without the place in our code."""
-    print(f"bayeseval: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"bayeseval: warning: {shell_words(str(message))}", file=sys.stderr)

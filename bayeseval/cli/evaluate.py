@@ -1,5 +1,6 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import xarray as xr
@@ -25,8 +26,11 @@ from bayeseval.cli.options import (
     Runs,
     ScoreType,
 )
-from bayeseval.cli.output import check_writable, remark, working, write_result
+from bayeseval.cli.output import check_writable, working, write_result
+from bayeseval.cli.remarks import remark_scores
 from bayeseval.cli.tables import FORMATS, score_rows
+
+PREDICTORS = ("pooled", "rank_logistic", "constant")  # those that need no column
 
 
 def evaluate(
@@ -76,7 +80,7 @@ def evaluate(
             ci_prob=ci_prob,
         )
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
-    _remark_weight_outside(mean)
+    remark_scores(collection, scores, mean)
     about = {
         "estimator": estimator,
         "population": population,
@@ -89,24 +93,28 @@ def evaluate(
 
 def _collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:
     """Runs with their judgments, those of a design joined to it."""
-    if design is None:
-        return be.read_collection(qrels, runs, **options)
-    if options.pop("qrels_format") != "qrels":
+    if design is not None and options["qrels_format"] != "qrels":
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
-    collection = be.read_collection(None, runs, **options)
-    return be.attach_judgments(collection, be.read_design(design), qrels)
+    try:
+        if design is None:
+            return be.read_collection(qrels, runs, **options)
+        collection = be.read_collection(None, runs, **options)
+        return be.attach_judgments(collection, be.read_design(design), qrels)
+    except ValueError as error:
+        if " fields where " not in str(error):
+            raise
+        raise ValueError(f"{error} (the order is QRELS RUN...: judgments first)") from error
 
 
-def _predictor(text: str | None) -> str | tuple[str, str] | None:
-    """``external:COLUMN`` is a pair, anything else a name."""
-    name, colon, column = (text or "").partition(":")
-    return (name, column) if colon else text
-
-
-def _remark_weight_outside(mean: xr.Dataset) -> None:
-    """Say how much of each measure fell on documents that could not be known."""
-    where = "unjudged" if mean.attrs["estimator"] == "assumed" else "outside the frame"
-    weight = mean["outside_weight"].mean("run", skipna=True)
-    shares = [f"{label} {share:.3f}" for label, share in weight.to_series().items() if share > 0]
-    if shares:
-        remark(f"weight on documents {where}, mean over runs: {', '.join(shares)}")
+def _predictor(text: str | None) -> str | tuple[str, float] | None:
+    """The name of a predictor, or ``constant:VALUE`` as a pair."""
+    name, colon, value = (text or "").partition(":")
+    if name == "constant" and colon:
+        with suppress(ValueError):
+            return name, float(value)
+    elif text is None or text in PREDICTORS:
+        return text
+    raise ValueError(
+        f"--predictor must be {', '.join(PREDICTORS)} or constant:VALUE with a value from 0 to 1, "
+        f"not {text!r}"
+    )

@@ -35,7 +35,7 @@ Measures = Annotated[
 Estimator = Annotated[str, typer.Option(help="assumed (unjudged is not relevant), stat or dyn.")]
 Predictor = Annotated[
     str | None,
-    typer.Option(help="Of dyn: pooled (default), rank_logistic, constant."),
+    typer.Option(help="Of dyn: pooled, rank_logistic, constant, constant:VALUE (0 to 1)."),
 ]
 DesignRead = Annotated[
     Path | None,
@@ -64,19 +64,34 @@ Format = Annotated[
 OutputFile = Annotated[
     Path | None, typer.Option(help="File to write instead of stdout.", show_default=False)
 ]
-Budget = Annotated[int, typer.Option(help="Documents to judge per topic.")]
+Budget = Annotated[
+    int,
+    typer.Option(help="Documents to judge per topic; at least --n-strata (pps and uniform)."),
+]
 DesignWritten = Annotated[
     Path, typer.Option(help="Where the design goes; `evaluate --design` reads it.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an existing design file by a new design.")
 ]
 Scheme = Annotated[
     Literal["pps", "uniform", "poisson"],
     typer.Option(help="Likelier near the top (pps, poisson), or all alike (uniform)."),
 ]
-NStrata = Annotated[int, typer.Option(help="Strata per topic (pps and uniform).")]
+NStrata = Annotated[
+    int | None, typer.Option(help="Strata per topic (pps and uniform).", show_default="20")
+]
 PoolDepth = Annotated[
     int | None, typer.Option(help="Ranks of each run that can be sampled.", show_default="all")
 ]
 KnownQrels = Annotated[
-    str | None, typer.Option(help="Known judgments: sample among them (a simulation).")
+    str | None, typer.Option(help="Known judgments, plain qrels: sample among them (a simulation).")
 ]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]
+LARGEST_SEED = 2**63 - 1  # what a design file can hold
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that cannot start a random generator or be written to a design file."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ValueError(f"--seed must be a whole number from 0 to {LARGEST_SEED}, not {seed}")

@@ -1,5 +1,8 @@
 """`bayeseval sample`: which documents to judge, and the design that says with which probability."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import xarray as xr
 
@@ -12,14 +15,17 @@ from bayeseval.cli.options import (
     NStrata,
     OnDuplicate,
     OutputFile,
+    Overwrite,
     PoolDepth,
     QrelsFormat,
     Runs,
     Scheme,
     ScoreType,
     Seed,
+    check_seed,
 )
 from bayeseval.cli.output import check_writable, remark, working, write_result, written_whole
+from bayeseval.cli.wording import counted
 
 
 def sample(
@@ -27,8 +33,9 @@ def sample(
     budget: Budget,
     design_file: DesignWritten,
     output: OutputFile = None,
+    overwrite: Overwrite = False,
     scheme: Scheme = "pps",
-    n_strata: NStrata = 20,
+    n_strata: NStrata = None,
     pool_depth: PoolDepth = None,
     qrels: KnownQrels = None,
     qrels_format: QrelsFormat = "qrels",
@@ -42,14 +49,10 @@ def sample(
     Writes lines `topic TAB document` in random order within each topic, as an assessor should get
     them, and the design file. Judge them all, write qrels, then `bayeseval evaluate --design`.
     """
-    for path in (design_file, output):
-        if path is not None:
-            check_writable(path)
-    if design_file == output:
-        raise ValueError(f"--design-file and --output both name {output}; give each its own file")
+    _check_files(design_file, output, overwrite)
+    _check_options(scheme, n_strata, qrels_format)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    if seed < 0:
-        raise ValueError(f"--seed must be a whole number, 0 or more, not {seed}")
+    check_seed(seed)
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
     collection = be.read_collection(
         qrels,
@@ -60,7 +63,7 @@ def sample(
         score_type=score_type,
     )
     with working("sampling"):
-        strata = {"n_strata": n_strata} if scheme != "poisson" else {}
+        strata = {} if n_strata is None else {"n_strata": n_strata}
         if scheme == "uniform":
             strata["random_seed"] = strata_seed
         design = SCHEMES[scheme](collection, budget=budget, pool_depth=pool_depth, **strata)
@@ -92,10 +95,49 @@ def _to_judge(design: xr.Dataset, random_seed: int) -> str:
     )
 
 
+def _check_files(design_file: Path, output: Path | None, overwrite: bool) -> None:
+    """Refuse files that cannot be written, and a design that judgments may depend on."""
+    for path in (design_file, output):
+        if path is not None:
+            check_writable(path)
+    if design_file == output:
+        raise ValueError(f"--design-file and --output both name {output}; give each its own file")
+    if design_file.exists() and not overwrite:
+        raise ValueError(
+            f"{design_file} exists, and judgments made for its sample cannot be evaluated without "
+            "it; name another --design-file, or replace it with --overwrite"
+        )
+
+
+def _check_options(scheme: str, n_strata: int | None, qrels_format: str) -> None:
+    """Refuse options that would have no effect."""
+    if scheme == "poisson" and n_strata is not None:
+        raise ValueError("--n-strata goes with --scheme pps or uniform; poisson has no strata")
+    if qrels_format != "qrels":
+        raise ValueError(
+            f"sample takes its known judgments as plain qrels, not {qrels_format}, which are "
+            "judgments of a sample already"
+        )
+
+
 def _remark_sample(design: xr.Dataset, seed: int) -> None:
-    """Say how many documents there are to judge, among how many."""
-    frame = int((design["inclusion_probability"] > 0).sum())
+    """Say how many documents there are to judge, among which."""
+    n_selected = int(design["selected"].sum())
+    parameters = json.loads(design.attrs["parameters"])
+    in_frame = (design["inclusion_probability"] > 0) | (design["stratum"] >= 0)
+    topics = design["pair_topic"].to_numpy()[in_frame.to_numpy()]
+    depth = parameters["pool_depth"]
+    rule = parameters["frame"] + ("" if depth is None else f" to rank {depth}")
     remark(
-        f"{int(design['selected'].sum())} documents to judge of a frame of {frame}, "
-        f"{design.sizes['topic']} topics, seed {seed}"
+        f"{counted(n_selected, 'document')} to judge of a frame of {topics.size} ({rule}), "
+        f"{counted(design.sizes['topic'], 'topic')}, seed {seed}"
     )
+    size = np.bincount(topics, minlength=design.sizes["topic"])
+    covered = size <= parameters["budget"]
+    if covered.all():
+        remark(f"the budget covers the whole frame: all {topics.size} documents are to be judged")
+    elif covered.any():
+        remark(
+            f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: all "
+            f"{counted(int(size[covered].sum()), 'document')} there are to be judged"
+        )

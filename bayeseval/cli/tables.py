@@ -21,6 +21,7 @@ COLUMNS = [
     "lower",
     "upper",
 ]
+COUNTS = ["outside_weight", "n_topics", "n_limited"]
 
 
 def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFrame:
@@ -36,27 +37,32 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
     Returns
     -------
     DataFrame
-        Columns run, topic, measure, estimator, estimate, standard_error, lower, upper.
+        Columns run, topic, measure, estimator, estimate, standard_error, lower, upper,
+        outside_weight, n_topics, n_limited.
     """
     parts = [_flat(mean).expand_dims(topic=["all"])]
     if scores is not None:
-        parts.insert(0, _flat(scores))
+        counts = {
+            "n_topics": scores["estimate"].notnull().astype(int),
+            "n_limited": scores["limited"].astype(int),
+        }
+        parts.insert(0, _flat(scores.assign(counts)))
     flat = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
     rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
-    return rows.assign(estimator=mean.attrs["estimator"]).loc[:, COLUMNS]
+    return rows.assign(estimator=mean.attrs["estimator"]).loc[:, COLUMNS + COUNTS]
 
 
 def _flat(result: xr.Dataset) -> xr.Dataset:
-    """Estimate, standard error and the two bounds as variables of their own."""
+    """Estimate, standard error, the two bounds and the counts as variables of their own."""
     bounds = {
         bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in ("lower", "upper")
     }
-    return result[["estimate", "standard_error"]].assign(bounds)
+    return result[["estimate", "standard_error", *COUNTS]].assign(bounds)
 
 
 def as_csv(rows: pd.DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    return rows.to_csv(index=False, lineterminator="\n")
+    return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS)
 
 
 def as_json(rows: pd.DataFrame, about: dict) -> str:
@@ -80,12 +86,9 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
 
 def as_table(rows: pd.DataFrame, about: dict) -> str:
     """A table for people: a line for each run (and topic), estimate and interval by measure."""
-    title = f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over these topics"
-    if about["population"] == "topics":
-        title = title.replace("these topics", "the population of topics")
     keys = ["run"] if set(rows["topic"]) == {"all"} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
-    table = Table(title=title)
+    table = Table(title=_title(rows, about))
     for key in keys:
         table.add_column(key, no_wrap=True)
     for measure in measures:
@@ -96,6 +99,14 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
     for labels, cells in lines.items():
         table.add_row(*map(Text, labels), *(cells[name] for name in measures))
     return rendered(table)
+
+
+def _title(rows: pd.DataFrame, about: dict) -> str:
+    """The estimator, and what the intervals are where there are any."""
+    if pd.isna(rows["lower"].to_numpy()).all():
+        return f"{about['estimator']}, no intervals"
+    topics = "the population of topics" if about["population"] == "topics" else "these topics"
+    return f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over {topics}"
 
 
 def _cell(row: dict) -> Text:

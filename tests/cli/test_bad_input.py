@@ -176,14 +176,20 @@ def test_a_file_that_is_no_design_is_named(command, files):
         (["-m", "RBP(p=2)", "--estimator", "assumed"], ["p=2", "between 0 and 1"]),
         (["-m", "AP", "--estimator", "best"], ["best", "assumed", "stat", "dyn"]),
         (["-m", "AP", "--estimator", "stat"], ["stat", "design"]),
-        (["-m", "AP", "--estimator", "assumed", "--ci-prob", "1"], ["ci_prob", "1"]),
-        (["-m", "AP", "--estimator", "assumed", "--depth", "0"], ["depth", "0"]),
-        (["-m", "AP", "--estimator", "assumed", "--relevance-level", "0"], ["relevance_level"]),
+        (["-m", "AP", "--estimator", "assumed", "--ci-prob", "1"], ["--ci-prob", "1"]),
+        (["-m", "AP", "--estimator", "assumed", "--depth", "0"], ["--depth", "0"]),
+        (["-m", "AP", "--estimator", "assumed", "--relevance-level", "0"], ["--relevance-level"]),
         (["-m", "AP", "--estimator", "assumed", "--output", "no/where.csv"], ["no/where.csv"]),
         (["-m", "AP", "--estimator", "assumed", "--output", "."], ["folder"]),
         (["-m", "AP", "--estimator", "assumed", "--format", "xml"], ["--format", "xml", "csv"]),
         (["-m", "AP", "--estimator", "assumed", "--population", "all"], ["--population", "topics"]),
         (["-m", "AP"], ["--estimator"]),
+        (["-m", "AP", "--estimator", "dyn", "--predictor", "external:x"], ["constant:VALUE"]),
+        (["-m", "AP", "--estimator", "dyn", "--predictor", "constant:x"], ["constant:VALUE"]),
+        (
+            ["-m", "AP", "--estimator", "assumed", "--predictor", "pooled"],
+            ["--estimator dyn with a predictor"],
+        ),
         (["--estimator", "assumed"], ["-m"]),
         (["-m", "AP", "--estimator", "assumed", "--wrong"], ["--wrong"]),
     ],
@@ -208,3 +214,18 @@ def test_usage_errors_are_one_sentence(command):
     refused(command(), "command")
     refused(command("evaluat"), "evaluat")
     refused(command("evaluate"), "QRELS")
+
+
+def test_judgments_and_run_in_the_wrong_order_are_told_the_order(command, files):
+    code, out, err = command("evaluate", files / "a", files / "qrels", "-m", "AP",
+                             "--estimator", "assumed")  # fmt: skip
+    assert (code, out) == (2, "")
+    assert "QRELS RUN" in err.splitlines()[-1]
+
+
+def test_messages_name_options_and_leave_file_names_alone(command, files):
+    with (files / "a").open("a") as run:
+        run.write("1 Q0 d00 0 -5 a\n")
+    (files / "a").rename(files / "n_strata.run")
+    answer = score(command, files, run="n_strata.run")
+    refused(answer, "n_strata.run", "--on-duplicate best keeps")

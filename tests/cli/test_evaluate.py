@@ -74,7 +74,9 @@ def test_json_says_what_was_asked_and_has_null_where_there_is_no_number(command,
     answer = json.loads(out)
     assert (code, answer["estimator"], answer["ci_prob"]) == (0, "assumed", 0.8)
     assert answer["scores"][0]["lower"] is None
-    assert list(answer["scores"][0]) == HEADER.split(",")
+    extra = ["outside_weight", "n_topics", "n_limited"]
+    assert list(answer["scores"][0]) == HEADER.split(",") + extra
+    assert answer["scores"][0]["n_topics"] == 3
 
 
 def test_trec_eval_format_has_three_columns(command, files):
@@ -95,6 +97,7 @@ def test_table_names_every_run_and_measure(command, files):
     )
     assert code == 0
     assert "RBP(p=0.8)" in out
+    assert "intervals over" not in out
     mean = be.mean_over_topics(evaluated(files))
     assert f"{mean['estimate'].sel(run='b', measure='AP').item():.4f}" in out
 

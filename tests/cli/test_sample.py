@@ -14,9 +14,9 @@ def sampled(command, files):
 
     def run(*flags):
         code, out, err = command(
-            "sample", files / "a", files / "b", "--budget", "12", "--n-strata", "4",
+            "sample", files / "a", files / "b", "--budget", "20",
             "--seed", "3", "--design-file", files / "design.nc", "--output", files / "to_judge.txt",
-            *flags,
+            "--overwrite", *flags,
         )  # fmt: skip
         assert (code, out) == (0, ""), err
         truth = {}
@@ -33,11 +33,11 @@ def sampled(command, files):
 
 @pytest.mark.parametrize("scheme", ["pps", "uniform", "poisson"])
 def test_sample_judge_evaluate(command, files, sampled, scheme):
-    asked, err = sampled("--scheme", scheme)
+    asked, err = sampled("--scheme", scheme, *([] if scheme == "poisson" else ["--n-strata", "4"]))
     design = be.read_design(files / "design.nc")
     assert len(asked) == int(design["selected"].sum())
     if scheme != "poisson":
-        assert len(asked) == 3 * 12
+        assert len(asked) == 3 * 20
     for estimator in ("stat", "dyn"):
         # run c was not there when the design was made
         code, out, err = command(
@@ -66,6 +66,8 @@ def test_the_assessor_sees_topic_and_document_in_random_order(files, sampled):
     order = [place[document] for document in by_topic[0]]
     assert order != sorted(order)
     assert "seed 3" in err
+    assert "frame of 120 (retrieved)" in err
+    assert "covers the whole frame" not in err
 
 
 def test_a_seed_gives_the_same_sample_again(files, sampled):
@@ -80,6 +82,7 @@ def test_everything_judged_gives_the_plain_scores_without_error(command, files):
     words = ["--budget", "500", "--n-strata", "4", "--seed", "1", "--design-file", files / "d.nc"]
     code, out, err = command("sample", files / "a", *words)
     assert code == 0
+    assert "all 120 documents are to be judged" in err
     assert len(out.splitlines()) == 3 * 40
     answers = {}
     for estimator, design in (("assumed", []), ("stat", ["--design", files / "d.nc"])):
@@ -109,10 +112,14 @@ def test_known_judgments_are_the_frame(command, files):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--budget", "0"], "budget"),
+        (["--budget", "0"], "--budget"),
+        (["--scheme", "poisson"], "poisson has no strata"),
+        (["--qrels", "qrels", "--qrels-format", "prels"], "not prels"),
+        (["--seed", "99999999999999999999"], "--seed"),
+        (["--design-file", "qrels"], "--overwrite"),
         (["--budget", "3", "--n-strata", "4"], "4 strata"),
-        (["--n-strata", "0"], "n_strata"),
-        (["--pool-depth", "0"], "pool_depth"),
+        (["--n-strata", "0"], "--n-strata"),
+        (["--pool-depth", "0"], "--pool-depth"),
         (["--seed", "-1"], "--seed"),
         (["--design-file", "nowhere/design.nc"], "nowhere"),
         (["--output", "design.nc"], "--output"),
@@ -130,3 +137,15 @@ def test_bad_options_are_one_sentence_and_write_nothing(
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert message in err
     assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_a_design_is_replaced_only_when_asked(command, files):
+    words = ["sample", files / "a", "--budget", "8", "--n-strata", "2", "--design-file",
+             files / "d.nc", "--seed"]  # fmt: skip
+    assert command(*words, "1")[0] == 0
+    before = (files / "d.nc").read_bytes()
+    code, out, err = command(*words, "2")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert (files / "d.nc").read_bytes() == before
+    assert command(*words, "2", "--overwrite")[0] == 0
+    assert be.read_design(files / "d.nc").attrs["command_seed"] == 2

@@ -1,0 +1,99 @@
+"""What a user should know about scores beyond the numbers, one line each on stderr."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.cli.output import remark
+from bayeseval.cli.wording import counted
+
+
+def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset) -> None:
+    """Say what was left out, lacking or unknown.
+
+    Parameters
+    ----------
+    collection : DataTree
+        What was evaluated.
+    scores : Dataset (measure, run, topic)
+        Of ``be.evaluate``.
+    mean : Dataset (measure, run)
+        Of ``be.mean_over_topics``.
+    """
+    _remark_outside_weight(scores)
+    _remark_left_out(scores, mean)
+    _remark_lacking(collection, scores)
+    _remark_no_error(mean)
+
+
+def _remark_outside_weight(scores: xr.Dataset) -> None:
+    """Say how much of each measure fell on documents that could not be known."""
+    where = "unjudged" if scores.attrs["estimator"] == "assumed" else "outside the frame"
+    outside = scores["outside_weight"]
+    if (outside.isnull() & scores["estimate"].notnull()).any():
+        remark(
+            f"weight on documents {where}: unknown, because the judgments list only the sampled "
+            "documents of the frame"
+        )
+        return
+    counting = scores["estimate"].notnull() | (outside > 0)
+    of_run = outside.where(counting).mean("topic", skipna=True)
+    shares = []
+    for label in of_run["measure"].to_numpy():
+        weight = of_run.sel(measure=label)
+        highest = float(weight.max())
+        if highest > 0:
+            worst = weight["run"].to_numpy()[int(weight.argmax("run"))]
+            mean = float(weight.mean())
+            shares.append(f"{label} {mean:.3f}, up to {highest:.3f} (run {worst})")
+    if shares:
+        remark(f"weight on documents {where}, mean over runs: {'; '.join(shares)}")
+
+
+def _remark_left_out(scores: xr.Dataset, mean: xr.Dataset) -> None:
+    """Say how many scores `--outside missing` kept out of the means."""
+    if scores.attrs["outside"] != "missing":
+        return
+    left_out = scores["estimate"].isnull() & (scores["outside_weight"] > 0)
+    parts = []
+    for label in left_out["measure"].to_numpy():
+        lost = left_out.sel(measure=label)
+        if lost.any():
+            topics = mean["n_topics"].sel(measure=label)
+            fewest = topics["run"].to_numpy()[int(topics.argmin("run"))]
+            parts.append(
+                f"{label} {int(lost.sum())} of {lost.size}, leaving run {fewest} "
+                f"{counted(int(topics.min()), 'topic')}"
+            )
+    if parts:
+        remark(f"--outside missing leaves run-topic scores out of the means: {'; '.join(parts)}")
+
+
+def _remark_lacking(collection: xr.DataTree, scores: xr.Dataset) -> None:
+    """Say how many runs lack topics that count."""
+    counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
+    grade = collection["judgments/grade"].to_numpy()
+    counting[np.unique(collection["pair_topic"].to_numpy()[~np.isnan(grade)])] = True
+    lacks = (collection["rankings/ranking"].to_numpy() < 0).all(axis=2)[:, counting]
+    number = lacks.sum(axis=1)
+    n_runs = int((number > 0).sum())
+    if not n_runs:
+        return
+    zero = scores.attrs["missing_topics"] == "zero"
+    verb, act = ("lacks", "scores 0") if n_runs == 1 else ("lack", "score 0")
+    does = act if zero else ("is left out" if n_runs == 1 else "are left out")
+    worst = int(number.argmax())
+    remark(
+        f"{n_runs} of {counted(number.size, 'run')} {verb} topics and {does} there, "
+        f"{counted(int(number.sum()), 'run-topic pair')} in all; run "
+        f"{collection['run'].to_numpy()[worst]} lacks most, {number[worst]} of "
+        f"{counted(lacks.shape[1], 'topic')}"
+    )
+
+
+def _remark_no_error(mean: xr.Dataset) -> None:
+    """Say why a mean over the population of topics has no standard error."""
+    if mean.attrs["population"] == "topics" and (mean["n_topics"] == 1).any():
+        remark(
+            "--population topics takes the standard error from the spread of scores over topics, "
+            "and there is none where a run has a score on 1 topic only"
+        )

@@ -1,0 +1,105 @@
+"""What `evaluate` says on stderr beside the scores."""
+
+import csv
+import io
+
+import pytest
+
+WORDS = ["--estimator", "assumed", "--format", "csv"]
+
+
+def keep(path, wanted):
+    """Keep the lines that are wanted."""
+    lines = [line for line in path.read_text().splitlines() if wanted(line.split())]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def line_with(err, part):
+    """The one line of stderr that has a part."""
+    found = [line for line in err.splitlines() if part in line]
+    assert len(found) == 1, err
+    return found[0]
+
+
+def test_scores_left_out_of_the_means_are_counted_by_measure(command, files):
+    keep(files / "qrels", lambda fields: fields[0] != "2" or fields[2] > "d35")
+    words = ["-m", "P@5", "-m", "NumRet", *WORDS, "--outside"]
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", *words, "missing"
+    )
+    assert code == 0
+    line = line_with(err, "--outside missing")
+    assert "P@5 2 of 6, leaving run a 2 topics" in line
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", *words, "nonrelevant"
+    )
+    assert "--outside" not in err
+
+
+def test_the_run_with_most_weight_outside_is_named(command, files):
+    text = (files / "b").read_text().replace(" d", " new")
+    (files / "b").write_text(text)
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", "-m", "P@5", *WORDS
+    )
+    assert code == 0
+    assert "P@5 0.500, up to 1.000 (run b)" in line_with(err, "weight on documents unjudged")
+
+
+def test_weight_outside_an_unlisted_frame_is_unknown(command, files):
+    lines = [f"{topic} d{n:02d} 1 1 0.5" for topic in ("1", "2", "10") for n in range(20)]
+    (files / "sampled").write_text("\n".join(lines) + "\n")
+    code, out, err = command(
+        "evaluate", files / "sampled", files / "a", "-m", "P@5", "-m", "AP", "--estimator", "stat",
+        "--qrels-format", "prels", "--format", "csv",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "unknown" in line_with(err, "weight on documents")
+
+
+@pytest.mark.parametrize(("flag", "does"), [("zero", "scores 0"), ("skip", "is left out")])
+def test_runs_that_lack_topics_are_counted_and_the_worst_named(command, files, flag, does):
+    keep(files / "b", lambda fields: fields[0] == "1")
+    code, out, err = command(
+        "evaluate", files / "qrels", files / "a", files / "b", "-m", "AP", *WORDS,
+        "--missing-topics", flag,
+    )  # fmt: skip
+    assert code == 0
+    line = line_with(err, "topics and")
+    assert f"1 of 2 runs lacks topics and {does} there" in line
+    assert "run b lacks most, 2 of 3 topics" in line
+
+
+def test_complete_runs_and_judgments_need_no_remark(command, files):
+    code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *WORDS)
+    assert (code, err) == (0, "")
+
+
+def test_one_topic_has_no_spread_and_this_is_said(command, files):
+    keep(files / "qrels", lambda fields: fields[0] == "2")
+    keep(files / "a", lambda fields: fields[0] == "2")
+    words = [*WORDS, "--population", "topics"]
+    code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *words)
+    assert code == 0
+    assert next(csv.DictReader(io.StringIO(out)))["standard_error"] == ""
+    assert "1 topic" in line_with(err, "--population topics")
+
+
+def test_a_constant_predictor_takes_its_value_from_the_shell(command, files):
+    lines = [f"{t} 0 d{n:02d} {n % 5} {n % 2 if n < 30 else -1}" for t in (1, 2) for n in range(40)]
+    (files / "sampled").write_text("\n".join(lines) + "\n")
+    answers = []
+    for predictor in ("constant:0.2", "constant:0.9"):
+        code, out, err = command(
+            "evaluate", files / "sampled", files / "a", "-m", "P@10", "--estimator", "dyn",
+            "--qrels-format", "sampleval", "--predictor", predictor, "--format", "csv",
+        )  # fmt: skip
+        assert code == 0, err
+        answers.append(out)
+    assert answers[0] != answers[1]
+
+
+def test_the_version_is_printed(command):
+    code, out, err = command("--version")
+    assert (code, err) == (0, "")
+    assert out.startswith("bayeseval ")
