@@ -11,6 +11,7 @@ from rich.text import Text
 
 import bayeseval as be
 from bayeseval import plots
+from bayeseval.cli.options import check_seed
 from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.tables import as_csv, rendered, score_rows
 
@@ -18,6 +19,9 @@ ESTIMATORS = ("assumed", "stat", "dyn")
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 SHOWN = "P@10"
 N_BEST = 10
+NOTE = """truth: the score with all documents of the pool judged. In brackets: 90% intervals, which
+are wide for runs that did not contribute to the pool.
+"""
 
 
 def demo(
@@ -30,6 +34,7 @@ def demo(
     """Sample judgments of the shipped collection, estimate, and compare with the known truth."""
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; --output names a folder to write into")
+    check_seed(seed)
     with working(f"sampling {budget} documents a topic, and estimating"):
         collection = be.simulate.demo_collection()
         design = be.designs.pps_strata(collection, budget=budget)
@@ -42,7 +47,7 @@ def demo(
     output.mkdir(parents=True, exist_ok=True)
     _save_scores(truth, means, output / "scores.csv")
     _save_plot(truth, means, output / "intervals.png")
-    write_result(rendered(_table(truth, means, budget)), None)
+    write_result(rendered(_table(truth, means, budget)) + NOTE, None)
     remark(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
 
 

@@ -10,6 +10,7 @@ def test_demo_prints_the_best_runs_and_saves_scores_and_plot(command, tmp_path, 
     code, out, err = command("demo")
     assert code == 0, err
     assert all(word in out for word in ("truth", "assumed", "stat", "dyn", "P@10"))
+    assert "truth: the score with all documents of the pool judged" in out
     assert (tmp_path / "demo-output" / "intervals.png").read_bytes()[:4] == b"\x89PNG"
     rows = pd.read_csv(tmp_path / "demo-output" / "scores.csv")
     assert rows["run"].nunique() == 129
@@ -27,3 +28,10 @@ def test_demo_refuses_a_file_as_folder(command, tmp_path):
     code, out, err = command("demo", "--output", tmp_path / "taken")
     assert (code, out) == (2, "")
     assert "is a file" in err
+
+
+def test_demo_refuses_a_negative_seed_by_its_option(command, tmp_path):
+    code, out, err = command("demo", "--output", tmp_path / "new", "--seed", "-1")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert "--seed" in err
+    assert not (tmp_path / "new").exists()
