@@ -11,9 +11,21 @@ from pathlib import Path
 import bayeseval as be
 from tests.conftest import REAL_DATA, unpacked
 
-MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10"]
 ESTIMATORS = ["assumed", "stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]
-COLUMNS = ["bias", "bias_error", "rms_bias", "rms_sigma", "rms_error", "coverage", "coverage_error"]
+COLUMNS = [
+    "bias",
+    "bias_error",
+    "bias_error_paper",
+    "rms_bias",
+    "rms_sigma",
+    "rms_error",
+    "rmse_topics",
+    "rmse_more_topics",
+    "variance_ratio",
+    "coverage",
+    "coverage_error",
+]
 
 
 def main() -> None:

@@ -40,6 +40,8 @@ def error_summary(
             root mean square over runs of the error about the population of topics, :math:`b^2 +
             \sigma_{err}^2 + \sigma_T^2`, for these topics and for ``n_topics``, where both
             variances shrink in proportion;
+        ``variance_ratio``
+            mean of the squared standard errors by the variance over replicates;
         ``coverage``, ``coverage_error``
             share of intervals that hold the truth, and its Monte Carlo error with replicates as
             clusters.
@@ -55,6 +57,7 @@ def error_summary(
     >>> result = xr.Dataset(
     ...     {
     ...         "estimate": (dims, values[None, None]),
+    ...         "standard_error": (dims, np.full((1, 1, 2, 2), 0.1)),
     ...         "lower": (dims, values[None, None] - 0.05),
     ...         "upper": (dims, values[None, None] + 0.05),
     ...         "truth": (("measure", "run"), [[0.2, 0.3]]),
@@ -98,6 +101,8 @@ def _summary(result: xr.Dataset, n_topics: int) -> xr.Dataset:
             "rms_error": np.sqrt(square.mean("run")),
             "rmse_topics": np.sqrt((bias**2 + sigma2 + topic2).mean("run")),
             "rmse_more_topics": np.sqrt(more.mean("run")),
+            "variance_ratio": (result["standard_error"] ** 2).mean(["replicate", "run"])
+            / error.var("replicate", ddof=1).mean("run"),
             "coverage": share.mean("replicate"),
             "coverage_error": share.std("replicate", ddof=1) / np.sqrt(n_replicates),
         }

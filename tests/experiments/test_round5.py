@@ -10,11 +10,15 @@ PAPER, DEFAULT = "dyn:rank_logistic", "dyn:pooled"
 
 
 @pytest.fixture(scope="module")
-def summary(real_data, round5_runs) -> xr.Dataset:
-    """One hundred samples of 100 judgments a topic, 126 real and 126 dual runs."""
+def both(real_data, round5_runs) -> xr.DataTree:
+    """126 real and 126 dual runs."""
     qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
-    collection = be.read_collection(qrels, f"{round5_runs}/*")
-    both = be.dual_runs(collection, random_seed=1)
+    return be.dual_runs(be.read_collection(qrels, f"{round5_runs}/*"), random_seed=1)
+
+
+@pytest.fixture(scope="module")
+def summary(both) -> xr.Dataset:
+    """One hundred samples of 100 judgments a topic."""
     design = be.designs.pps_strata(both, budget=100)
     result = be.experiments.replicate(
         both,
@@ -44,6 +48,29 @@ def test_no_estimator_favours_real_or_dual_runs(summary):
 def test_intervals_cover_on_the_real_runs(summary):
     real = summary.sel(group="contributed")
     assert (abs(real.coverage - 0.9) < 0.03 + 2 * real.coverage_error).all()
+
+
+def test_normalised_gain_at_a_cutoff_is_unbiased_on_real_and_dual_runs(both):
+    """Relevant documents are many, so this ratio is nearly linear, and must not be clipped."""
+    result = be.experiments.replicate(
+        both,
+        be.designs.pps_strata(both, budget=100),
+        "nDCG@10",
+        estimators=["stat", ("dyn", "rank_logistic")],
+        n_replicates=40,
+        random_seed=2,
+    )
+    summary = be.experiments.error_summary(result)
+    assert (abs(summary.bias) < 3 * summary.bias_error).all()
+    assert (abs(summary.variance_ratio - 1) < 0.15).all()
+    assert (abs(summary.coverage - 0.9) < 0.04 + 2 * summary.coverage_error).all()
+
+
+def test_variances_are_those_of_the_estimates(summary):
+    linear = summary.variance_ratio.sel(measure=MEASURES[:2])
+    assert (abs(linear - 1) < 0.05).all()
+    ratio = summary.variance_ratio.sel(measure="AP")
+    assert (ratio > 0.9).all() and (ratio < 1.4).all()
 
 
 def test_intervals_cover_on_the_dual_runs(summary):
