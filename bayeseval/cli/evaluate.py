@@ -103,7 +103,8 @@ def _collection(qrels: str, runs: list[str], design: Path | None, **options) -> 
     except ValueError as error:
         if " fields where " not in str(error):
             raise
-        raise ValueError(f"{error} (the order is QRELS RUN...: judgments first)") from error
+        text = str(error).rstrip(".")
+        raise ValueError(f"{text} (the order is QRELS RUN...: judgments first)") from error
 
 
 def _predictor(text: str | None) -> str | tuple[str, float] | None:
