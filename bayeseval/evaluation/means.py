@@ -74,7 +74,7 @@ def mean_over_topics(
             "standard_error": error,
             "degrees_of_freedom": df,
             "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=df),
-            "outside_weight": scores["outside_weight"].where(known).mean("topic", skipna=True),
+            "outside_weight": scores["outside_weight"].mean("topic", skipna=True),
             "n_topics": n_topics,
             "n_limited": scores["limited"].sum("topic"),
         },

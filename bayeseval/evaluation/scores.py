@@ -137,7 +137,7 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
     n_runs, n_topics = problem.ranking.shape[:2]
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
     estimate, error, df = (np.full(shape, np.nan) for _ in range(3))
-    outside, limited = np.zeros(shape), np.zeros(shape, dtype=bool)
+    outside, limited = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for topic, relevance in problem.topics():
         outside[:, :, topic] = problem.outside_weight(topic, relevance.position)
         for index, measure in enumerate(problem.measures):
