@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from bayeseval.collection import (
     topic_starts,
     with_node,
 )
+from bayeseval.designs.files import save_design
 
 DESIGN = xr.Dataset(
     {
@@ -148,6 +151,55 @@ def test_opening_says_what_is_wrong(tmp_path, collection):
         open_collection(tmp_path / "text.nc")
     with pytest.raises(ValueError, match="cannot be written because folder"):
         save_collection(collection, tmp_path / "nowhere" / "collection.nc")
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.nc", "folder.zarr"])
+def test_saving_never_replaces_a_folder_that_holds_something_else(collection, tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis.tex").write_text("years of work")
+    with pytest.raises(ValueError, match=f"{name} is a folder"):
+        save_collection(collection, tmp_path / name)
+    (tmp_path / name / "zarr.json").write_text('{"attributes": {"schema": "of another"}}')
+    with pytest.raises(ValueError, match=f"{name} is a folder"):
+        save_collection(collection, tmp_path / name)
+    assert (tmp_path / name / "thesis.tex").read_text() == "years of work"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_netcdf_does_not_replace_a_zarr_folder_nor_zarr_a_file(collection, tmp_path):
+    (tmp_path / "file.zarr").write_text("text")
+    with pytest.raises(ValueError, match="file.zarr is a file, which a .zarr folder cannot"):
+        save_collection(collection, tmp_path / "file.zarr")
+    pytest.importorskip("zarr")
+    save_collection(collection, tmp_path / "c.zarr")
+    (tmp_path / "c.zarr").rename(tmp_path / "c.nc")
+    with pytest.raises(ValueError, match="c.nc is a folder, which a netCDF file cannot replace"):
+        save_collection(collection, tmp_path / "c.nc")
+
+
+def test_a_saved_folder_stays_when_saving_anew_fails(collection, tmp_path, monkeypatch):
+    pytest.importorskip("zarr")
+    save_collection(collection, tmp_path / "c.zarr")
+
+    def broken(source, target, replace=os.replace):
+        if target == tmp_path / "c.zarr":
+            raise OSError("no space left")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", broken)
+        with pytest.raises(OSError, match="no space left"):
+            save_collection(assembled(design=None), tmp_path / "c.zarr")
+    assert open_collection(tmp_path / "c.zarr").identical(collection)
+    assert [path.name for path in tmp_path.iterdir()] == ["c.zarr"]
+
+
+@pytest.mark.parametrize("name", ["design.nc", "nowhere/design.nc"])
+def test_a_design_is_not_written_over_a_folder_or_into_none(tmp_path, name):
+    (tmp_path / "design.nc").mkdir()
+    with pytest.raises(ValueError, match="is a folder, which a file|written because folder"):
+        save_design(DESIGN, tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["design.nc"]
 
 
 def test_select_renumbers_positions(collection):

@@ -1,5 +1,6 @@
 """Collections on disk: one netCDF file, or one zarr folder."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -10,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import same_strings
-from bayeseval.collection.schema import check_collection
+from bayeseval.collection.schema import SCHEMA, check_collection
 
 
 def save_collection(collection: xr.DataTree, path) -> None:
@@ -23,10 +24,25 @@ def save_collection(collection: xr.DataTree, path) -> None:
     collection : DataTree
         The collection.
     path : str or Path
-        Where to; what is there is replaced.
+        Where to; a file that is there, or a ``.zarr`` folder that holds a collection, is replaced.
+
+    Raises
+    ------
+    ValueError
+        Where the path is a folder that is not a saved collection, or its folder does not exist.
+
+    Examples
+    --------
+    >>> import pathlib, pandas as pd, bayeseval as be
+    >>> qrels = pd.DataFrame({"topic": ["1"], "document": ["a"], "grade": [1]})
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "collection.nc"
+    >>> be.save_collection(be.read_collection(qrels), path)
+    >>> be.open_collection(path)["document"].to_numpy().tolist()
+    ['a']
     """
     check_collection(collection)
     path = Path(path)
+    _check_target(path)
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=_parent(path)))
     try:
         part = folder / path.name
@@ -34,9 +50,7 @@ def save_collection(collection: xr.DataTree, path) -> None:
             collection.to_zarr(part, consolidated=False)
         else:
             collection.to_netcdf(part, engine="h5netcdf", encoding=_encoding(collection))
-        if path.is_dir():
-            path.rename(folder / "before")
-        os.replace(part, path)
+        _put(part, path, folder / "before")
     finally:
         shutil.rmtree(folder)
 
@@ -78,6 +92,45 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     collection = xr.DataTree.from_dict(nodes)
     check_collection(collection)
     return collection
+
+
+def _check_target(path: Path) -> None:
+    """Refuse to replace anything but a file, or a folder that holds a collection."""
+    if path.suffix == ".zarr":
+        if path.is_dir() and not _is_saved(path):
+            raise ValueError(
+                f"{path} is a folder that holds no collection, so it is not replaced; choose "
+                "another path."
+            )
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"{path} is a file, which a .zarr folder cannot replace; remove it.")
+    elif path.is_dir():
+        raise ValueError(
+            f"{path} is a folder, which a netCDF file cannot replace; name a file in it, or a "
+            "folder that ends in .zarr."
+        )
+
+
+def _is_saved(folder: Path) -> bool:
+    """Whether a folder is a zarr group with the schema of a collection, of any version."""
+    try:
+        schema = json.loads((folder / "zarr.json").read_text())["attributes"]["schema"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return str(schema).startswith(SCHEMA.rstrip("0123456789"))
+
+
+def _put(part: Path, path: Path, before: Path) -> None:
+    """Move what was written to its place; what was there goes to ``before``, or stays."""
+    if not path.is_dir():
+        os.replace(part, path)
+        return
+    path.rename(before)
+    try:
+        os.replace(part, path)
+    except BaseException:
+        before.rename(path)
+        raise
 
 
 def _parent(path: Path) -> Path:
