@@ -23,7 +23,7 @@ BAD_RUNS = {
     "": "run is empty",
     " \n\n": "run is empty",
     "# only\n# comments\n": "run is empty: it has comments or blank lines only",
-    "1 Q0 a 1 2 r\n1 Q0 \0 2 1 r\n": "run, line 2: byte 0x00 is not UTF-8 text",
+    "1 Q0 a 1 2 r\n1 Q0 \0 2 1 r\n": "run, line 2: a NUL byte is not UTF-8 text",
 }
 BAD_QRELS = {
     ("qrels", "1 0 a 1\n1 0 a 1\n"): "line 2: document 'a' of topic '1' is judged a second time",
@@ -32,6 +32,11 @@ BAD_QRELS = {
     ("qrels", "1 0 a good\n"): "line 1: grade 'good' is not a finite number",
     ("qrels", "1 0 a 99999999999\n"): "line 1: grade '99999999999' is not a whole number",
     ("sampleval", "1 0 a 1\n"): "line 1: 4 fields where at least 5 are needed",
+    ("sampleval", "1 0 a 1 1\n1 0 b x 1\n"): "line 2: stratum x must be a whole number of 0 or",
+    ("sampleval", "1 0 a -1 1\n"): "line 1: stratum -1 must be a whole number of 0 or more",
+    ("sampleval", "1 0 a 1.5 1\n"): "line 1: stratum 1.5 must be a whole number of 0 or more",
+    ("prels", "1 a 1 2 1\n1 b -1 2 1\n"): "line 2: grade -1 must be 0 or more",
+    ("probs", "1 0 a -2 0.5\n"): "line 1: grade -2 must be 0 or more",
     ("prels", "1 a 1 2 0\n"): r"line 1: inclusion probability 0.0 must lie in \(0, 1\]",
     ("prels", "1 a 1 2 1\n1 b 1 2 1.5\n"): "line 2: inclusion probability 1.5 must lie in",
     ("probs", "1 0 a 1 -0.5\n"): "line 1: inclusion probability -0.5 must lie in",
@@ -114,7 +119,7 @@ def test_text_must_be_utf8(tmp_path):
     with pytest.raises(ValueError, match="run, line 3: byte 0xe9 is not UTF-8 text"):
         read_collection(None, tmp_path / "run")
     (tmp_path / "run").write_text(GOOD_RUN, encoding="utf-16")
-    with pytest.raises(ValueError, match="line 1: byte 0xff is not UTF-8|line 1: byte 0x00"):
+    with pytest.raises(ValueError, match="line 1: a NUL byte .the file looks like UTF-16. is not"):
         read_collection(None, tmp_path / "run")
 
 
@@ -166,3 +171,26 @@ def test_bad_frames_are_errors_that_name_the_row():
     listed = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1], "probability": [2.0]})
     with pytest.raises(ValueError, match="row 0: inclusion probability 2.0 must lie in"):
         read_qrels(listed, "probs")
+    with pytest.raises(ValueError, match="row 0: grade -1 must be 0 or more"):
+        read_qrels(listed.assign(grade=-1, probability=0.5), "probs")
+    with pytest.raises(ValueError, match="row 0: stratum low must be a whole number"):
+        read_qrels(listed.assign(stratum="low"), "sampleval")
+
+
+def test_a_file_is_read_once(tmp_path):
+    (tmp_path / "run").write_text(GOOD_RUN)
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    with pytest.raises(ValueError, match="run file .*run is named twice; once is allowed"):
+        read_collection(None, [tmp_path / "run", str(tmp_path / "ru*")])
+    with pytest.raises(ValueError, match="judgments file .*qrels is named twice"):
+        read_collection([tmp_path / "qrels", tmp_path / ".." / tmp_path.name / "qrels"], None)
+
+
+def test_a_run_that_is_in_the_collection_is_not_added_again(tmp_path):
+    (tmp_path / "r").write_text(GOOD_RUN)
+    collection = read_collection(None, tmp_path / "r")
+    with pytest.raises(ValueError, match="run 'r' is in the collection already"):
+        add_runs(collection, tmp_path / "r")
+    frame = pd.DataFrame({"run": ["r"], "topic": ["1"], "document": ["a"], "score": [1.0]})
+    with pytest.raises(ValueError, match="runs DataFrame: run 'r' is in the collection already"):
+        add_runs(collection, frame)

@@ -91,6 +91,16 @@ def test_layout_does_not_matter(write):
     assert read_collection(None, write("odd", "\ufeff" + text)).identical(plain)
 
 
+def test_lines_may_end_in_a_bare_carriage_return(write):
+    plain = read_collection(write("qrels", QRELS), write("run", RUN))
+    qrels = write("mac_qrels", QRELS.replace("\n", "\r"))
+    assert read_collection(qrels, write("mac", RUN.replace("\n", "\r"))).identical(plain)
+    mixed = RUN.replace("\n", "\r\n", 1).replace("3 r\r\n", "3 r\r\n# comment\r")
+    assert read_collection(write("qrels", QRELS), write("mixed", mixed)).identical(plain)
+    with pytest.raises(ValueError, match="line 3: 3 fields"):
+        read_collection(None, write("broken", "1 Q0 a 1 3 r\r\n1 Q0 b 2 2 r\r2 Q0 a\r"))
+
+
 def test_blocks_of_a_file_are_one_run(write, monkeypatch):
     text = "".join(f"{i % 3} Q0 document{i} 1 {i} r\n" for i in range(50))
     whole = read_collection(None, write("run", text))
@@ -205,7 +215,9 @@ def test_runs_added_later_give_what_reading_all_at_once_gives(write, qrels_forma
     first = write("first", RUN.replace(" r\n", " first\n"))
     new = "10 Q0 q 1 3 new\n1 Q0 0 1 2 new\n1 Q0 a 2 1 new\n1 Q0 b 3 0 new\n"
     second = write("second", new)
-    grown = add_runs(read_collection(qrels, first, qrels_format=qrels_format), second)
+    grown = add_runs(
+        read_collection(qrels, first, qrels_format=qrels_format), second, contributed=True
+    )
     whole = read_collection(qrels, [first, second], qrels_format=qrels_format)
     assert grown.identical(whole)
     assert select(grown, topics=["1", "2"], runs=["first"]).identical(

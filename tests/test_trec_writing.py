@@ -18,9 +18,9 @@ from tests.strategies import IN_FOLDER, judgments, rankings
 
 SAMPLED = {
     "qrels": ("1 0 a 1\n1 0 b -1\n2 0 NA 0\n", write_qrels),
-    "sampleval": ("1 0 a 1 1\n1 0 b 1 -1\n1 0 c top 2\n2 0 NA 7 0\n", write_sampleval),
-    "prels": ("1 a 1 2 0.1\n1 b -1 1 0.3333333333333333\n2 NA 0 0 1.0\n", write_prels),
-    "probs": ("1 0 a 1 0.1\n1 0 b -1 0.25\n2 0 NA 0 1e-05\n", write_probs),
+    "sampleval": ("1 0 a 1 1\n1 0 b 1 -1\n1 0 c 03 2\n2 0 NA 7 0\n", write_sampleval),
+    "prels": ("1 a 1 2 0.1\n1 b 3 1 0.3333333333333333\n2 NA 0 0 1.0\n", write_prels),
+    "probs": ("1 0 a 1 0.1\n1 0 b 3 0.25\n2 0 NA 0 1e-05\n", write_probs),
 }
 
 
@@ -127,6 +127,13 @@ def test_what_a_file_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
             "topic '1' document 'a' has inclusion probability nan; probs needs one",
         ),
         (
+            write_prels,
+            with_node(
+                collection_with([1, np.nan, 0]), "design", design().assign_attrs(unlisted="unknown")
+            ),
+            "topic '1' document 'b' was sampled but has no grade of 0 or more, which prels needs",
+        ),
+        (
             write_sampleval,
             collection_with(
                 [1, 1, 0],
@@ -165,3 +172,6 @@ def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path, monkeypatch):
     assert path.read_text() == "1 0 a 1\n1 0 b -1\n2 0 a 0\n"
     with pytest.raises(ValueError, match="cannot be written because folder"):
         write_qrels(collection_with([1, np.nan, 0]), tmp_path / "nowhere" / "qrels")
+    with pytest.raises(ValueError, match="is a folder, which a file cannot replace"):
+        write_qrels(collection_with([1, np.nan, 0]), tmp_path)
+    assert list(tmp_path.iterdir()) == [path]

@@ -57,14 +57,16 @@ def read_bytes(path: Path) -> bytes:
 def write_whole(path: str | os.PathLike, text: str) -> None:
     """Write text to a file, compressed as its ending says: whole or not at all."""
     path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, which a file cannot replace; name a file in it.")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
     ending = _known_ending(path)
     data = text.encode()
     if ending == ".gz":
         data = gzip.compress(data, mtime=0)
     elif ending:
         data = _codec(ending, path).compress(data)
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
     handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

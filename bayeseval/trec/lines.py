@@ -67,7 +67,7 @@ class Lines(NamedTuple):
 
 
 def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
-    """Lines of a file, a few megabytes at a time.
+    """Lines of a file, a few megabytes at a time; they end in LF, CR LF or CR.
 
     Parameters
     ----------
@@ -89,6 +89,8 @@ def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
         Where the file is not UTF-8 text, a line has too few fields, or there is no line.
     """
     _check_text(name, data)
+    if data.count(b"\r") > data.count(b"\r\n"):
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     number = 1
     seen = False
     start = 0
@@ -145,9 +147,13 @@ def _check_text(name: str, data: bytes) -> None:
             wrong = error.start
     if wrong >= 0:
         line = data.count(b"\n", 0, wrong) + 1
-        raise ValueError(
-            f"{name}, line {line}: byte 0x{data[wrong]:02x} is not UTF-8 text, as files must be."
-        )
+        found = f"byte 0x{data[wrong]:02x}" if data[wrong] else _nul_byte(data)
+        raise ValueError(f"{name}, line {line}: {found} is not UTF-8 text, as files must be.")
+
+
+def _nul_byte(data: bytes) -> str:
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.count(b"\0") > len(data) // 4
+    return "a NUL byte (the file looks like UTF-16)" if is_wide else "a NUL byte"
 
 
 def _check_fields(lines: Lines, columns: str) -> None:

@@ -42,7 +42,9 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     ------
     ValueError
         Naming the file and line: a missing file, too few fields, a grade that is not a whole
-        number, a probability outside (0, 1], a pair that is judged twice.
+        number, a stratum that is not a whole number of 0 or more, a probability outside (0, 1], a
+        negative grade beside a probability (what prels and probs list was sampled, so it is
+        judged), a pair that is judged twice.
 
     Examples
     --------
@@ -75,8 +77,10 @@ def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
     frame = checked_frame(source, "judgments", labels, numbers)
     where = "judgments DataFrame, row " + frame.index.astype(str).to_series(index=frame.index)
     if "probability" in numbers:
-        _check_probability(finite_column(frame, "judgments", "probability"), where)
-    return frame[columns].assign(grade=_frame_grades(frame), where=where)
+        finite_column(frame, "judgments", "probability")
+    table = frame[columns].assign(grade=_frame_grades(frame), where=where)
+    _check_sampled(table)
+    return table
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
@@ -91,9 +95,9 @@ def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
         elif name == "probability":
             table[name] = lines.numbers(place, "probability")
     where = f"{lines.name}, line " + pd.Series(lines.number).astype(str)
-    if "probability" in table:
-        _check_probability(table["probability"], where)
-    return pd.DataFrame(table).assign(where=where)
+    judgments = pd.DataFrame(table).assign(where=where)
+    _check_sampled(judgments)
+    return judgments
 
 
 def _check_width(lines: Lines, qrels_format: str, n_columns: int) -> None:
@@ -130,10 +134,21 @@ def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
     return grade.astype(np.int64) if whole else grade
 
 
-def _check_probability(probability: np.ndarray, where) -> None:
-    wrong = ~((probability > 0) & (probability <= 1))
+def _check_sampled(judgments: pd.DataFrame) -> None:
+    """Refuse a stratum or a probability that cannot be, and a sampled document without a grade."""
+    if "stratum" in judgments:
+        whole = [text.isascii() and text.isdigit() for text in judgments["stratum"]]
+        _refuse(~np.array(whole), judgments, "stratum", "must be a whole number of 0 or more.")
+    if "probability" in judgments:
+        probability = judgments["probability"].to_numpy(dtype=np.float64)
+        outside = ~((probability > 0) & (probability <= 1))
+        _refuse(outside, judgments, "probability", "must lie in (0, 1].")
+        rule = "must be 0 or more, as a document listed with a probability was sampled and judged."
+        _refuse(judgments["grade"].to_numpy() < 0, judgments, "grade", rule)
+
+
+def _refuse(wrong: np.ndarray, judgments: pd.DataFrame, column: str, rule: str) -> None:
     if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{where[row]}: inclusion probability {probability[row]} must lie in (0, 1]."
-        )
+        row = judgments.iloc[int(np.argmax(wrong))]
+        name = "inclusion probability" if column == "probability" else column
+        raise ValueError(f"{row['where']}: {name} {row[column]} {rule}")

@@ -36,7 +36,10 @@ def read_collection(
     runs : path, glob, DataFrame (run, topic, document, score), list of them, or None
         One run a file; a frame may hold several.
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
-        The last three say how the judged documents were sampled, which becomes ``/design``.
+        The last three say how the judged documents were sampled, which becomes ``/design``. Prels
+        and probs tell no joint probabilities: as in statAP, their documents count as selected
+        independently of each other (the joint probability of two is the product), and the
+        probability of a pair that is not listed is unknown.
     depth : int or None
         Ranks to keep; None keeps all.
     run_table : DataFrame (run[, contributed][, team]), optional

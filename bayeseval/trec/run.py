@@ -110,6 +110,12 @@ def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:
 
 def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
     """Runs whose names differ: those with a clashing tag are called by their files."""
+    for run in runs:
+        if run.name in taken and (not run.source or bare_name(Path(run.source)) in taken):
+            raise ValueError(
+                f"{run.source or 'runs DataFrame'}: run '{run.name}' is in the collection already; "
+                "every run must have a name of its own."
+            )
     for name_of in (lambda run: bare_name(Path(run.source)), lambda run: run.source):
         counts = Counter([*(run.name for run in runs), *taken])
         clashing = {name for name, count in counts.items() if count > 1}

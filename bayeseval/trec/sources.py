@@ -25,14 +25,25 @@ def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
     Raises
     ------
     ValueError
-        Where a file is missing or a glob matches nothing.
+        Where a file is missing or named twice, or a glob matches nothing.
     """
     if not isinstance(sources, list | tuple):
         sources = [sources]
     found = [item for source in sources for item in _expanded_one(source, kind)]
     if not found:
         raise ValueError(f"no {kind} file is named; at least one is needed.")
+    _check_distinct(found, kind)
     return found
+
+
+def _check_distinct(found: list, kind: str) -> None:
+    seen = set()
+    for path in found:
+        if isinstance(path, Path):
+            real = os.path.realpath(path)
+            if real in seen:
+                raise ValueError(f"{kind} file {path} is named twice; once is allowed.")
+            seen.add(real)
 
 
 def _expanded_one(source, kind: str) -> list:

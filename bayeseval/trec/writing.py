@@ -29,6 +29,16 @@ def write_run(collection: xr.DataTree, run: str, path) -> None:
     ------
     ValueError
         Where there is no such run, or a label has blanks and so cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "r", "topic": "1", "document": ["a", "b"], "score": [0.5, 0.9]})
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
+    >>> be.write_run(be.read_collection(None, run), "r", path)
+    >>> print(path.read_text().strip())
+    1 Q0 b 1 2 r
+    1 Q0 a 2 1 r
     """
     check_collection(collection)
     runs = collection["run"].to_numpy().tolist()
@@ -65,6 +75,16 @@ def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     ------
     ValueError
         Where there are no judgments, or a grade is not a whole number.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, -1]})
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
+    >>> be.write_qrels(be.read_collection(qrels), path)
+    >>> print(path.read_text().strip())
+    1 0 a 1
+    1 0 b -1
     """
     check_collection(collection)
     grade, listed = _grades(collection, replicate)
@@ -89,6 +109,17 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     ------
     ValueError
         Where the design has no strata, or a pooled or judged pair is in none.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, -1]})
+    >>> qrels = qrels.assign(stratum=3)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
+    >>> be.write_sampleval(be.read_collection(qrels, qrels_format="sampleval"), path)
+    >>> print(path.read_text().strip())
+    1 0 a 3 1
+    1 0 b 3 -1
     """
     check_collection(collection)
     design = _design(collection, "sampleval")
@@ -124,7 +155,19 @@ def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     Raises
     ------
     ValueError
-        Where there is no design, or a judged pair has no known inclusion probability.
+        Where there is no design, a judged pair has no known inclusion probability, or a listed
+        one has no grade of 0 or more.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, 0]})
+    >>> qrels = qrels.assign(probability=[0.5, 1.0])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
+    >>> be.write_prels(be.read_collection(qrels, qrels_format="prels"), path)
+    >>> print(path.read_text().strip())
+    1 a 1 1 0.5
+    1 b 0 1 1.0
     """
     check_collection(collection)
     pairs, grade, probability = _sampled(collection, replicate, "prels")
@@ -151,7 +194,19 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     Raises
     ------
     ValueError
-        Where there is no design, or a judged pair has no known inclusion probability.
+        Where there is no design, a judged pair has no known inclusion probability, or a listed
+        one has no grade of 0 or more.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, 0]})
+    >>> qrels = qrels.assign(probability=[0.5, 1.0])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
+    >>> be.write_probs(be.read_collection(qrels, qrels_format="probs"), path)
+    >>> print(path.read_text().strip())
+    1 0 a 1 0.5
+    1 0 b 0 1.0
     """
     check_collection(collection)
     pairs, grade, probability = _sampled(collection, replicate, "probs")
@@ -187,6 +242,12 @@ def _sampled(collection, replicate: int | None, name: str) -> tuple[np.ndarray, 
     grade, listed = _grades(collection, replicate)
     if design.attrs.get("unlisted") != "unknown":
         listed = grade >= 0
+    unjudged = listed & (grade < 0)
+    if unjudged.any():
+        raise ValueError(
+            f"{describe_pair(collection, int(np.argmax(unjudged)))} was sampled but has no grade "
+            f"of 0 or more, which {name} needs."
+        )
     probability = design["inclusion_probability"].to_numpy()
     wrong = listed & ~(probability > 0)
     if wrong.any():
