@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bayeseval.designs.sample import Sample
 from bayeseval.estimators.filled import FilledRelevance, filled_relevance
-from bayeseval.estimators.scoring import TopicRelevance
+from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.measures.names import Measure, relevance
 from bayeseval.uncertainty.slots import Slots, topic_slots
 

@@ -63,17 +63,17 @@ def mean_over_topics(
     if population == "sample":
         variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
         error = variance**0.5 / n_topics.where(n_topics > 0)
-        df = degrees_of_freedom(variance, _spread(scores, known))
+        freedom = degrees_of_freedom(variance, _spread(scores, known))
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
-        df = (n_topics - 1.0).where(n_topics > 1)
-        error = (spread / df / n_topics) ** 0.5
+        freedom = (n_topics - 1.0).where(n_topics > 1)
+        error = (spread / freedom / n_topics) ** 0.5
     return xr.Dataset(
         {
             "estimate": mean,
             "standard_error": error,
-            "degrees_of_freedom": df,
-            "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=df),
+            "degrees_of_freedom": freedom,
+            "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
             "outside_weight": scores["outside_weight"].mean("topic", skipna=True),
             "n_topics": n_topics,
             "n_limited": scores["limited"].sum("topic"),

@@ -143,7 +143,7 @@ def paired_difference(
             raise ValueError(f"the collection has no run '{name}'; its runs: {some} ...")
         runs.append(where[0])
     shape = (len(problem.measures), problem.ranking.shape[1])
-    estimate, variance, df = (np.full(shape, np.nan) for _ in range(3))
+    estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
     for topic, relevance in problem.topics(runs):
         for index, measure in enumerate(problem.measures):
             score = SCORES[measure.name](measure, relevance)
@@ -154,12 +154,12 @@ def paired_difference(
             )
             estimate[index, topic] = pair.estimate.item()
             variance[index, topic] = pair.variance.item()
-            df[index, topic] = degrees_of_freedom(pair.variance, pair.spread).item()
+            freedom[index, topic] = degrees_of_freedom(pair.variance, pair.spread).item()
     scores = xr.Dataset(
         {
             "estimate": (("measure", "topic"), estimate),
             "standard_error": (("measure", "topic"), np.sqrt(variance)),
-            "degrees_of_freedom": (("measure", "topic"), df),
+            "degrees_of_freedom": (("measure", "topic"), freedom),
             "outside_weight": (("measure", "topic"), np.zeros(shape)),
             "limited": (("measure", "topic"), np.zeros(shape, dtype=bool)),
         },

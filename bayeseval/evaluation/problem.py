@@ -13,7 +13,8 @@ from bayeseval.designs.gather import grade_scale
 from bayeseval.estimators import estimated_relevance
 from bayeseval.estimators.registry import NEEDS_DESIGN
 from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.estimators.scoring import SCORES, TopicRelevance, TopicScore
+from bayeseval.estimators.scoring import SCORES
+from bayeseval.estimators.topic import TopicRelevance, TopicScore
 from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
 from bayeseval.measures.names import Measure, parse_measures
 

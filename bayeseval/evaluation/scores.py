@@ -136,7 +136,7 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
     """Arrays (measure, run, topic, replicate) of everything a result holds."""
     n_runs, n_topics = problem.ranking.shape[:2]
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
-    estimate, error, df = (np.full(shape, np.nan) for _ in range(3))
+    estimate, error, freedom = (np.full(shape, np.nan) for _ in range(3))
     outside, limited = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for topic, relevance in problem.topics():
         outside[:, :, topic] = problem.outside_weight(topic, relevance.position)
@@ -149,11 +149,11 @@ def _scored(problem: Problem) -> dict[str, np.ndarray]:
             limited[index, :, topic] = score.limited
             if problem.relevance.random:
                 error[index, :, topic] = np.sqrt(score.variance)
-                df[index, :, topic] = degrees_of_freedom(score.variance, score.spread)
+                freedom[index, :, topic] = degrees_of_freedom(score.variance, score.spread)
     return {
         "estimate": estimate,
         "standard_error": error,
-        "degrees_of_freedom": df,
+        "degrees_of_freedom": freedom,
         "outside_weight": outside,
         "limited": limited,
     }

@@ -43,9 +43,9 @@ def interval(
     from scipy.special import ndtri, stdtrit
 
     tail = 0.5 * (1.0 + ci_prob)
-    df = xr.DataArray(degrees_of_freedom)
-    normal = np.isposinf(df)
-    quantile = xr.where(normal, ndtri(tail), stdtrit(df.where(~normal, 1.0), tail))
+    freedom = xr.DataArray(degrees_of_freedom)
+    normal = np.isposinf(freedom)
+    quantile = xr.where(normal, ndtri(tail), stdtrit(freedom.where(~normal, 1.0), tail))
     half = quantile * standard_error
     bounds = xr.concat([estimate - half, estimate + half], dim="ci_bound")
     bounds = bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")
