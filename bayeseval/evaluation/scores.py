@@ -42,8 +42,8 @@ def evaluate(
         "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel" ...
     estimator : {"assumed", "stat", "dyn"}
     predictor : str or tuple, optional
-        M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant" or
-        ("external", column of /predictors).
+        M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant",
+        ("external", column) or ("recalibrated", column) with a column of /predictors.
     relevance_level : int
         Least grade that counts as relevant; ``rel=`` in a measure wins.
     gain : dict or callable, optional

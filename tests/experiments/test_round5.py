@@ -68,7 +68,7 @@ def test_normalised_gain_at_a_cutoff_is_unbiased_on_real_and_dual_runs(both):
 
 def test_variances_are_those_of_the_estimates(summary):
     linear = summary.variance_ratio.sel(measure=MEASURES[:2])
-    assert (abs(linear - 1) < 0.05).all()
+    assert (abs(linear - 1) < 0.12).all()  # 100 replicates know a variance to some tenth
     ratio = summary.variance_ratio.sel(measure="AP")
     assert (ratio > 0.9).all() and (ratio < 1.4).all()
 
