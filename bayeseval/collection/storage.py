@@ -128,7 +128,7 @@ def _put(part: Path, path: Path, before: Path) -> None:
     path.rename(before)
     try:
         os.replace(part, path)
-    except BaseException:
+    except OSError:
         before.rename(path)
         raise
 
