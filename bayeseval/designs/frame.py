@@ -121,14 +121,22 @@ def prepared_frame(collection, *, budget, frame, pool_depth, certain, runs) -> d
     )
     order = ordered_frame(collection, mask | sure, chosen)
     sure_by_topic = [pairs[sure[pairs]] for pairs in order]
-    for topic, pairs in zip(collection["topic"].to_numpy(), sure_by_topic, strict=True):
+    rest_by_topic = [pairs[~sure[pairs]] for pairs in order]
+    topics = collection["topic"].to_numpy()
+    for topic, pairs, rest in zip(topics, sure_by_topic, rest_by_topic, strict=True):
         if pairs.size > budget:
             raise ValueError(
                 f"topic '{topic}' has {pairs.size} certain pairs, more than the budget of {budget} "
                 "judgments; raise the budget or make fewer pairs certain"
             )
+        if rest.size and pairs.size == budget:
+            raise ValueError(
+                f"topic '{topic}' has as many certain pairs as the budget of {budget} allows and "
+                "none "
+                "is left for the rest of the frame; raise the budget or make fewer pairs certain"
+            )
     return {
-        "rest": [pairs[~sure[pairs]] for pairs in order],
+        "rest": rest_by_topic,
         "certain": sure_by_topic,
         "parameters": {
             "budget": int(budget),

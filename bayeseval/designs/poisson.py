@@ -59,12 +59,6 @@ def poisson(
     for topic, (sure, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
         probability[sure] = 1.0
         left = budget - sure.size
-        if rest.size and left < 1:
-            raise ValueError(
-                f"topic '{collection['topic'].to_numpy()[topic]}' has as many certain pairs as the "
-                "budget "
-                "allows and none is left for the rest of the frame; raise the budget"
-            )
         probability[rest] = capped_proportional(1.0 / np.arange(1, rest.size + 1), left)
     return labelled_design(
         collection,

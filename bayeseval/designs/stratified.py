@@ -163,12 +163,6 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     sizes, drawn, topics = [], [], []
     for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
         left = start["parameters"]["budget"] - certain.size
-        if rest.size and left < 1:
-            raise ValueError(
-                f"topic '{collection['topic'].to_numpy()[topic]}' has as many certain pairs as the "
-                "budget "
-                "allows and none is left for the rest of the frame; raise the budget"
-            )
         documents, topic_sizes = strata(rest, left)
         topic_drawn = allocated(topic_sizes, left)
         if (topic_drawn == 0).any():

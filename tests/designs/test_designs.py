@@ -127,6 +127,16 @@ def test_a_design_that_cannot_be_is_refused(collection, options, message):
         be.designs.pps_strata(collection, **options)
 
 
+def test_certain_pairs_must_leave_something_for_the_rest_of_the_frame(collection):
+    certain = np.zeros(collection.sizes["pair"], dtype=bool)
+    certain[:3] = True
+    for scheme, options in ((be.designs.poisson, {}), (be.designs.pps_strata, {"n_strata": 2})):
+        with pytest.raises(
+            ValueError, match="topic '1' has as many certain pairs as the budget of 3"
+        ):
+            scheme(collection, budget=3, certain=certain, **options)
+
+
 def test_the_frame_defaults_to_the_judged_pairs_else_to_the_retrieved(collection):
     design = be.designs.pps_strata(collection, budget=4, n_strata=2)
     assert '"frame": "judged"' in design.attrs["parameters"]
