@@ -47,6 +47,20 @@ def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     return sample, grade
 
 
+def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
+    """Frame and sample of a collection, whatever its scheme, and the grades (replicate, pair).
+
+    Drawn with replacement, a pair's frame is where it can be drawn; its inclusion probability need
+    not be known. Without replacement this is :func:`designed_sample`.
+    """
+    if collection["design"].attrs["scheme"] != "with_replacement":
+        return designed_sample(collection)
+    frame = np.flatnonzero(collection["design/draw_probability"].to_numpy() > 0)
+    grade = grade_columns(collection)[:, frame]
+    unknown = np.full(frame.size, np.nan)
+    return _sample(collection, frame, unknown, None, ~np.isnan(grade)), grade
+
+
 def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
     """Sample with the fused rank of its pairs and their rank in every contributing run."""
     runs = contributing_runs(collection, _design_runs(collection))

@@ -1,6 +1,6 @@
 """One topic's ranked lists: what an estimator that scores whole lists may ask, and answers.
 
-``assumed``, ``stat`` and ``dyn`` fill in a relevance per document and leave the rest to the measure.
+``assumed``, ``stat`` and ``dyn`` fill in a relevance per document, the measure does the rest.
 The estimators of this kind (condensed lists, inferred measures, statAP, importance sampling) need
 the ranked list itself: which documents above a rank were pooled, sampled or judged.
 """

@@ -5,35 +5,54 @@ import xarray as xr
 from bayeseval.estimators.assumed import assumed
 from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
+from bayeseval.estimators.lists import ListMeasures
 from bayeseval.estimators.relevance import EstimatedRelevance
 
+# estimators that fill in a relevance per document
 ESTIMATORS = {"assumed": assumed, "stat": horvitz_thompson, "dyn": difference}
-NEEDS_DESIGN = ("stat", "dyn")
+# estimators that score whole ranked lists, measure by measure
+LIST_ESTIMATORS: dict[str, ListMeasures] = {}
+# schemes of a design that an estimator can use; the others need no design
+SCHEMES = {
+    "stat": ("stratified", "poisson"),
+    "dyn": ("stratified", "poisson"),
+    "inf": ("stratified",),
+    "stat_ap": ("stratified", "poisson"),
+    "importance": ("with_replacement",),
+}
+HAS_COVARIANCE = ("stat", "dyn")
 
 
 def estimated_relevance(
     collection: xr.DataTree, estimator: str, predictor, random_seed: int
 ) -> EstimatedRelevance:
-    """What an estimator makes of the judgments of a collection.
+    """What an estimator that fills in relevances makes of the judgments of a collection."""
+    return ESTIMATORS[estimator](collection, predictor, random_seed)
+
+
+def check_estimator(collection: xr.DataTree, estimator: str) -> None:
+    """Refuse an estimator that does not exist, or not for the design of a collection.
 
     Raises
     ------
     ValueError
         Unknown estimator, or one that needs a random design that the collection does not have.
     """
-    if estimator not in ESTIMATORS:
-        raise ValueError(f"no estimator '{estimator}'; estimators: {', '.join(sorted(ESTIMATORS))}")
-    if estimator in NEEDS_DESIGN:
-        others = ", ".join(sorted(set(ESTIMATORS) - set(NEEDS_DESIGN)))
-        if "design" not in collection.children:
-            raise ValueError(
-                f"estimator '{estimator}' needs a design with inclusion probabilities and the "
-                f"collection has none; estimators that exist without a design: {others}"
-            )
-        scheme = collection["design"].attrs["scheme"]
-        if scheme not in ("stratified", "poisson"):
-            raise ValueError(
-                f"estimator '{estimator}' needs a random sample and this design is {scheme}; "
-                f"estimators that exist for it: {others}"
-            )
-    return ESTIMATORS[estimator](collection, predictor, random_seed)
+    known = sorted({*ESTIMATORS, *LIST_ESTIMATORS})
+    if estimator not in known:
+        raise ValueError(f"no estimator '{estimator}'; estimators: {', '.join(known)}")
+    if estimator not in SCHEMES:
+        return
+    if "design" not in collection.children:
+        others = ", ".join(name for name in known if name not in SCHEMES)
+        raise ValueError(
+            f"estimator '{estimator}' needs a design with inclusion probabilities and the "
+            f"collection has none; estimators that exist without a design: {others}"
+        )
+    scheme = collection["design"].attrs["scheme"]
+    if scheme not in SCHEMES[estimator]:
+        others = ", ".join(name for name in known if scheme in SCHEMES.get(name, (scheme,)))
+        raise ValueError(
+            f"estimator '{estimator}' needs a sample that is {' or '.join(SCHEMES[estimator])} "
+            f"and this design is {scheme}; estimators that exist for it: {others}"
+        )

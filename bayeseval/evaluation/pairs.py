@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bayeseval.estimators.registry import NEEDS_DESIGN
+from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
@@ -172,10 +172,10 @@ def paired_difference(
 
 def _design_problem(sampled: xr.DataTree, measures, estimator: str, options: dict) -> Problem:
     """Problem of one random sample."""
-    if estimator not in NEEDS_DESIGN:
+    if estimator not in HAS_COVARIANCE:
         raise ValueError(
             f"estimator '{estimator}' has no design covariance; estimators that have one: "
-            f"{', '.join(NEEDS_DESIGN)}"
+            f"{', '.join(HAS_COVARIANCE)}"
         )
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     if problem.n_replicates > 1:

@@ -9,9 +9,16 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, topic_starts
-from bayeseval.designs.gather import grade_scale
-from bayeseval.estimators import estimated_relevance
-from bayeseval.estimators.registry import NEEDS_DESIGN
+from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
+from bayeseval.estimators.lists import ListMeasures
+from bayeseval.estimators.registry import (
+    ESTIMATORS,
+    HAS_COVARIANCE,
+    LIST_ESTIMATORS,
+    SCHEMES,
+    check_estimator,
+    estimated_relevance,
+)
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicRelevance, TopicScore
@@ -47,6 +54,11 @@ class Problem:
         First pair of every topic.
     row_of_pair : int array (pair + 1,)
         Row of a pair among its topic's frame pairs, -1 outside; the last entry serves position -1.
+    list_measures : dict of measure name -> callable, or None
+        Set for an estimator that scores whole ranked lists; ``relevance`` then serves only to say
+        which documents are known.
+    estimator_options : dict
+        Keyword options of such an estimator.
     """
 
     collection: xr.DataTree
@@ -55,6 +67,8 @@ class Problem:
     ranking: NDArray[np.int32]
     start: NDArray[np.int64]
     row_of_pair: NDArray[np.int32]
+    list_measures: ListMeasures | None
+    estimator_options: dict
 
     @classmethod
     def prepared(
@@ -67,6 +81,7 @@ class Problem:
         relevance_level: int = 1,
         gain=None,
         random_seed: int | None = None,
+        estimator_options: dict | None = None,
     ) -> "Problem":
         """Check the request and estimate the relevances it needs."""
         check_collection(collection)
@@ -74,8 +89,13 @@ class Problem:
             raise ValueError("the collection has no runs to evaluate")
         grades = grade_scale(collection)
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
+        check_estimator(collection, estimator)
         _check_estimable(parsed, estimator)
-        relevance = estimated_relevance(collection, estimator, predictor, random_seed or 0)
+        _check_options(estimator, predictor, estimator_options)
+        if estimator in ESTIMATORS:
+            relevance = estimated_relevance(collection, estimator, predictor, random_seed or 0)
+        else:
+            relevance = _known(collection, estimator)
         sample = relevance.sample
         row_of_pair = np.full(collection.sizes["pair"] + 1, -1, dtype=np.int32)
         row_of_pair[sample.pair] = np.arange(sample.n_pairs) - sample.start[sample.topic]
@@ -86,6 +106,8 @@ class Problem:
             ranking=collection["rankings/ranking"].to_numpy(),
             start=topic_starts(collection),
             row_of_pair=row_of_pair,
+            list_measures=LIST_ESTIMATORS.get(estimator),
+            estimator_options=estimator_options or {},
         )
 
     @cached_property
@@ -159,7 +181,7 @@ class Problem:
     @cached_property
     def _frame_unknown(self) -> bool:
         """Whether the design lists its sampled pairs alone (prels, probs)."""
-        if not self.relevance.random:
+        if not self.relevance.random or "draw_probability" in self.collection["design"]:
             return False
         return bool(np.isnan(self.collection["design/inclusion_probability"].to_numpy()).any())
 
@@ -188,12 +210,40 @@ def _outside_weights(measure: Measure, depth: int) -> NDArray[np.floating]:
     return weight[: measure.cutoff]
 
 
+def _known(collection: xr.DataTree, estimator: str) -> EstimatedRelevance:
+    """Frame of an estimator that scores whole lists: what it can know of, without values."""
+    random = estimator in SCHEMES
+    sample, grade = framed_sample(collection) if random else judged_sample(collection)
+    return EstimatedRelevance(
+        sample, grade, grade_scale(collection), lambda *_: None, random=random, random_seed=0
+    )
+
+
 def _check_estimable(measures: list[Measure], estimator: str) -> None:
-    """Refuse measures that a design-based estimator does not have."""
-    lacking = [measure.label for measure in measures if measure.name not in SCORES]
-    if lacking and estimator in NEEDS_DESIGN:
+    """Refuse measures that an estimator does not have."""
+    if estimator in LIST_ESTIMATORS:
+        available = LIST_ESTIMATORS[estimator].keys()
+    elif estimator in HAS_COVARIANCE:
+        available = SCORES.keys()
+    else:
+        return
+    lacking = [measure.label for measure in measures if measure.name not in available]
+    if lacking:
+        why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
         raise ValueError(
-            f"{lacking[0]} is no sum of relevances, so it has no '{estimator}' estimate; measures "
-            "that "
-            f"have one: {', '.join(sorted(SCORES))}"
+            f"{lacking[0]} {why}has no '{estimator}' estimate; measures that have one: "
+            f"{', '.join(sorted(available))}"
+        )
+
+
+def _check_options(estimator: str, predictor, options: dict | None) -> None:
+    """Refuse a predictor or options that the estimator would not use."""
+    if estimator in ESTIMATORS and options:
+        raise ValueError(
+            f"estimator '{estimator}' has no estimator_options; estimators that may have some: "
+            f"{', '.join(sorted(LIST_ESTIMATORS))}"
+        )
+    if estimator in LIST_ESTIMATORS and predictor is not None:
+        raise ValueError(
+            f"estimator '{estimator}' uses no predictor; use estimator='dyn' with a predictor"
         )

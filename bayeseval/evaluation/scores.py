@@ -6,13 +6,10 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.gather import grade_columns
 from bayeseval.estimators.difference import DEFAULT_PREDICTOR
-from bayeseval.estimators.scoring import SCORES
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.measures.names import Measure
-from bayeseval.measures.preference import preference_scores
-from bayeseval.uncertainty import degrees_of_freedom, interval
+from bayeseval.evaluation.scored import scored
+from bayeseval.uncertainty import interval
 
 
 def evaluate(
@@ -27,6 +24,7 @@ def evaluate(
     missing_topics: str = "zero",
     random_seed: int | None = None,
     ci_prob: float = 0.9,
+    estimator_options: dict | None = None,
 ) -> xr.Dataset:
     r"""Scores of every run on every topic, with design standard errors.
 
@@ -40,7 +38,8 @@ def evaluate(
         Collection with judgments, and with ``/design`` for ``stat`` and ``dyn``.
     measures : str, ir_measures object, or list of them
         "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel" ...
-    estimator : {"assumed", "stat", "dyn"}
+    estimator : {"assumed", "stat", "dyn", "condensed", "inf", "stat_ap", "importance"}
+        The last four score whole ranked lists and exist for some measures (Notes).
     predictor : str or tuple, optional
         M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant",
         ("external", column) or ("recalibrated", column) with a column of /predictors.
@@ -56,6 +55,8 @@ def evaluate(
         For Rprec, whose variance is found by replication. Default 0.
     ci_prob : float
         Coverage of the interval per topic.
+    estimator_options : dict, optional
+        Keyword options of "inf" and the like: the smoothing constants, for instance.
 
     Returns
     -------
@@ -113,9 +114,10 @@ def evaluate(
         relevance_level=relevance_level,
         gain=gain,
         random_seed=random_seed,
+        estimator_options=estimator_options,
     )
     _warn_unjudged(problem)
-    arrays = _scored(problem)
+    arrays = scored(problem)
     if missing_topics == "skip":
         for name in ("estimate", "standard_error"):
             arrays[name] = np.where(problem.length[..., None] > 0, arrays[name], np.nan)
@@ -130,45 +132,6 @@ def evaluate(
         "gain": _described_gain(problem),
     }
     return _labelled(problem, arrays, ci_prob).assign_attrs(attrs)
-
-
-def _scored(problem: Problem) -> dict[str, np.ndarray]:
-    """Arrays (measure, run, topic, replicate) of everything a result holds."""
-    n_runs, n_topics = problem.ranking.shape[:2]
-    shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
-    estimate, error, freedom = (np.full(shape, np.nan) for _ in range(3))
-    outside, limited = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    for topic, relevance in problem.topics():
-        outside[:, :, topic] = problem.outside_weight(topic, relevance.position)
-        for index, measure in enumerate(problem.measures):
-            if measure.name not in SCORES:
-                estimate[index, :, topic] = _preference(problem, measure, topic)
-                continue
-            score = SCORES[measure.name](measure, relevance)
-            estimate[index, :, topic] = score.estimate
-            limited[index, :, topic] = score.limited
-            if problem.relevance.random:
-                error[index, :, topic] = np.sqrt(score.variance)
-                freedom[index, :, topic] = degrees_of_freedom(score.variance, score.spread)
-    return {
-        "estimate": estimate,
-        "standard_error": error,
-        "degrees_of_freedom": freedom,
-        "outside_weight": outside,
-        "limited": limited,
-    }
-
-
-def _preference(problem: Problem, measure: Measure, topic: int) -> np.ndarray:
-    """Scores (run, replicate) of a measure that is no sum of relevances."""
-    pairs = slice(problem.start[topic], problem.start[topic + 1])
-    ranking = problem.ranking[:, topic]
-    position = np.where(ranking < 0, -1, ranking - problem.start[topic])
-    pooled = problem.collection["judgments/pooled"].to_numpy()[pairs]
-    columns = grade_columns(problem.collection)[:, pairs]
-    return np.stack(
-        [preference_scores(measure, position, grade, pooled) for grade in columns], axis=-1
-    )
 
 
 def _warn_unjudged(problem: Problem) -> None:
