@@ -33,7 +33,7 @@ def error_summary(
             which takes the runs of one sample for independent;
         ``bias_error``
             its honest imprecision: the standard deviation over replicates of the mean error over
-            runs, by sqrt(replicates);
+            runs, by sqrt(replicates); 0 for a design without chance, NaN for a single replicate;
         ``rms_bias``, ``rms_sigma``, ``rms_error``
             root mean squares over runs of b, :math:`\sigma_{err}` and err;
         ``rmse_topics``, ``rmse_more_topics``
@@ -44,7 +44,7 @@ def error_summary(
             mean of the squared standard errors by the variance over replicates;
         ``coverage``, ``coverage_error``
             share of intervals that hold the truth, and its Monte Carlo error with replicates as
-            clusters.
+            clusters; NaN for estimators without intervals.
 
     References
     ----------
@@ -88,22 +88,35 @@ def _summary(result: xr.Dataset, n_topics: int) -> xr.Dataset:
     n_here, n_replicates = by_topic.sizes["topic"], error.sizes["replicate"]
     topic2 = by_topic.var("topic", skipna=False) / (n_here - 1)
     covered = (result["lower"] <= result["truth"]) & (result["truth"] <= result["upper"])
-    share = covered.mean("run")
+    share = covered.where(result["lower"].notnull()).mean("run", skipna=False)
+    chance = result.attrs.get("scheme") != "deterministic"
     rms_sigma = np.sqrt(sigma2.mean("run"))
     more = bias**2 + (sigma2 + topic2) * n_here / n_topics
     return xr.Dataset(
         {
             "bias": bias.mean("run"),
             "bias_error_paper": rms_sigma / np.sqrt(n_replicates * error.sizes["run"]),
-            "bias_error": error.mean("run").std("replicate", ddof=1) / np.sqrt(n_replicates),
+            "bias_error": _imprecision(error.mean("run")) if chance else bias.mean("run") * 0.0,
             "rms_bias": np.sqrt((bias**2).mean("run")),
             "rms_sigma": rms_sigma,
             "rms_error": np.sqrt(square.mean("run")),
             "rmse_topics": np.sqrt((bias**2 + sigma2 + topic2).mean("run")),
             "rmse_more_topics": np.sqrt(more.mean("run")),
             "variance_ratio": (result["standard_error"] ** 2).mean(["replicate", "run"])
-            / error.var("replicate", ddof=1).mean("run"),
-            "coverage": share.mean("replicate"),
-            "coverage_error": share.std("replicate", ddof=1) / np.sqrt(n_replicates),
+            / _variance(error).mean("run"),
+            "coverage": share.mean("replicate", skipna=False),
+            "coverage_error": _imprecision(share),
         }
     )
+
+
+def _variance(values: xr.DataArray) -> xr.DataArray:
+    """Variance over replicates; NaN where there is but one."""
+    if values.sizes["replicate"] < 2:
+        return values.isel(replicate=0, drop=True) * np.nan
+    return values.var("replicate", ddof=1, skipna=False)
+
+
+def _imprecision(values: xr.DataArray) -> xr.DataArray:
+    """Standard error of the mean over replicates."""
+    return np.sqrt(_variance(values) / values.sizes["replicate"])

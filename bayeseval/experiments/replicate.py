@@ -31,11 +31,11 @@ def replicate(
     collection : DataTree
         Collection whose judgments are taken as the truth; unjudged pairs count as non-relevant.
     design : Dataset
-        Random design over its pairs.
+        Random design over its pairs; a deterministic one needs but one replicate.
     measures : str, object or list
         As for ``evaluate``.
     estimators : list of str or (str, predictor)
-        Such as ``["stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]``.
+        Such as ``["stat", ("dyn", "rank_logistic"), ("dyn", "pooled"), "inf"]``.
     n_replicates : int
         Samples drawn.
     random_seed : int
@@ -96,6 +96,7 @@ def replicate(
         contributed=("run", collection["contributed"].to_numpy()),
     ).assign_attrs(
         design=design.attrs["name"],
+        scheme=design.attrs["scheme"],
         parameters=design.attrs["parameters"],
         seed=int(random_seed),
         ci_prob=ci_prob,
