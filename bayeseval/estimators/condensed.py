@@ -1,0 +1,124 @@
+"""Condensed lists: unjudged documents are taken out of the rankings, then the measure is plain."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.filled import FilledRelevance
+from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.scoring import SCORES
+from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.measures.names import Measure, relevance
+from bayeseval.measures.preference import PREFERENCES, preference_scores
+from bayeseval.uncertainty.slots import Slots
+
+
+def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = None) -> ListScore:
+    r"""Scores of the runs after their unjudged documents are removed and the others moved up.
+
+    .. math:: condensed = measure(d_{(1)}, d_{(2)}, \dots), \quad
+              d_{(j)} = \text{the } j\text{-th judged document of the run}
+
+    Estimand: the score under complete judgments. Nothing is random to it, so it has no variance.
+    It equals the estimand where every retrieved document was judged, and is about right where the
+    judged documents are a simple random sample of the retrieved ones (each with the same chance,
+    whatever its rank). It is biased upwards where documents that only the run retrieves are left
+    unjudged, for those are relevant less often than the pooled ones that take their places; and
+    where judging favoured likely relevant documents. A run without a judged document scores 0.
+    Bpref is the same with and without condensing, and Judged is 1. Cost: one pass over the
+    rankings per replicate.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any measure that ``assumed`` has: linear, ratio or preference.
+    topic : TopicLists
+        Rankings and judgments of one topic.
+    depth : int, optional
+        Ranks of a run that are looked at. By default all of them: judged documents from below
+        the measure's cutoff move up into it (the extension of Webber and Park, section 2.1). With
+        the pool depth as `depth` they come from the pooled ranks alone. Places that stay empty
+        count as non-relevant.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate), without variance.
+
+    Raises
+    ------
+    ValueError
+        ``depth`` below 1.
+
+    References
+    ----------
+    Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756. Sakai, Comparing metrics
+    across TREC and NTCIR: the robustness to system bias, CIKM 2008, doi:10.1145/1458082.1458159.
+    Webber and Park, Score adjustment for correction of pooling bias, SIGIR 2009,
+    doi:10.1145/1571941.1572018.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1, 2, 3]], dtype=np.int32),
+    ...     grade=np.array([[np.nan, 1.0, 0.0, 1.0]]),
+    ...     pooled=np.ones(4, dtype=bool),
+    ... )
+    >>> precision, average = parse_measures(["P@2", "AP"])
+    >>> condensed_list(precision, topic).estimate  # documents 1 and 2
+    array([[0.5]])
+    >>> condensed_list(average, topic).estimate  # (1/1 + 2/3) / 2
+    array([[0.8333]])
+    """
+    from bayeseval.estimators.condensing import condensed_positions
+
+    if depth is not None and depth < 1:
+        raise ValueError(f"depth must be at least 1, not {depth}; leave it out for whole rankings.")
+    n_ranks = topic.position.shape[1]
+    reach = n_ranks if measure.cutoff is None else measure.cutoff
+    columns = []
+    for grade in topic.grade:
+        judged = ~np.isnan(grade)
+        position = condensed_positions(topic.position, judged, depth or n_ranks, reach)
+        columns.append(_scores(measure, position, grade, topic.pooled))
+    return ListScore(np.stack(columns, axis=1))
+
+
+CONDENSED = {name: condensed_list for name in (*SCORES, *PREFERENCES)}
+
+
+def _scores(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:
+    """Plain scores (run,) of condensed lists."""
+    if measure.name in PREFERENCES:
+        return preference_scores(measure, position, grade, pooled)
+    relevances = TopicRelevance(
+        position=position,
+        slots=_no_slots(),
+        binary=lambda level: _filled(grade >= level),
+        gain_levels=lambda measure: _gain_levels(measure, grade),
+        random_seed=0,
+    )
+    return SCORES[measure.name](measure, relevances).estimate[:, 0]
+
+
+def _gain_levels(measure: Measure, grade) -> list[tuple[float, FilledRelevance]]:
+    """Gain as steps: the gain of a document is the sum of the steps at or below it."""
+    gain = np.nan_to_num(relevance(measure, grade))
+    levels = np.unique(gain[gain > 0])
+    levels = levels if levels.size else np.ones(1)
+    steps = np.diff(levels, prepend=0.0)
+    return [
+        (float(step), _filled(gain >= level)) for step, level in zip(steps, levels, strict=True)
+    ]
+
+
+def _filled(relevant: NDArray[np.bool_]) -> FilledRelevance:
+    """Relevance of one replicate, with nothing sampled."""
+    value = relevant.astype(np.float64)[:, None]
+    return FilledRelevance(value, np.zeros((1, 0)), value.sum(axis=0))
+
+
+def _no_slots() -> Slots:
+    none = np.zeros((1, 0))
+    whole = none.astype(np.int64)
+    return Slots(whole, none, whole, whole, none)

@@ -1,0 +1,28 @@
+"""Rankings without their unjudged documents.
+
+The module compiles with numba on first use and must be imported inside functions.
+"""
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def condensed_positions(position, judged, depth, reach):
+    """Judged documents of every run, moved up: positions (run, rank), -1 after the last one.
+
+    Only the first ``depth`` ranks are looked at, and the first ``reach`` judged documents kept.
+    """
+    n_runs = position.shape[0]
+    width = min(reach, np.count_nonzero(judged))
+    out = np.full((n_runs, width), -1, dtype=np.int32)
+    for run in range(n_runs):
+        found = 0
+        for rank in range(min(depth, position.shape[1])):
+            if found == width:
+                break
+            row = position[run, rank]
+            if row >= 0 and judged[row]:
+                out[run, found] = row
+                found += 1
+    return out
