@@ -78,9 +78,12 @@ def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = N
     reach = n_ranks if measure.cutoff is None else measure.cutoff
     columns = []
     for grade in topic.grade:
-        judged = ~np.isnan(grade)
-        position = condensed_positions(topic.position, judged, depth or n_ranks, reach)
-        columns.append(_scores(measure, position, grade, topic.pooled))
+        judged = np.flatnonzero(~np.isnan(grade))
+        place = np.full(grade.size, -1)
+        place[judged] = np.arange(judged.size)
+        width = min(reach, judged.size)
+        position = condensed_positions(topic.position, place, depth or n_ranks, width)
+        columns.append(_scores(measure, position, grade[judged], topic.pooled[judged]))
     return ListScore(np.stack(columns, axis=1))
 
 
@@ -88,7 +91,7 @@ CONDENSED = {name: condensed_list for name in (*SCORES, *PREFERENCES)}
 
 
 def _scores(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:
-    """Plain scores (run,) of condensed lists."""
+    """Plain scores (run,) of condensed lists, where every document has a grade."""
     if measure.name in PREFERENCES:
         return preference_scores(measure, position, grade, pooled)
     relevances = TopicRelevance(
@@ -103,7 +106,7 @@ def _scores(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:
 
 def _gain_levels(measure: Measure, grade) -> list[tuple[float, FilledRelevance]]:
     """Gain as steps: the gain of a document is the sum of the steps at or below it."""
-    gain = np.nan_to_num(relevance(measure, grade))
+    gain = relevance(measure, grade)
     levels = np.unique(gain[gain > 0])
     levels = levels if levels.size else np.ones(1)
     steps = np.diff(levels, prepend=0.0)

@@ -8,13 +8,13 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def condensed_positions(position, judged, depth, reach):
-    """Judged documents of every run, moved up: positions (run, rank), -1 after the last one.
+def condensed_positions(position, place, depth, width):
+    """Judged documents of every run, moved up: places (run, rank), -1 after the last one.
 
-    Only the first ``depth`` ranks are looked at, and the first ``reach`` judged documents kept.
+    ``place[row]`` numbers the judged documents of the topic and is -1 for the others. Only the
+    first ``depth`` ranks are looked at, and the first ``width`` judged documents kept.
     """
     n_runs = position.shape[0]
-    width = min(reach, np.count_nonzero(judged))
     out = np.full((n_runs, width), -1, dtype=np.int32)
     for run in range(n_runs):
         found = 0
@@ -22,7 +22,7 @@ def condensed_positions(position, judged, depth, reach):
             if found == width:
                 break
             row = position[run, rank]
-            if row >= 0 and judged[row]:
-                out[run, found] = row
+            if row >= 0 and place[row] >= 0:
+                out[run, found] = place[row]
                 found += 1
     return out
