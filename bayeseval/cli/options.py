@@ -32,7 +32,13 @@ Measures = Annotated[
     list[str],
     typer.Option("--measure", "-m", help='Such as P@10, "RBP(p=0.8)", nDCG@10, AP; repeat it.'),
 ]
-Estimator = Annotated[str, typer.Option(help="assumed (unjudged is not relevant), stat or dyn.")]
+Estimator = Annotated[
+    str,
+    typer.Option(
+        help="assumed (unjudged is not relevant), condensed (unjudged is taken out), stat, dyn, "
+        "inf (sampleval), stat_ap (prels), importance (drawn with replacement)."
+    ),
+]
 Predictor = Annotated[
     str | None,
     typer.Option(help="Of dyn: pooled, rank_logistic, constant, constant:VALUE (0 to 1)."),

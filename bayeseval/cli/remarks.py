@@ -27,7 +27,8 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
 
 def _remark_outside_weight(scores: xr.Dataset) -> None:
     """Say how much of each measure fell on documents that could not be known."""
-    where = "unjudged" if scores.attrs["estimator"] == "assumed" else "outside the frame"
+    judged = scores.attrs["estimator"] in ("assumed", "condensed")
+    where = "unjudged" if judged else "outside the frame"
     outside = scores["outside_weight"]
     if (outside.isnull() & scores["estimate"].notnull()).any():
         remark(

@@ -205,7 +205,7 @@ def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
 @pytest.mark.parametrize(
     ("measures", "options", "message"),
     [
-        ("P@3", {"estimator": "guess"}, "no estimator 'guess'; estimators: assumed, dyn, stat"),
+        ("P@3", {"estimator": "guess"}, "no estimator 'guess'; estimators: assumed, condensed"),
         ("P@3", {"estimator": "stat"}, "needs a design.*without a design: assumed"),
         ("Q@3", {"estimator": "assumed"}, "Q"),
         ("P@3", {"estimator": "assumed", "outside": "ignore"}, "outside must be one of"),
@@ -229,3 +229,34 @@ def test_measures_that_are_no_sums_have_no_design_estimate(collection, measure):
 def test_a_tree_cut_with_isel_is_refused(collection):
     with pytest.raises(ValueError, match="be.select"):
         be.evaluate(collection.isel(run=[0]), "P@3", estimator="assumed")
+
+
+def test_condensed_lists_go_through_evaluate_sample_by_sample(collection):
+    design = be.designs.pps_strata(collection, budget=6, n_strata=3)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=3, random_seed=1))
+    scores = be.evaluate(sampled, ["P@2", "AP"], estimator="condensed")
+    grade = sampled["judgments/grade"].to_numpy()
+    for replicate in range(3):
+        one = be.reveal(collection, design, xr.DataArray(~np.isnan(grade[replicate]), dims="pair"))
+        single = be.evaluate(one, ["P@2", "AP"], estimator="condensed")
+        xr.testing.assert_equal(scores.estimate.isel(replicate=replicate), single.estimate)
+    assert scores.standard_error.isnull().all()
+    assert (scores.outside_weight > 0).any(), "what was left out is told"
+
+
+def test_condensed_equals_assumed_when_everything_is_judged(collection):
+    truth = be.evaluate(collection, ALL + ["RR", "Bpref"], estimator="assumed")
+    scores = be.evaluate(collection, ALL + ["RR", "Bpref"], estimator="condensed")
+    xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"estimator": "condensed", "predictor": "pooled"}, "'condensed' uses no predictor"),
+        ({"estimator": "stat", "estimator_options": {"depth": 3}}, "'stat' has no estimator_opt"),
+    ],
+)
+def test_requests_that_an_estimator_cannot_use_are_refused(collection, options, message):
+    with pytest.raises(ValueError, match=message):
+        be.evaluate(sampled_once(collection), "P@2", **options)
