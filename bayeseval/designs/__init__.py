@@ -3,6 +3,9 @@
 from bayeseval.designs.attach import attach_judgments, reveal
 from bayeseval.designs.draw import draw
 from bayeseval.designs.files import read_design, save_design
+from bayeseval.designs.hedge import hedge
+from bayeseval.designs.move_to_front import move_to_front
+from bayeseval.designs.next_documents import next_documents
 from bayeseval.designs.poisson import poisson
 from bayeseval.designs.pooling import depth_pool
 from bayeseval.designs.probability import inclusion_probability, joint_inclusion_probability
@@ -12,8 +15,11 @@ __all__ = [
     "attach_judgments",
     "depth_pool",
     "draw",
+    "hedge",
     "inclusion_probability",
     "joint_inclusion_probability",
+    "move_to_front",
+    "next_documents",
     "poisson",
     "pps_strata",
     "read_design",

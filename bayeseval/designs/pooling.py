@@ -1,11 +1,16 @@
-"""Deterministic designs: pools."""
+"""Deterministic designs: pools, and what those that follow the judgments have in common."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
-from bayeseval.designs.frame import contributing_runs, pooled_by
+from bayeseval.designs.frame import check_budget, contributing_runs, frame_mask, pooled_by
+from bayeseval.designs.gather import grade_columns
 from bayeseval.designs.stratified import labelled_design
+
+Budget = int | Mapping[str, int] | xr.DataArray
 
 
 def depth_pool(
@@ -47,19 +52,89 @@ def depth_pool(
     chosen = contributing_runs(collection, runs)
     ranking = collection["rankings/ranking"].to_numpy()[chosen]
     pool = pooled_by(ranking, collection.sizes["pair"], pool_depth)
+    parameters = {
+        "pool_depth": int(pool_depth),
+        "runs": collection["run"].to_numpy()[chosen].tolist(),
+    }
+    return pooled_design(collection, pool, name="depth_pool", parameters=parameters)
+
+
+def pooled_design(
+    collection: xr.DataTree, pool: np.ndarray, *, name: str, parameters: dict, order=None
+) -> xr.Dataset:
+    """Design that judges the pairs of ``pool`` (bool) and no others, in ``order`` if it is known.
+
+    ``order`` lists the positions of pairs as they come to be judged; the result holds it as
+    ``judging_order(pair)``: 1, 2, ... within each topic, 0 outside the pool.
+    """
+    variables = {
+        "inclusion_probability": ("pair", pool.astype(float)),
+        "stratum": ("pair", np.full(pool.size, -1, dtype=np.int32)),
+        "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+        "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+        "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+    }
+    if order is not None:
+        place = np.zeros(pool.size, dtype=np.int32)
+        topic = collection["pair_topic"].to_numpy()[order]
+        by_topic = np.argsort(topic, kind="stable")
+        count = np.bincount(topic, minlength=collection.sizes["topic"])
+        first = np.repeat(np.cumsum(count) - count, count)
+        place[order[by_topic]] = np.arange(order.size) - first + 1
+        variables["judging_order"] = ("pair", place)
     return labelled_design(
-        collection,
-        {
-            "inclusion_probability": ("pair", pool.astype(float)),
-            "stratum": ("pair", np.full(pool.size, -1, dtype=np.int32)),
-            "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-            "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-            "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
-        },
-        scheme="deterministic",
-        name="depth_pool",
-        parameters={
-            "pool_depth": int(pool_depth),
+        collection, variables, scheme="deterministic", name=name, parameters=parameters
+    )
+
+
+def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
+    """What a pool that follows the judgments starts from, as plain arrays.
+
+    The runs' rankings (run, topic, rank), cut at ``pool_depth``; which pairs can be judged, those
+    of the frame that one of the runs retrieves; the budget of every topic; and the attributes.
+    """
+    check_collection(collection)
+    budgets = topic_budgets(collection, budget)
+    chosen = contributing_runs(collection, runs)
+    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
+    ranking = collection["rankings/ranking"].to_numpy()[chosen][..., :pool_depth]
+    return {
+        "ranking": ranking,
+        "frame": mask & pooled_by(ranking, mask.size, None),
+        "budgets": budgets,
+        "parameters": {
+            "budget": int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist(),
+            "frame": frame_name,
+            "pool_depth": pool_depth,
             "runs": collection["run"].to_numpy()[chosen].tolist(),
         },
-    )
+    }
+
+
+def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
+    """Judgments for every topic: one number for all, or one for each by the topic's label."""
+    topics = collection["topic"].to_numpy().tolist()
+    if isinstance(budget, xr.DataArray):
+        budget = dict(zip(budget["topic"].to_numpy().tolist(), budget.to_numpy(), strict=True))
+    if not isinstance(budget, Mapping):
+        check_budget(budget)
+        return np.full(len(topics), budget, dtype=np.int64)
+    lacking = [topic for topic in topics if topic not in budget]
+    if lacking:
+        raise ValueError(f"budget names no number of judgments for topic '{lacking[0]}'")
+    for topic in topics:
+        check_budget(budget[topic])
+    return np.array([budget[topic] for topic in topics], dtype=np.int64)
+
+
+def simulated_relevance(collection: xr.DataTree, relevance_level: int, name: str) -> np.ndarray:
+    """Which pairs (bool) an assessor would call relevant; pairs without a grade are not."""
+    if "judgments" not in collection.children:
+        raise ValueError(
+            f"{name} follows the judgments and the collection has none; ask next_documents what "
+            "to judge first"
+        )
+    grade = grade_columns(collection)
+    if len(grade) > 1:
+        raise ValueError(f"{name} follows one set of judgments, not {len(grade)} replicates")
+    return grade[0] >= relevance_level

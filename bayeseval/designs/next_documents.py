@@ -1,0 +1,107 @@
+"""What to judge next, with an assessor at the other end."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.designs.gather import grade_columns
+from bayeseval.designs.hedge import check_rate, chosen_by_hedge
+from bayeseval.designs.move_to_front import walked
+from bayeseval.designs.pooling import Budget, followed_frame, pooled_design
+
+METHODS = ("hedge", "move_to_front")
+
+
+def next_documents(
+    collection: xr.DataTree,
+    n_documents: Budget,
+    *,
+    method: str = "hedge",
+    learning_rate: float = 0.1,
+    list_length: int | None = None,
+    frame: str | xr.DataArray = "retrieved",
+    pool_depth: int | None = None,
+    relevance_level: int = 1,
+    runs: list[str] | None = None,
+) -> xr.Dataset:
+    """Documents to judge next, given the judgments so far.
+
+    A pool that follows the judgments is built by asking, judging and asking again. Asked for one
+    document per topic at a time, this gives the pools of :func:`bayeseval.designs.hedge` and
+    :func:`bayeseval.designs.move_to_front`; larger batches learn less often. Within a batch the
+    weights of hedge stay as they are, and to move-to-front a document of the batch counts as
+    non-relevant.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings, and the judgments so far; none to begin with.
+    n_documents : int, or mapping or DataArray (topic,)
+        Size of the batch for each topic; a topic that runs out of documents gets fewer.
+    method : {"hedge", "move_to_front"}
+        The second is local: every topic has its own queues.
+    learning_rate, list_length
+        As for :func:`bayeseval.designs.hedge`; move-to-front has neither.
+    frame : {"retrieved", "judged"} or bool DataArray (pair,)
+        Pairs that can be judged.
+    pool_depth : int, optional
+        Ranks of each run that are looked at; default all.
+    relevance_level : int
+        Least grade that counts as relevant.
+    runs : list of str, optional
+        Runs that form the pool instead of the contributing ones.
+
+    Returns
+    -------
+    Dataset
+        The batch as a design: ``inclusion_probability`` 1 in the batch and 0 outside, scheme
+        "deterministic", ``judging_order(pair)`` 1, 2, ... within each topic, 0 outside the batch.
+
+    Raises
+    ------
+    ValueError
+        An unknown method, a batch below 1, a rate outside (0, 1), replicates of judgments.
+
+    Notes
+    -----
+    What the pool as a whole is good for: see the two functions named above.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> runs = pd.DataFrame({"run": list("aaabbb"), "topic": "1", "document": list("uvwxyz")})
+    >>> known = pd.DataFrame({"topic": ["1", "1"], "document": ["u", "x"], "grade": [0, 1]})
+    >>> collection = be.read_collection(known, runs.assign(score=[3, 2, 1, 3, 2, 1]))
+    >>> batch = be.designs.next_documents(collection, 2)
+    >>> batch.document.values[batch.judging_order.values.argsort()[-2:]]
+    array(['y', 'z'], dtype='<U1')
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    check_rate(learning_rate, list_length)
+    start = followed_frame(collection, n_documents, frame, pool_depth, runs)
+    grade = _grades_so_far(collection)
+    relevant, known = grade >= relevance_level, ~np.isnan(grade)
+    if method == "hedge":
+        order = chosen_by_hedge(
+            collection, start, relevant, known, learning_rate, list_length, learn=False
+        )
+    else:
+        order = walked(start | {"frame": start["frame"] | known}, relevant, known)
+    batch = np.zeros(grade.size, dtype=bool)
+    batch[order] = True
+    parameters = start["parameters"] | {"method": method, "n_known": int(known.sum())}
+    return pooled_design(
+        collection, batch, name="next_documents", parameters=parameters, order=order
+    )
+
+
+def _grades_so_far(collection: xr.DataTree) -> np.ndarray:
+    """Grades of the pairs, NaN where not judged; all of them where there are no judgments yet."""
+    if "judgments" not in collection.children:
+        return np.full(collection.sizes["pair"], np.nan)
+    grade = grade_columns(collection)
+    if len(grade) > 1:
+        raise ValueError(
+            f"next_documents follows one set of judgments, not {len(grade)} replicates"
+        )
+    return grade[0]

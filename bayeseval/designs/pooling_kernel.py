@@ -1,0 +1,126 @@
+"""Compiled kernels of the pools that follow the judgments.
+
+Imported on first use only, because it needs numba.
+"""
+
+import numpy as np
+from numba import njit
+
+_EQUAL = 1.0 - 1e-12  # scores that differ by rounding alone are equal
+
+
+@njit(cache=True, nogil=True)
+def move_to_front_walk(position, can_be_judged, relevant, known, n_documents):
+    """Documents in the order in which move-to-front meets them, those known before left out.
+
+    What a document does to the priority of a queue is the same whether it is judged now or was
+    judged before, so the walk depends on the grades alone and can be taken up again at any point.
+
+    Parameters
+    ----------
+    position : int array (queue, rank)
+        Document at each rank of each queue, -1 for none.
+    can_be_judged, relevant, known : bool array (document,)
+        Others are passed over; the grade; judged before, at no cost.
+    n_documents : int
+        New documents to find at most.
+    """
+    n_queues, depth = position.shape
+    priority = np.zeros(n_queues, np.int64)  # 0 is the maximum
+    examined = np.zeros(n_queues, np.int64)
+    met = known.copy()
+    order = np.empty(n_documents, np.int64)
+    found = 0
+    current = -1
+    while found < n_documents:
+        if current < 0:
+            for queue in range(n_queues):
+                if examined[queue] == depth:
+                    continue
+                if (
+                    current < 0
+                    or priority[queue] > priority[current]
+                    or (
+                        priority[queue] == priority[current] and examined[queue] < examined[current]
+                    )
+                ):
+                    current = queue
+            if current < 0:
+                break
+        document = position[current, examined[current]]
+        examined[current] += 1
+        if document >= 0 and can_be_judged[document]:
+            if not met[document]:
+                met[document] = True
+                order[found] = document
+                found += 1
+            if relevant[document]:
+                priority[current] = 0
+                goes_on = examined[current] < depth
+            else:
+                priority[current] -= 1
+                goes_on = False
+        else:  # nothing was learned: the next rank of the same queue
+            goes_on = examined[current] < depth
+        if not goes_on:
+            current = -1
+    return order[:found]
+
+
+@njit(cache=True, nogil=True)
+def hedge_walk(
+    position, value, missed, can_be_judged, relevant, known, log_beta, n_documents, learn
+):
+    """Documents in the order in which hedge chooses them, for one topic.
+
+    Parameters
+    ----------
+    position : int array (run, rank)
+        Document at each rank of each run, -1 for none.
+    value : float array (rank,)
+        Size of the loss at each rank.
+    missed : float array (run,)
+        Size of the loss of a document that the run does not retrieve; no more than any value.
+    can_be_judged, relevant, known : bool array (document,)
+        Candidates; the grade; judged before, so that weights start from their losses.
+    log_beta : float
+        Log of the rate.
+    n_documents : int
+        Documents to choose at most.
+    learn : bool
+        Whether the weights follow the grades of the documents chosen on the way.
+    """
+    n_runs, depth = position.shape
+    size = np.empty((can_be_judged.size, n_runs))
+    for run in range(n_runs):
+        size[:, run] = missed[run]
+        for rank in range(depth):
+            if position[run, rank] >= 0:
+                size[position[run, rank], run] = value[rank]
+    loss = np.zeros(n_runs)
+    for document in range(known.size):
+        if known[document]:
+            loss += -0.5 * size[document] if relevant[document] else 0.5 * size[document]
+    is_open = can_be_judged & ~known
+    order = np.empty(n_documents, np.int64)
+    score = np.empty(can_be_judged.size)
+    for found in range(n_documents):
+        if found == 0 or learn:
+            weight = np.exp(log_beta * (loss - loss.min()))
+            score[:] = 0.0
+            for run in range(n_runs):
+                if weight[run] > 0.0:
+                    for rank in range(depth):
+                        if position[run, rank] >= 0:
+                            score[position[run, rank]] += weight[run] * (value[rank] - missed[run])
+        best = -1
+        for document in range(score.size):  # the last of equals: document id descending
+            if is_open[document] and (best < 0 or score[document] >= score[best] * _EQUAL):
+                best = document
+        if best < 0:
+            return order[:found]
+        order[found] = best
+        is_open[best] = False
+        if learn:
+            loss += -0.5 * size[best] if relevant[best] else 0.5 * size[best]
+    return order
