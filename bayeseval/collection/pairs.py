@@ -10,7 +10,7 @@ from bayeseval.collection.labels import (
     same_strings,
     topic_order,
 )
-from bayeseval.collection.schema import assemble, check_collection
+from bayeseval.collection.schema import assemble, check_collection, with_node
 
 _FILL = {"inclusion_probability": 0.0, "stratum": -1, "pooled": False, "draw_probability": 0.0}
 _BLANK = {"f": np.nan, "i": 0, "u": 0, "b": False, "U": "", "O": None}
@@ -79,6 +79,7 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     new = np.full(collection["document"].size + 1, -1, dtype=np.int32)
     new[old[old >= 0]] = np.flatnonzero(old >= 0)
     nodes = {}
+    judgments = None
     if "judgments" in collection:
         judgments = _moved(collection["judgments"].to_dataset(inherit=False), old)
         nodes |= {"grade": judgments["grade"].to_numpy(), "pooled": judgments["pooled"].to_numpy()}
@@ -91,7 +92,7 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     if "predictors" in collection:
         nodes["predictors"] = _moved(collection["predictors"].to_dataset(inherit=False), old)
     facts = {k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")}
-    return assemble(
+    renumbered = assemble(
         topics=topics,
         runs=same_strings(collection["run"])[runs],
         document=document,
@@ -101,6 +102,9 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
         attrs=facts,
         **nodes,
     )
+    if judgments is None:
+        return renumbered
+    return with_node(renumbered, "judgments", judgments)  # draw counts and the grade scale too
 
 
 def _trimmed(ranking: np.ndarray) -> np.ndarray:

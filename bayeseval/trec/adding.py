@@ -117,8 +117,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     )
     if judgments is None:
         return grown
-    known = grown.children["judgments"].to_dataset(inherit=False)
-    return with_node(grown, "judgments", known.assign_attrs(judgments.attrs))
+    return with_node(grown, "judgments", judgments)  # draw counts and the grade scale too
 
 
 def _deepened(ranking: np.ndarray, depth: int) -> np.ndarray:
