@@ -10,6 +10,7 @@ from bayeseval.designs.poisson import poisson
 from bayeseval.designs.pooling import depth_pool
 from bayeseval.designs.probability import inclusion_probability, joint_inclusion_probability
 from bayeseval.designs.stratified import pps_strata, uniform_strata
+from bayeseval.designs.with_replacement import with_replacement
 
 __all__ = [
     "attach_judgments",
@@ -26,4 +27,5 @@ __all__ = [
     "reveal",
     "save_design",
     "uniform_strata",
+    "with_replacement",
 ]

@@ -11,6 +11,7 @@ import xarray as xr
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.gather import grade_scale
+from bayeseval.designs.placing import drawn_counts, frame_pairs, placed_design, placed_sample
 from bayeseval.trec import read_qrels
 
 
@@ -30,7 +31,8 @@ def reveal(
     design : Dataset
         The design; attached to the result.
     selected : bool DataArray (pair,) or (replicate, pair), optional
-        What ``draw`` returned for this design. May be left out for a deterministic design.
+        What ``draw`` returned for this design (counts, for draws with replacement). May be left
+        out for a deterministic design.
     unjudged : {"error", "nonrelevant"}
         What to do with selected pairs that have no grade: refuse, or give grade 0, the convention
         of the papers.
@@ -38,7 +40,8 @@ def reveal(
     Returns
     -------
     DataTree
-        The collection with ``/design`` and with ``/judgments`` hidden where not selected.
+        The collection with ``/design`` and with ``/judgments`` hidden where not selected; for draws
+        with replacement ``/judgments`` has ``draw_count`` too.
 
     Raises
     ------
@@ -65,7 +68,8 @@ def reveal(
         if design.attrs["scheme"] != "deterministic":
             raise ValueError("selected may be left out only for a deterministic design; call draw")
         selected = design["inclusion_probability"] > 0
-    mask = _selected_in(collection, design, selected)
+    sample = placed_sample(collection, design, selected)
+    mask = sample > 0
     truth = collection["judgments/grade"].to_numpy()
     if truth.ndim != 1:
         raise ValueError("reveal starts from the truth, not from replicates of a sample")
@@ -84,7 +88,10 @@ def reveal(
     if "seed" in getattr(selected, "attrs", {}):
         facts["draw_seed"] = selected.attrs["seed"]
     dims = ("replicate", "pair")[-grade.ndim :]
-    judgments = known.drop_vars("grade").assign(grade=(dims, grade)).assign_attrs(facts)
+    judgments = known.drop_vars(["grade", "draw_count"], errors="ignore")
+    judgments = judgments.assign(grade=(dims, grade)).assign_attrs(facts)
+    if design.attrs["scheme"] == "with_replacement":
+        judgments = judgments.assign(draw_count=(dims, sample.astype(np.int64)))
     designed = with_node(collection, "design", placed_design(collection, design))
     return with_node(designed, "judgments", judgments)
 
@@ -103,7 +110,8 @@ def attach_judgments(
     collection : DataTree
         Rankings to evaluate; they may include runs that the design has never seen.
     design : Dataset
-        The design, with ``selected`` where the sample is known.
+        The design, with ``selected`` where the sample is known; draws with replacement need their
+        ``draw_count``.
     qrels : path or DataFrame (topic, document, grade)
         The judgments. A negative grade counts as not judged. A topic without any judgment is one
         that has not been judged yet, and scores NaN.
@@ -140,8 +148,8 @@ def attach_judgments(
     judged = judged.loc[judged["grade"] >= 0]
     labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
     in_design = pair_positions(design, *labels)
-    probability = design["inclusion_probability"].to_numpy()
-    stray = np.flatnonzero((in_design < 0) | (probability[in_design] == 0))
+    never = design["inclusion_probability"].to_numpy() == 0
+    stray = np.flatnonzero((in_design < 0) | never[in_design])
     if stray.size:
         first = judged.iloc[stray[0]]
         raise ValueError(
@@ -152,7 +160,7 @@ def attach_judgments(
             "be judged"
         )
     _check_complete(design, in_design, source)
-    frame = np.flatnonzero(probability > 0)
+    frame = np.flatnonzero(frame_pairs(design))
     topics = design["topic"].to_numpy()[design["pair_topic"].to_numpy()[frame]]
     documents = design["document"].to_numpy()[frame]
     _check_belongs(collection, topics, documents)
@@ -161,50 +169,15 @@ def attach_judgments(
     where = pair_positions(grown, *labels)
     grade[where] = np.asarray(judged["grade"])
     placed = placed_design(grown, design)
-    judgments = xr.Dataset(
-        {"grade": ("pair", grade), "pooled": placed["inclusion_probability"] > 0}
-    )
+    judgments = xr.Dataset({"grade": ("pair", grade), "pooled": ("pair", frame_pairs(placed))})
+    if design.attrs["scheme"] == "with_replacement":
+        count = xr.DataArray(design["draw_count"].to_numpy().astype(np.int64), dims="pair")
+        judgments["draw_count"] = ("pair", placed_sample(grown, design, count))
     if grades is not None:
         _check_grades(judged, grades, source)
         scale = sorted({float(value) for value in grades})
         judgments = judgments.assign_attrs(grade_scale=json.dumps(scale))
     return with_node(with_node(grown, "design", placed), "judgments", judgments)
-
-
-def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
-    """The design's variables over the pairs and topics of a collection, without labels."""
-    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
-        return design  # the collection's own /design, which has no labels
-    topics = design["topic"].to_numpy()
-    where = _design_rows(collection, design)
-    n_pairs = collection.sizes["pair"]
-    inside = where >= 0
-    probability = np.zeros(n_pairs)
-    stratum = np.full(n_pairs, -1, dtype=np.int32)
-    probability[inside] = design["inclusion_probability"].to_numpy()[where[inside]]
-    stratum[inside] = design["stratum"].to_numpy()[where[inside]]
-    number = pd.Index(collection["topic"].to_numpy()).get_indexer(pd.Index(topics))
-    missing = np.count_nonzero(design["inclusion_probability"].to_numpy() > 0) - np.count_nonzero(
-        probability > 0
-    )
-    if missing:
-        raise ValueError(
-            f"{missing} pairs of the design's frame are not in the collection: the design does not "
-            "belong to it"
-        )
-    return xr.Dataset(
-        {
-            "inclusion_probability": ("pair", probability),
-            "stratum": ("pair", stratum),
-            "stratum_size": design["stratum_size"].variable,
-            "stratum_sample_size": design["stratum_sample_size"].variable,
-            "stratum_topic": (
-                "stratum_id",
-                number[design["stratum_topic"].to_numpy()].astype(np.int32),
-            ),
-        },
-        attrs=design.attrs,
-    )
 
 
 def _check_grades(judged: pd.DataFrame, grades: Sequence[float], source: str) -> None:
@@ -223,8 +196,10 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
     came_back[judged] = True
     pair_topic = design["pair_topic"].to_numpy()
     begun = np.isin(np.arange(design.sizes["topic"]), pair_topic[came_back])
-    if "selected" in design:
-        asked = design["selected"].to_numpy().astype(bool)
+    drawn = design.attrs["scheme"] == "with_replacement"
+    if drawn or "selected" in design:
+        sample = drawn_counts(design, source) if drawn else design["selected"].to_numpy()
+        asked = sample.astype(bool)
         _refuse_pairs(
             design,
             asked & ~came_back & begun[pair_topic],
@@ -268,31 +243,3 @@ def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.nd
         raise ValueError(
             "the design does not belong to this collection: no document of its frame occurs there"
         )
-
-
-def _design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
-    """For every pair of the collection its row in the design, -1 where it has none."""
-    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
-        return np.arange(design.sizes["pair"])  # the collection's own /design, which has no labels
-    if all(
-        np.array_equal(collection[name].to_numpy(), design[name].to_numpy())
-        for name in ("topic", "pair_topic", "document")
-    ):
-        return np.arange(design.sizes["pair"])
-    topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
-    return pair_positions(design, topics, collection["document"].to_numpy())
-
-
-def _selected_in(collection, design, selected: xr.DataArray) -> np.ndarray:
-    """The sample over the pairs of the collection."""
-    values = np.asarray(selected)
-    if isinstance(selected, xr.DataArray):
-        values = selected.transpose(..., "pair").to_numpy()
-    if values.dtype != bool or values.shape[-1] != design.sizes["pair"]:
-        raise ValueError(
-            "selected is not a sample of this design: it must be bool with the design's pairs last"
-        )
-    if (values & (design["inclusion_probability"].to_numpy() == 0)).any():
-        raise ValueError("selected is not a sample of this design: it holds pairs of probability 0")
-    rows = _design_rows(collection, design)
-    return np.where(rows >= 0, values[..., rows], False)

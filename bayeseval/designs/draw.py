@@ -1,20 +1,31 @@
 """Drawing a sample from a design."""
 
+import itertools
+import json
+
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection import topic_starts
+
 DRAW_STREAM = 1
-SCHEMES = ("deterministic", "poisson", "stratified")
+SCHEMES = ("deterministic", "poisson", "stratified", "with_replacement")
 
 
 def draw(
-    design: xr.Dataset, *, n_replicates: int | None = None, random_seed: int | None
+    design: xr.Dataset,
+    *,
+    n_replicates: int | None = None,
+    n_draws: int | None = None,
+    random_seed: int | None,
 ) -> xr.DataArray:
     """Pairs to judge: one sample of a design, or many.
 
     Stratified designs draw exactly ``stratum_sample_size`` pairs of each stratum without
     replacement, all subsets equally likely; Poisson designs select each pair on its own;
-    deterministic designs always give the same pairs.
+    deterministic designs always give the same pairs. Designs with replacement draw, in every topic,
+    until they have as many distinct pairs as the budget says (all pairs that can be drawn, where
+    there are no more); the answer is how often each pair was drawn.
 
     Parameters
     ----------
@@ -22,19 +33,23 @@ def draw(
         A design of :mod:`bayeseval.designs`.
     n_replicates : int, optional
         Draw that many independent samples, along a dim ``replicate``.
+    n_draws : int, optional
+        Designs with replacement alone: draw exactly that many times in every topic, whatever number
+        of distinct pairs that gives. Then the estimates of single draws are exactly unbiased.
     random_seed : int or None
         Seed; kept in attrs.
 
     Returns
     -------
     DataArray
-        bool (pair,), or (replicate, pair).
+        bool (pair,), or (replicate, pair), named ``selected``; for designs with replacement the
+        int64 ``draw_count`` of each pair.
 
     Raises
     ------
     ValueError
-        ``n_replicates`` below 1; a design that cannot be drawn from because only its sampled pairs
-        are listed (prels, probs).
+        ``n_replicates`` or ``n_draws`` below 1, or ``n_draws`` for another scheme; a design that
+        cannot be drawn from because only its sampled pairs are listed (prels, probs).
 
     Examples
     --------
@@ -45,32 +60,82 @@ def draw(
     >>> be.draw(design, n_replicates=3, random_seed=1).sum("pair").values
     array([4, 4, 4])
     """
-    if n_replicates is not None and n_replicates < 1:
-        raise ValueError(f"n_replicates must be 1 or more, not {n_replicates}")
-    probability = design["inclusion_probability"].to_numpy()
-    if np.isnan(probability).any():
+    for name, number in (("n_replicates", n_replicates), ("n_draws", n_draws)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be 1 or more, not {number}")
+    _check_scheme(design, n_draws)
+    # a stream of its own: the strata of a design may have been made with the same seed
+    random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])
+    if design.attrs["scheme"] == "with_replacement":
+        drawn, name = _counts(design, n_replicates or 1, n_draws, random), "draw_count"
+    else:
+        drawn, name = _selection(design, n_replicates or 1, random), "selected"
+    attrs = {} if random_seed is None else {"seed": int(random_seed)}
+    if n_replicates is None:
+        return xr.DataArray(drawn[0], dims="pair", name=name, attrs=attrs)
+    return xr.DataArray(drawn, dims=("replicate", "pair"), name=name, attrs=attrs)
+
+
+def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
+    scheme = design.attrs["scheme"]
+    if scheme not in SCHEMES:
+        raise ValueError(
+            f"a design of scheme '{scheme}' cannot be drawn from; schemes that can: "
+            f"{', '.join(SCHEMES)}"
+        )
+    if scheme == "with_replacement":
+        return
+    if n_draws is not None:
+        raise ValueError(
+            f"n_draws is for designs with replacement, and this design is {scheme}; leave it out"
+        )
+    if design["inclusion_probability"].isnull().any():
         raise ValueError(
             "this design lists only the pairs that were sampled (prels or probs), so it cannot be "
             "drawn from again"
         )
-    if design.attrs["scheme"] not in SCHEMES:
-        raise ValueError(
-            f"a design of scheme '{design.attrs['scheme']}' cannot be drawn from; schemes that "
-            "can: "
-            f"{', '.join(SCHEMES)}"
-        )
-    # a stream of its own: the strata of a design may have been made with the same seed
-    random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])
-    selected = np.zeros((n_replicates or 1, probability.size), dtype=bool)
+
+
+def _selection(design: xr.Dataset, n_replicates: int, random) -> np.ndarray:
+    """Samples without replacement, bool (replicate, pair)."""
+    probability = design["inclusion_probability"].to_numpy()
+    selected = np.zeros((n_replicates, probability.size), dtype=bool)
     if design.attrs["scheme"] == "stratified":
         _draw_stratified(selected, design, random)
     else:
         frame = np.flatnonzero(probability > 0)
         selected[:, frame] = random.random((len(selected), frame.size)) < probability[frame]
-    attrs = {} if random_seed is None else {"seed": int(random_seed)}
-    if n_replicates is None:
-        return xr.DataArray(selected[0], dims="pair", name="selected", attrs=attrs)
-    return xr.DataArray(selected, dims=("replicate", "pair"), name="selected", attrs=attrs)
+    return selected
+
+
+def _counts(design: xr.Dataset, n_replicates: int, n_draws: int | None, random) -> np.ndarray:
+    """Number of times that each pair is drawn, int64 (replicate, pair)."""
+    probability = design["draw_probability"].to_numpy()
+    budget = json.loads(design.attrs["parameters"])["budget"]
+    count = np.zeros((n_replicates, probability.size), dtype=np.int64)
+    for first, last in itertools.pairwise(topic_starts(design)):
+        pairs = first + np.flatnonzero(probability[first:last] > 0)
+        if not pairs.size:
+            continue
+        each = probability[pairs] / probability[pairs].sum()
+        if n_draws is None:
+            count[:, pairs] = _until_distinct(each, n_replicates, min(budget, pairs.size), random)
+        else:
+            count[:, pairs] = random.multinomial(n_draws, each, size=n_replicates)
+    return count
+
+
+def _until_distinct(probability, n_replicates: int, n_distinct: int, random) -> np.ndarray:
+    """Counts of draws with replacement, up to the draw that brings the last distinct pair.
+
+    Draws come at the times of a Poisson process of rate 1, so each pair comes at those of its own
+    process of rate M, independent of the others. The drawing stops at the ``n_distinct``-th of the
+    first arrivals; after its first arrival a pair comes a Poisson number of times more.
+    """
+    first = random.exponential(size=(n_replicates, probability.size)) / probability
+    stop = np.partition(first, n_distinct - 1, axis=1)[:, n_distinct - 1, None]
+    again = random.poisson(probability * np.maximum(stop - first, 0.0))
+    return np.where(first <= stop, 1 + again, 0)
 
 
 def _draw_stratified(selected: np.ndarray, design: xr.Dataset, random: np.random.Generator) -> None:

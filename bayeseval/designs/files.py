@@ -25,7 +25,8 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     ----------
     design : Dataset
         A design; put the sample in it with ``design.assign(selected=selected)`` to have the
-        judgments that come back checked against it.
+        judgments that come back checked against it. Draws with replacement must go in as
+        ``design.assign(draw_count=draw_count)``: judgments do not say how often a pair was drawn.
     path : path
         File to write; a file that is there is replaced.
 
@@ -99,7 +100,29 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
     return design
 
 
+def _check_draws(design: xr.Dataset, path) -> None:
+    """Draw probabilities must be there and add up to 1 over every topic of the frame."""
+    if "draw_probability" not in design:
+        raise ValueError(f"'{path}' is not a design with replacement: it lacks draw_probability")
+    probability = design["draw_probability"].to_numpy()
+    wrong = np.flatnonzero(~((probability > 0) & (probability <= 1)))
+    if wrong.size:
+        raise ValueError(
+            f"'{path}': draw_probability must lie in (0, 1]; {describe_pair(design, wrong[0])} has "
+            f"{probability[wrong[0]]}"
+        )
+    total = np.bincount(design["pair_topic"].to_numpy(), weights=probability)
+    wrong = np.flatnonzero((np.abs(total - 1.0) > 1e-9) & (total > 0))
+    if wrong.size:
+        raise ValueError(
+            f"'{path}': draw_probability must add up to 1 over a topic; over topic "
+            f"'{design['topic'].to_numpy()[wrong[0]]}' it adds up to {total[wrong[0]]:.12g}"
+        )
+
+
 def _check_design(design: xr.Dataset, path) -> None:
+    if design.attrs["scheme"] == "with_replacement":
+        _check_draws(design, path)
     probability = design["inclusion_probability"].to_numpy()
     drawn = design["stratum_sample_size"].to_numpy()
     never = np.isin(design["stratum"].to_numpy(), np.flatnonzero(drawn == 0))  # probability 0

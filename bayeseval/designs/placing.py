@@ -1,0 +1,110 @@
+"""A design and its sample over the pairs of a collection, found by topic and document label."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection import pair_positions
+from bayeseval.collection.schema import describe_pair
+
+
+def frame_pairs(design: xr.Dataset) -> np.ndarray:
+    """Pairs that the design can sample, bool (pair,).
+
+    Those with an inclusion probability above 0; for draws with replacement, whose inclusion
+    probability is not known, those with a draw probability above 0.
+    """
+    if design.attrs.get("scheme") == "with_replacement":
+        return design["draw_probability"].to_numpy() > 0
+    return design["inclusion_probability"].to_numpy() > 0
+
+
+def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
+    """The design's variables over the pairs and topics of a collection, without labels."""
+    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
+        return design  # the collection's own /design, which has no labels
+    topics = design["topic"].to_numpy()
+    where = design_rows(collection, design)
+    missing = np.count_nonzero(frame_pairs(design))
+    missing -= np.count_nonzero(frame_pairs(design)[where[where >= 0]])
+    if missing:
+        raise ValueError(
+            f"{missing} pairs of the design's frame are not in the collection: the design does not "
+            "belong to it"
+        )
+    fills = {"inclusion_probability": 0.0, "draw_probability": 0.0, "stratum": -1}
+    placed = {
+        name: ("pair", np.where(where >= 0, design[name].to_numpy()[where], blank))
+        for name, blank in fills.items()
+        if name in design
+    }
+    number = pd.Index(collection["topic"].to_numpy()).get_indexer(pd.Index(topics))
+    return xr.Dataset(
+        placed
+        | {
+            "stratum": ("pair", placed["stratum"][1].astype(np.int32)),
+            "stratum_size": design["stratum_size"].variable,
+            "stratum_sample_size": design["stratum_sample_size"].variable,
+            "stratum_topic": (
+                "stratum_id",
+                number[design["stratum_topic"].to_numpy()].astype(np.int32),
+            ),
+        },
+        attrs=design.attrs,
+    )
+
+
+def design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
+    """For every pair of the collection its row in the design, -1 where it has none."""
+    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
+        return np.arange(design.sizes["pair"])  # the collection's own /design, which has no labels
+    if all(
+        np.array_equal(collection[name].to_numpy(), design[name].to_numpy())
+        for name in ("topic", "pair_topic", "document")
+    ):
+        return np.arange(design.sizes["pair"])
+    topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
+    return pair_positions(design, topics, collection["document"].to_numpy())
+
+
+def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataArray) -> np.ndarray:
+    """A sample of a design over the pairs of the collection, checked.
+
+    bool (pair,) or (replicate, pair) says what was selected; for draws with replacement, integers
+    say how often.
+    """
+    counted = design.attrs["scheme"] == "with_replacement"
+    values = np.asarray(sample)
+    if isinstance(sample, xr.DataArray):
+        values = sample.transpose(..., "pair").to_numpy()
+    kind = "whole numbers, how often each pair was drawn," if counted else "bool"
+    if values.dtype.kind not in ("iu" if counted else "b") or (
+        values.shape[-1:] != (design.sizes["pair"],)
+    ):
+        raise ValueError(
+            f"selected is not a sample of this design: it must be {kind} with the design's pairs "
+            "last"
+        )
+    if counted and (values < 0).any():
+        raise ValueError("selected is not a sample of this design: it holds negative counts")
+    if ((values > 0) & (design["inclusion_probability"].to_numpy() == 0)).any():
+        raise ValueError("selected is not a sample of this design: it holds pairs of probability 0")
+    rows = design_rows(collection, design)
+    return np.where(rows >= 0, values[..., rows], values.dtype.type(0))
+
+
+def drawn_counts(design: xr.Dataset, source: str) -> np.ndarray:
+    """How often each pair of a design with replacement was drawn, as the design records it."""
+    if "draw_count" not in design:
+        raise ValueError(
+            f"{source} cannot be used without knowing how often each pair was drawn; save the "
+            "design with design.assign(draw_count=be.draw(design, random_seed=...))"
+        )
+    count = design["draw_count"].to_numpy()
+    wrong = np.flatnonzero((count < 0) | ((count > 0) & ~frame_pairs(design)))
+    if wrong.size:
+        raise ValueError(
+            f"draw_count of {describe_pair(design, int(wrong[0]))} is {count[wrong[0]]}; it must "
+            "be 0 or more, and 0 where the pair cannot be drawn"
+        )
+    return count

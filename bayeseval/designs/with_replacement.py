@@ -1,0 +1,233 @@
+"""Sampling with replacement from the runs' average-precision marginals (Aslam et al. 2006)."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import check_collection, topic_starts
+from bayeseval.designs.frame import check_budget, contributing_runs, frame_mask
+from bayeseval.designs.stratified import labelled_design
+
+EXPONENT = 1.5
+
+
+def with_replacement(
+    collection: xr.DataTree,
+    *,
+    budget: int,
+    exponent: float = EXPONENT,
+    uniform_share: float = 0.0,
+    frame: str | xr.DataArray | None = None,
+    pool_depth: int | None = None,
+    runs: list[str] | None = None,
+) -> xr.Dataset:
+    r"""Design that draws documents with replacement until ``budget`` distinct ones are at hand.
+
+    Every draw of a topic takes document d with probability M(d), the mean over the contributing
+    runs s of :math:`MD_s(rank_s(d))^{3/2}`, normalised within the run, with :math:`MD_s` the
+    marginal of the pairs of ranks that average precision weighs
+    (:func:`average_precision_marginal`). Draws that would fall outside the frame are not made: M is
+    normalised over the frame.
+
+    *Why 3/2.* A run's sum of precisions SP is Z times the expectation of rel(i) rel(j) over pairs
+    drawn from the joint distribution JD. Drawn from D instead, each pair counts
+    rel(i) rel(j) JD/D, whose second moment is the sum of :math:`rel(i)\,rel(j)\,JD^2/D`. It is
+    least for :math:`D \propto JD\,\sqrt{p_{ij}}`, where :math:`p_{ij}` is the probability that both
+    are relevant (Lagrange: the derivative :math:`p\,JD^2/D^2` is the same for every pair).
+    Relevance is unknown; the marginal MD is the prior, so :math:`p_{ij} \propto MD(i)\,MD(j)`. A
+    single draw of documents serves all pairs only if D is a product; taking the product of
+    marginals for JD gives :math:`D(i, j) \propto (MD(i)\,MD(j))^{3/2}`, whose marginal is
+    :math:`MD^{3/2}`
+    normalised.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings, and judgments when the frame is the judged pairs.
+    budget : int
+        Distinct documents per topic (T of the paper). A topic with no more documents than that
+        which can be drawn is drawn until all of them have been.
+    exponent : float
+        Power of the marginal, 0 or more: 1.5 as derived, 1 samples from the marginal itself, 0
+        evenly over what the runs retrieve.
+    uniform_share : float
+        Share of the draws, in [0, 1), that falls evenly on the whole frame. Above 0 every
+        document of the frame can be drawn and no factor 1 / M exceeds frame size / share. The
+        paper has 0.
+    frame : {"judged", "retrieved"} or bool DataArray (pair,), optional
+        Pairs that can be judged. Default: the judged pairs where the collection has judgments and
+        no design, else everything that a contributing run retrieved.
+    pool_depth : int, optional
+        Keep in the frame only what a contributing run ranks at this depth or above.
+    runs : list of str, optional
+        Runs that shape the design (training runs) instead of the contributing ones.
+
+    Returns
+    -------
+    Dataset
+        ``draw_probability`` over pair: sums to 1 over a topic, 0 for pairs that cannot be drawn;
+        ``inclusion_probability``: 0 for those, NaN for the others, since under the stopping rule it
+        has no closed form. No strata. ``n_undrawable`` in the parameters counts the pairs of the
+        frame that no run of the design retrieves: with ``uniform_share`` 0 they count as
+        non-relevant.
+
+    Raises
+    ------
+    ValueError
+        Empty frame, no contributing run, a budget, exponent or share out of range.
+
+    See Also
+    --------
+    bayeseval.estimators.importance : the estimators for this design.
+
+    References
+    ----------
+    J. A. Aslam, V. Pavlu and E. Yilmaz, "A statistical method for system evaluation using
+    incomplete judgments", SIGIR 2006, section 2, doi:10.1145/1148170.1148263. The exponent is
+    lost in some copies of the text and follows from the derivation above. ``uniform_share`` is the
+    defensive mixture of T. Hesterberg, Technometrics 37, 1995.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> collection = be.read_collection(None, run.assign(score=[4, 3, 2, 1]))
+    >>> design = be.designs.with_replacement(collection, budget=2)
+    >>> design.draw_probability.values.round(3)
+    array([0.458, 0.255, 0.169, 0.118])
+    """
+    check_collection(collection)
+    check_budget(budget)
+    _check_shape(exponent, uniform_share)
+    chosen = contributing_runs(collection, runs)
+    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
+    probability = _draw_probability(collection, mask, chosen, exponent, uniform_share)
+    drawable = probability > 0
+    return labelled_design(
+        collection,
+        {
+            "inclusion_probability": ("pair", np.where(drawable, np.nan, 0.0)),
+            "draw_probability": ("pair", probability),
+            "stratum": ("pair", np.full(probability.size, -1, dtype=np.int32)),
+            "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+            "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+            "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+        },
+        scheme="with_replacement",
+        name="with_replacement",
+        parameters={
+            "budget": int(budget),
+            "exponent": float(exponent),
+            "uniform_share": float(uniform_share),
+            "frame": frame_name,
+            "pool_depth": pool_depth,
+            "n_undrawable": int(np.count_nonzero(mask & ~drawable)),
+            "runs": collection["run"].to_numpy()[chosen].tolist(),
+        },
+    )
+
+
+def average_precision_joint(length: int) -> NDArray[np.float64]:
+    r"""Joint distribution JD over ordered pairs of ranks that average precision weighs.
+
+    .. math:: SP = \sum_i \frac{1}{i} \sum_{j \le i} rel(i)\,rel(j)
+              = Z \sum_{i, j} JD(i, j)\, rel(i)\, rel(j)
+
+    with :math:`JD(i, j) = 1 / (2 Z \max(i, j))` for :math:`i \ne j` and
+    :math:`JD(i, i) = 2 / (2 Z i)`, for a list of Z documents; SP is the sum of the precisions at
+    its relevant documents, the numerator of average precision.
+
+    Parameters
+    ----------
+    length : int
+        Z, documents in the list.
+
+    Returns
+    -------
+    ndarray (rank, rank)
+        Probabilities, summing to 1.
+
+    References
+    ----------
+    Aslam, Pavlu and Yilmaz (2006), section 2.1 and table 1, doi:10.1145/1148170.1148263.
+
+    Examples
+    --------
+    >>> average_precision_joint(2)
+    array([[0.5  , 0.125],
+           [0.125, 0.25 ]])
+    """
+    rank = np.arange(1, length + 1)
+    weight = 1.0 / np.maximum(rank[:, None], rank)
+    return (weight + np.diag(1.0 / rank)) / (2.0 * length)
+
+
+def average_precision_marginal(length: int) -> NDArray[np.float64]:
+    r"""Marginal MD of :func:`average_precision_joint`, without the matrix.
+
+    .. math:: MD(i) = \frac{1}{2Z} \Bigl(1 + \frac{1}{i} + \sum_{k=i+1}^{Z} \frac{1}{k}\Bigr)
+
+    Parameters
+    ----------
+    length : int
+        Z, documents in the list.
+
+    Returns
+    -------
+    ndarray (rank,)
+        Probabilities, summing to 1, falling with the rank.
+
+    References
+    ----------
+    Aslam, Pavlu and Yilmaz (2006), section 2.3, doi:10.1145/1148170.1148263.
+
+    Examples
+    --------
+    >>> average_precision_marginal(2)
+    array([0.625, 0.375])
+    """
+    inverse = 1.0 / np.arange(1, length + 1)
+    below = np.append(np.cumsum(inverse[:0:-1])[::-1], 0.0)[:length]
+    return (1.0 + inverse + below) / (2.0 * length)
+
+
+def _draw_probability(collection, mask, runs, exponent, uniform_share) -> NDArray[np.float64]:
+    """M over all pairs: the runs' marginals averaged, cut to the frame and normalised by topic."""
+    start = topic_starts(collection)
+    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    table: dict[int, NDArray[np.float64]] = {}
+    probability = np.zeros(mask.size)
+    for topic, (first, last) in enumerate(zip(start[:-1], start[1:], strict=True)):
+        inside = mask[first:last]
+        mean = np.where(
+            inside, _mean_marginal(ranking[:, topic] - first, last - first, table, exponent), 0.0
+        )
+        if mean.sum() > 0:
+            mean = (1.0 - uniform_share) * mean / mean.sum()
+            share = uniform_share
+        else:  # what no run retrieves can only be drawn evenly
+            share = float(uniform_share > 0)
+        probability[first:last] = mean + share * inside / max(np.count_nonzero(inside), 1)
+    return probability
+
+
+def _mean_marginal(local, n_pairs, table, exponent) -> NDArray[np.float64]:
+    """Sum over runs of the normalised power of the marginal, per pair of one topic."""
+    total = np.zeros(n_pairs)
+    length = np.count_nonzero(local >= 0, axis=1)
+    for run, size in enumerate(length.tolist()):
+        if size and size not in table:
+            power = average_precision_marginal(size) ** exponent
+            table[size] = power / power.sum()
+        if size:
+            total[local[run, :size]] += table[size]
+    return total
+
+
+def _check_shape(exponent: float, uniform_share: float) -> None:
+    if not (np.isfinite(exponent) and exponent >= 0):
+        raise ValueError(f"exponent must be a number, 0 or more, not {exponent!r}")
+    if not 0 <= uniform_share < 1:
+        raise ValueError(
+            f"uniform_share is the share of draws made evenly, in [0, 1), not {uniform_share!r}"
+        )
