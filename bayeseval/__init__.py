@@ -3,6 +3,7 @@
 from bayeseval import designs, experiments, plots, predictors, simulate
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
+from bayeseval.estimators.residual import rbp_bounds
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
 from bayeseval.trec import (
@@ -32,6 +33,7 @@ __all__ = [
     "plots",
     "predictors",
     "qrels_frame",
+    "rbp_bounds",
     "read_collection",
     "read_design",
     "reveal",
