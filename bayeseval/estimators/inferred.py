@@ -48,7 +48,7 @@ def inferred_ndcg(
     level = np.unique(strata.gain[strata.gain > 0])[::-1]
     count = np.array([strata.expanded_count(strata.gain == value) for value in level])
     count = count.reshape(level.size, topic.n_replicates)
-    ideal = ideal_gain(count, level, float(measure.cutoff or LONGEST_LIST))
+    ideal = ideal_gain(count, level, measure.cutoff or LONGEST_LIST)
     return _score(strata, _ratio(gain, ideal))
 
 

@@ -129,24 +129,18 @@ def expanded_gain(position, weight, stratum, n_strata, gain):
 def ideal_gain(count, level, last_rank):
     """Discounted gain of the best ranking, from estimated counts (level, replicate) per gain.
 
-    Levels fall. As many whole documents as a count holds stand from the rank, perhaps fractional,
-    where the levels above end; none starts below ``last_rank``. Returns (replicate,).
+    Levels fall; each count is rounded to a whole number, halves up, and nothing stands below
+    ``last_rank``. Returns (replicate,).
     """
     n_levels, n_replicates = count.shape
     total = np.zeros(n_replicates)
     for column in range(n_replicates):
-        above = 0.0
+        rank = 0
         for number in range(n_levels):
-            whole = np.floor(count[number, column] + 1e-9)
-            rank = above + 1.0
-            for _ in range(int(whole)):
+            last = rank + int(np.floor(count[number, column] + 0.5 + 1e-9))
+            while rank < min(last, last_rank):
+                rank += 1
                 total[column] += level[number] / np.log2(rank + 1.0)
-                if rank >= last_rank:
-                    break
-                rank += 1.0
-            above += count[number, column]
-            if above >= last_rank:
-                break
     return total
 
 
