@@ -6,13 +6,14 @@ from bayeseval.estimators.assumed import assumed
 from bayeseval.estimators.condensed import CONDENSED
 from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
+from bayeseval.estimators.inferred import INFERRED
 from bayeseval.estimators.lists import ListMeasures
 from bayeseval.estimators.relevance import EstimatedRelevance
 
 # estimators that fill in a relevance per document
 ESTIMATORS = {"assumed": assumed, "stat": horvitz_thompson, "dyn": difference}
 # estimators that score whole ranked lists, measure by measure
-LIST_ESTIMATORS: dict[str, ListMeasures] = {"condensed": CONDENSED}
+LIST_ESTIMATORS: dict[str, ListMeasures] = {"condensed": CONDENSED, "inf": INFERRED}
 # schemes of a design that an estimator can use; the others need no design
 SCHEMES = {
     "stat": ("stratified", "poisson"),

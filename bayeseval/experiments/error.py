@@ -96,7 +96,9 @@ def _summary(result: xr.Dataset, n_topics: int) -> xr.Dataset:
         {
             "bias": bias.mean("run"),
             "bias_error_paper": rms_sigma / np.sqrt(n_replicates * error.sizes["run"]),
-            "bias_error": _imprecision(error.mean("run")) if chance else bias.mean("run") * 0.0,
+            "bias_error": _imprecision(error.mean("run"))
+            if chance
+            else xr.zeros_like(bias.mean("run")),
             "rms_bias": np.sqrt((bias**2).mean("run")),
             "rms_sigma": rms_sigma,
             "rms_error": np.sqrt(square.mean("run")),
