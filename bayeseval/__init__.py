@@ -1,6 +1,7 @@
 """Search evaluation with error bars when only some documents are judged."""
 
 from bayeseval import designs, experiments, plots, predictors, simulate
+from bayeseval.adjustment import adjust_by_topics, adjust_scores
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
 from bayeseval.estimators.residual import rbp_bounds
@@ -20,6 +21,8 @@ from bayeseval.trec import (
 
 __all__ = [
     "add_runs",
+    "adjust_by_topics",
+    "adjust_scores",
     "attach_judgments",
     "covariance",
     "designs",

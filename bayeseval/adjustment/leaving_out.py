@@ -1,0 +1,125 @@
+"""Algorithm 1 of Webber and Park (2009): the bias of an unpooled run, inferred from pooled runs."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.adjustment.pool import Pool
+from bayeseval.adjustment.rescoring import rescored
+from bayeseval.progress import track
+from bayeseval.uncertainty import interval
+
+
+def left_out_bias(
+    collection: xr.DataTree,
+    pool: Pool,
+    group: NDArray[np.int64],
+    visible: NDArray[np.bool_],
+    measures,
+    *,
+    base: str,
+    **options,
+) -> xr.DataArray:
+    r"""Bias against every pooled run when it is left out and an unpooled run pooled in its place.
+
+    .. math:: \beta_s(r) = p_s - u_s(r)
+
+    with p the mean score by all judgments Q and u that by :math:`Q' = Q \setminus \{\text{uniquely
+    pooled from } s\} \cup \{\text{returned by } r\}`.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings and judgments.
+    pool : Pool
+        Which runs return which judged documents.
+    group : int array (pooled_run,)
+        Runs of a group leave together; numbered from 0.
+    visible : bool array (pair,)
+        The judgments Q.
+    measures, base, **options
+        As for ``adjust_scores``.
+
+    Returns
+    -------
+    DataArray (measure, run, left_out)
+        For every unpooled run r and pooled run s.
+    """
+    given = options | {"base": "nonrelevant"}
+    pooled = rescored(collection, pool.pooled_runs, visible[None], measures, **given)
+    truth = pooled.isel(replicate=0).mean("topic", skipna=True).rename(run="left_out")
+    parts = []
+    unique = pool.unique(group)
+    for number in track(range(unique.shape[0]), "leaving out pooled runs"):
+        only = np.flatnonzero(unique[number])
+        kept, of_run = np.unique(pool.unpooled[:, only], axis=0, return_inverse=True)
+        masks = np.repeat(visible[None], kept.shape[0] + 1, axis=0)
+        masks[1:, pool.judged[only]] &= kept  # the first keeps all, so that every topic counts
+        members = pool.pooled_runs[group == number]
+        scores = rescored(collection, members, masks, measures, base=base, **options)
+        means = scores.mean("topic", skipna=True).isel(replicate=1 + of_run.ravel())
+        parts.append(means.rename(run="left_out", replicate="run"))
+    unpooled = collection["run"].to_numpy()[pool.unpooled_runs]
+    scores = xr.concat(parts, dim="left_out", join="exact").assign_coords(run=unpooled)
+    bias = truth - scores.sel(left_out=truth["left_out"])
+    return bias.transpose("measure", "run", "left_out")
+
+
+def adjusted_by_runs(
+    unadjusted: xr.DataArray, bias: xr.DataArray, group: NDArray[np.int64], *, ci_prob: float
+) -> xr.Dataset:
+    r"""Adjusted scores from the biases of the pooled runs.
+
+    .. math:: a = \sum_{s \in S} \beta_s / |S|, \quad
+              SE^2(a) = \frac{G}{G - 1} \sum_g \Bigl(\sum_{s \in g} (\beta_s - a) / |S|\Bigr)^2,
+              \quad SE^2 = \frac{1}{|S|} \sum_s (\beta_s - a)^2 + 2\, SE^2(a)
+
+    SE is the error of predicting the bias of one more run of the same kind: the spread of the
+    biases (its estimate over S, plus what S underestimates it by) and the error of their mean. With
+    every run a group of its own it is :math:`s_\beta^2 (1 + 1/|S|)`. Student's t has G - 1 degrees
+    of freedom.
+
+    Parameters
+    ----------
+    unadjusted : DataArray (measure, run)
+        Mean unpooled scores of the unpooled runs.
+    bias : DataArray (measure, run, left_out)
+        Of ``left_out_bias``.
+    group : int array (left_out,)
+        Groups of pooled runs that are independent of each other: runs or teams.
+    ci_prob : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Dataset (measure, run)
+        As ``adjust_scores`` says.
+    """
+    from scipy.special import ndtr
+
+    n_groups = int(group.max()) + 1
+    adjustment = bias.mean("left_out", skipna=False)
+    deviation = (bias - adjustment) / bias.sizes["left_out"]
+    of_group = deviation.groupby(xr.DataArray(group, dims="left_out", name="group")).sum()
+    of_mean = n_groups / (n_groups - 1.0) * (of_group**2).sum("group")
+    spread = ((bias - adjustment) ** 2).mean("left_out")
+    error = (spread + 2.0 * of_mean) ** 0.5
+    adjusted = unadjusted + adjustment
+    size = abs(adjustment)
+    return xr.Dataset(
+        {
+            "unadjusted": unadjusted,
+            "adjustment": adjustment,
+            "adjusted": adjusted,
+            "standard_error": error,
+            "interval": interval(
+                adjusted, error, ci_prob=ci_prob, degrees_of_freedom=n_groups - 1.0
+            ),
+            "adjustment_error": of_mean**0.5,
+            "helps": of_mean**0.5 < size,
+            "confidence": xr.apply_ufunc(ndtr, size / (2.0 * error.where(error > 0))).fillna(
+                xr.where(size > 0, 1.0, 0.0)
+            ),
+            "bias": bias,
+        }
+    )

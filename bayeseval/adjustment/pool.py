@@ -1,0 +1,107 @@
+"""Which runs put a judged document into the pool, and which alone did."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection.labels import label_positions
+from bayeseval.designs.gather import grade_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The judged documents that runs return down to the pool depth.
+
+    Parameters
+    ----------
+    judged : int array (judged_pair,)
+        Positions of the judged pairs.
+    pooled_runs, unpooled_runs : int array
+        Positions of the runs that made the pool, and of those that did not.
+    pooled, unpooled : bool array (run, judged_pair)
+        Whether a run of either kind returns the document to the pool depth.
+    """
+
+    judged: NDArray[np.int64]
+    pooled_runs: NDArray[np.int64]
+    unpooled_runs: NDArray[np.int64]
+    pooled: NDArray[np.bool_]
+    unpooled: NDArray[np.bool_]
+
+    @property
+    def only_unpooled(self) -> NDArray[np.bool_]:
+        """Judged pairs (judged_pair,) that unpooled runs return and no pooled one."""
+        return self.unpooled.any(axis=0) & ~self.pooled.any(axis=0)
+
+    def unique(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Judged pairs that one group of the pooled runs alone returns, (group, judged_pair).
+
+        ``group`` numbers the group of every pooled run from 0: the runs themselves, or teams.
+        """
+        returned = np.zeros((int(group.max()) + 1, self.judged.size), dtype=bool)
+        np.logical_or.at(returned, group, self.pooled)
+        return returned & (returned.sum(axis=0) == 1)
+
+
+def judged_pool(
+    collection: xr.DataTree, runs_unpooled: Sequence[str] | None, pool_depth: int
+) -> Pool:
+    """Pool of the contributing runs, beside runs that did not contribute.
+
+    Raises
+    ------
+    ValueError
+        No unpooled run, one that is not there or that did contribute; no pooled run; a pool depth
+        below 1; judgments with replicates.
+    """
+    if isinstance(pool_depth, bool) or int(pool_depth) != pool_depth or pool_depth < 1:
+        raise ValueError(f"pool_depth must be a whole number of at least 1, not {pool_depth!r}")
+    grade = grade_columns(collection)
+    if grade.shape[0] > 1:
+        raise ValueError("scores are adjusted for one set of judgments, and these have replicates")
+    judged = np.flatnonzero(~np.isnan(grade[0]))
+    contributed = collection["contributed"].to_numpy()
+    unpooled = _unpooled_runs(collection, runs_unpooled)
+    pooled = np.flatnonzero(contributed)
+    if not pooled.size:
+        raise ValueError(
+            "no run of the collection contributed to the pool; say which did with the column "
+            "'contributed' of run_table= in be.read_collection"
+        )
+    row = np.full(collection.sizes["pair"] + 1, judged.size)
+    row[judged] = np.arange(judged.size)
+    top = row[collection["rankings/ranking"].to_numpy()[:, :, :pool_depth]]
+    returned = np.zeros((top.shape[0], judged.size + 1), dtype=bool)
+    returned[np.arange(top.shape[0])[:, None], top.reshape(top.shape[0], -1)] = True
+    returned = returned[:, :-1]
+    return Pool(judged, pooled, unpooled, returned[pooled], returned[unpooled])
+
+
+def _unpooled_runs(collection: xr.DataTree, runs: Sequence[str] | None) -> NDArray[np.int64]:
+    """Positions of the runs to adjust: those named, else all that did not contribute."""
+    contributed = collection["contributed"].to_numpy()
+    if runs is None:
+        chosen = np.flatnonzero(~contributed)
+        if not chosen.size:
+            raise ValueError(
+                "every run of the collection contributed to the pool, so none is to be adjusted; "
+                "a run that did not has contributed = False"
+            )
+        return chosen
+    labels = [runs] if isinstance(runs, str) else [str(run) for run in np.asarray(runs)]
+    chosen = label_positions(collection["run"].to_numpy(), labels)
+    if not labels or (chosen < 0).any():
+        unknown = [label for label, at in zip(labels, chosen, strict=True) if at < 0]
+        raise ValueError(
+            f"runs_unpooled must name runs of the collection; unknown: {unknown or 'none given'}"
+        )
+    if contributed[chosen].any():
+        first = labels[int(np.argmax(contributed[chosen]))]
+        raise ValueError(
+            f"run '{first}' contributed to the pool, so its score has no pooling bias to adjust; "
+            "name runs with contributed = False"
+        )
+    return chosen

@@ -1,0 +1,91 @@
+"""What `adjust_scores` was asked, checked, and what its user should know."""
+
+import warnings
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.adjustment.pool import Pool
+from bayeseval.adjustment.rescoring import BASES
+from bayeseval.collection.labels import label_positions
+from bayeseval.designs.gather import grade_columns, grade_scale
+from bayeseval.measures.names import LINEAR, RATIO, parse_measures
+
+LEAVE_OUT = ("run", "team")
+
+
+def common_mask(collection: xr.DataTree, topics) -> xr.DataArray:
+    """Mark the common topics."""
+    labels = [topics] if isinstance(topics, str) else [str(topic) for topic in np.asarray(topics)]
+    own = collection["topic"].to_numpy()
+    place = label_positions(own, labels)
+    if not labels or (place < 0).any():
+        unknown = [label for label, at in zip(labels, place, strict=True) if at < 0]
+        raise ValueError(
+            f"common_topics must name topics of the collection; unknown: {unknown or 'none given'}"
+        )
+    common = np.zeros(own.size, dtype=bool)
+    common[place] = True
+    return xr.DataArray(common, dims="topic", coords={"topic": own})
+
+
+def measure_labels(collection: xr.DataTree, measures, relevance_level, gain) -> list[str]:
+    """Labels of the measures, which must be sums of relevances or ratios of these."""
+    if "rankings" not in collection.children:
+        raise ValueError("the collection has no runs to evaluate")
+    grades = grade_scale(collection)
+    parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
+    for measure in parsed:
+        if measure.kind == "preference":
+            raise ValueError(
+                f"{measure.label} is no sum of relevances and no ratio of sums, so it is not "
+                f"adjusted; measures that are: {', '.join(sorted(LINEAR | RATIO))}"
+            )
+    return [measure.label for measure in parsed]
+
+
+def check_request(collection: xr.DataTree, base: str, leave_out: str) -> None:
+    """Refuse options that do not exist, and judgments that are a random sample."""
+    if base not in BASES:
+        raise ValueError(f"base must be one of {', '.join(BASES)}, not {base!r}")
+    if leave_out not in LEAVE_OUT:
+        raise ValueError(f"leave_out must be one of {', '.join(LEAVE_OUT)}, not {leave_out!r}")
+    if "design" in collection.children:
+        scheme = collection["design"].attrs.get("scheme")
+        if scheme != "deterministic":
+            raise ValueError(
+                f"the judgments are a random sample ({scheme}), which has no pooling bias: "
+                "be.evaluate with estimator='stat' or 'dyn' estimates from it without bias"
+            )
+
+
+def warn_unjudged_topics(collection: xr.DataTree) -> None:
+    """Say which topics have no judgment at all."""
+    judged = ~np.isnan(grade_columns(collection)[0])
+    topics = collection["topic"].to_numpy()
+    count = np.bincount(collection["pair_topic"].to_numpy()[judged], minlength=topics.size)
+    if not count.any():
+        raise ValueError("no topic of the collection has a judgment")
+    if (count == 0).any():
+        warnings.warn(
+            f"{int((count == 0).sum())} topics have no judgment and are left out, the first is "
+            f"'{topics[int(np.argmax(count == 0))]}'",
+            stacklevel=3,
+        )
+
+
+def warn_unjudged_documents(
+    collection: xr.DataTree, pool: Pool, common: xr.DataArray, pool_depth: int
+) -> None:
+    """Say how many documents that should have been judged on the common topics were not."""
+    known = np.append(~np.isnan(grade_columns(collection)[0]), True)
+    top = collection["rankings/ranking"].to_numpy()[pool.unpooled_runs][:, common, :pool_depth]
+    lacking = (~known[top]).sum(axis=(1, 2))
+    if lacking.any():
+        run = collection["run"].to_numpy()[pool.unpooled_runs[int(lacking.argmax())]]
+        warnings.warn(
+            f"{int(lacking.sum())} documents that unpooled runs return to depth {pool_depth} on "
+            f"the common topics have no judgment and count as non-relevant, {int(lacking.max())} "
+            f"of them of run '{run}'; the adjustment takes what was judged for all there is",
+            stacklevel=3,
+        )

@@ -1,0 +1,63 @@
+"""Scores of some runs when some of the judgments are out of sight."""
+
+import json
+import warnings
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import with_node
+from bayeseval.collection.pairs import renumber
+from bayeseval.designs.gather import grade_columns, grade_scale
+from bayeseval.evaluation import evaluate
+
+BASES = {"nonrelevant": "assumed", "condensed": "condensed"}
+
+
+def rescored(
+    collection: xr.DataTree,
+    runs: NDArray[np.int64],
+    visible: NDArray[np.bool_],
+    measures,
+    *,
+    base: str,
+    **options,
+) -> xr.DataArray:
+    """Scores (measure, run, topic, replicate) of runs by the judgments that are visible.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings and judgments.
+    runs : int array (run,)
+        Positions of the runs to score.
+    visible : bool array (replicate, pair)
+        Judgments to score them with; each row is a set of judgments of its own.
+    measures, **options
+        As for ``evaluate``.
+    base : {"nonrelevant", "condensed"}
+        What becomes of documents without a visible judgment.
+    """
+    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    needed = visible.any(axis=0)
+    needed[ranking[ranking >= 0]] = True
+    old = np.flatnonzero(needed)
+    cut = renumber(
+        collection,
+        topics=collection["topic"].to_numpy(),
+        document=collection["document"].to_numpy()[old],
+        pair_topic=collection["pair_topic"].to_numpy()[old],
+        old=old,
+        runs=runs,
+    )
+    grade = np.where(visible[:, old], grade_columns(collection)[:, old], np.nan)
+    judgments = xr.Dataset(
+        {"grade": (("replicate", "pair"), grade), "pooled": ("pair", visible.any(axis=0)[old])},
+        attrs={"grade_scale": json.dumps(grade_scale(collection))},
+    )
+    seen = with_node(with_node(cut, "design", None), "judgments", judgments)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*have no judgment")  # said once, by the caller
+        scores = evaluate(seen, measures, estimator=BASES[base], **options)
+    return scores["estimate"].transpose("measure", "run", "topic", "replicate")

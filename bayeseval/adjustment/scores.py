@@ -1,0 +1,216 @@
+"""Scores of unpooled runs, adjusted for the bias of not having been pooled."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.adjustment.common_topics import adjust_by_topics
+from bayeseval.adjustment.leaving_out import adjusted_by_runs, left_out_bias
+from bayeseval.adjustment.pool import Pool, judged_pool
+from bayeseval.adjustment.request import (
+    check_request,
+    common_mask,
+    measure_labels,
+    warn_unjudged_documents,
+    warn_unjudged_topics,
+)
+from bayeseval.adjustment.rescoring import rescored
+from bayeseval.collection import check_collection
+from bayeseval.designs.frame import pair_mask
+from bayeseval.designs.gather import grade_columns
+
+
+def adjust_scores(
+    collection: xr.DataTree,
+    runs_unpooled: Sequence[str] | None = None,
+    *,
+    common_topics: Sequence[str] | None = None,
+    measures="RBP(p=0.8)@10",
+    pool_depth: int = 10,
+    base: str = "nonrelevant",
+    leave_out: str = "run",
+    judged_before: xr.DataArray | None = None,
+    relevance_level: int = 1,
+    gain=None,
+    missing_topics: str = "zero",
+    n_boot: int = 1000,
+    random_seed: int | None = None,
+    ci_prob: float = 0.9,
+) -> xr.Dataset:
+    r"""Mean scores of unpooled runs, adjusted for the bias of not having been pooled.
+
+    .. math:: adjusted = u_r + a
+
+    where u is the mean unpooled score and a estimates its bias. Without common topics (algorithm 1)
+    a is the mean bias of the pooled runs, :math:`\sum_s (p_s - u_s) / |S|`: each leaves the pool in
+    turn and r joins it. With common topics (algorithm 2), where the documents of r were judged
+    too, it is the mean bias of r itself there, :math:`\sum_i (t_i - u_i) / n` (equation 1).
+
+    Parameters
+    ----------
+    collection : DataTree
+        Runs and judgments; ``contributed`` says which runs made the pool.
+    runs_unpooled : str or list of str, optional
+        Runs to adjust. Default: all that did not contribute.
+    common_topics : str or list of str, optional
+        Topics on which the documents of the unpooled runs were judged to the pool depth as well.
+    measures : str, ir_measures object, or list of them
+        Linear measures or ratios. The default has the weights of RBP down to rank 10, not
+        renormalised.
+    pool_depth : int
+        Ranks that each run puts into the pool.
+    base : {"nonrelevant", "condensed"}
+        The unpooled score: unjudged documents count as non-relevant, or leave the ranking and
+        judged ones move up, from beyond the evaluation depth too (places that stay empty count as
+        non-relevant).
+    leave_out : {"run", "team"}
+        Whether pooled runs leave one by one or with all runs of their team (algorithm 1).
+    judged_before : bool DataArray (pair,), optional
+        Judgments that unpooled scores rest on: those that exist without the unpooled runs. Default:
+        every judgment; with common topics every judgment but those of documents that unpooled runs
+        alone return down to the pool depth (on all topics, so that all are treated alike).
+    relevance_level, gain, missing_topics
+        As for ``evaluate``.
+    n_boot : int
+        Bootstrap samples of the common topics, for the interval that suits few topics.
+    random_seed : int, optional
+        Of the bootstrap.
+    ci_prob : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Dataset (measure, run)
+        ``unadjusted``, ``adjustment``, ``adjusted``, ``standard_error``, ``interval``; ``helps``,
+        whether the standard error of a is below abs(a) (condition 6), and ``confidence``, the
+        chance that the adjusted score is nearer to the truth than the unadjusted one. With common
+        topics also what ``adjust_by_topics`` lists (bootstrap interval, the mean over the common
+        topics alone as the comparator); without, ``bias`` (measure, run, left_out), that of each
+        pooled run, and ``adjustment_error``, the standard error of their mean.
+
+    Raises
+    ------
+    ValueError
+        No pooled or no unpooled run, fewer than two pooled runs (teams) to leave out, an unknown
+        run or topic, a run that contributed, a measure that is neither linear nor a ratio,
+        judgments sampled at random.
+
+    Notes
+    -----
+    Estimand: the mean score that plain evaluation would give r, had its documents been judged to
+    the pool depth on all topics. Algorithm 2: random is which topics are common, a simple random
+    sample of all; unbiased for every run and both bases, with the standard error of equations 3 and
+    7 (:func:`adjust_by_topics`). What breaks it: common topics chosen for their scores, and
+    documents of r without judgment on them (a warning counts these). Algorithm 1: random are the
+    runs; unbiased only where r comes from the population of the pooled runs. The standard error is
+    that of predicting the bias of one more such run (team), and says nothing about other runs: a
+    run that is better or different in kind is adjusted too little, and one with a teammate in the
+    pool too much. Its ``confidence`` is the normal chance that the bias of r is above a / 2. Cost:
+    algorithm 2 scores the unpooled runs twice, algorithm 1 each pooled run once for every
+    different set of documents that the unpooled runs keep in the pool.
+
+    References
+    ----------
+    W. Webber and L. A. F. Park, "Score adjustment for correction of pooling bias", SIGIR 2009,
+    sections 2.1, 3.1 and 3.2, doi:10.1145/1571941.1572018.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> rankings = {"a": "pqx", "b": "qrx", "new": "psy"}
+    >>> runs = pd.DataFrame(
+    ...     [(run, "1", d, -i) for run, ds in rankings.items() for i, d in enumerate(ds)],
+    ...     columns=["run", "topic", "document", "score"],
+    ... )
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("pqr"), "grade": [1, 1, 1]})
+    >>> table = pd.DataFrame({"run": ["a", "b", "new"], "contributed": [True, True, False]})
+    >>> collection = be.read_collection(qrels, runs, run_table=table)
+    >>> adjusted = be.adjust_scores(collection, measures="P@2", pool_depth=2)
+    >>> adjusted.bias.sel(run="new").squeeze().values  # p, of a, is kept by new
+    array([0. , 0.5])
+    >>> adjusted.unadjusted.item(), adjusted.adjusted.item()
+    (0.5, 0.75)
+    """
+    check_collection(collection)
+    labels = measure_labels(collection, measures, relevance_level, gain)
+    check_request(collection, base, leave_out)
+    pool = judged_pool(collection, runs_unpooled, pool_depth)
+    warn_unjudged_topics(collection)
+    scoring = {
+        "base": base,
+        "relevance_level": relevance_level,
+        "gain": gain,
+        "missing_topics": missing_topics,
+    }
+    before = _judged_before(collection, pool, judged_before, common_topics is not None)
+    if common_topics is None:
+        result = _by_runs(collection, pool, before, measures, leave_out, ci_prob, scoring)
+    else:
+        common = common_mask(collection, common_topics)
+        warn_unjudged_documents(collection, pool, common, pool_depth)
+        true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
+        result = adjust_by_topics(
+            true, unadjusted, common, n_boot=n_boot, random_seed=random_seed, ci_prob=ci_prob
+        )
+    return result.assign_coords(measure=labels).assign_attrs(
+        algorithm=1 if common_topics is None else 2,
+        leave_out=leave_out if common_topics is None else "",
+        base=base,
+        pool_depth=int(pool_depth),
+        ci_prob=ci_prob,
+    )
+
+
+def _by_runs(collection, pool: Pool, before, measures, leave_out, ci_prob, scoring) -> xr.Dataset:
+    """Algorithm 1."""
+    group = _groups(collection, pool, leave_out)
+    bias = left_out_bias(collection, pool, group, before, measures, **scoring)
+    scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
+    unadjusted = scores.isel(replicate=0).mean("topic", skipna=True)
+    return adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
+
+
+def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.DataArray]:
+    """True and unadjusted scores (measure, run, topic); the true ones have no gaps to fill."""
+    judged = ~np.isnan(grade_columns(collection)[0])
+    masks = np.stack([judged, before])
+    runs = pool.unpooled_runs
+    scores = rescored(collection, runs, masks, measures, **scoring)
+    true = scores
+    if scoring["base"] != "nonrelevant":
+        plain = scoring | {"base": "nonrelevant"}
+        true = rescored(collection, runs, masks[:1], measures, **plain)
+    return [true.isel(replicate=0), scores.isel(replicate=1)]
+
+
+def _judged_before(collection, pool: Pool, given, common: bool) -> NDArray[np.bool_]:
+    """Judged pairs (pair,) that unpooled scores rest on."""
+    visible = np.zeros(collection.sizes["pair"], dtype=bool)
+    visible[pool.judged] = True
+    if given is not None:
+        return visible & pair_mask(given, visible.size, "judged_before")
+    if common:
+        visible[pool.judged] = ~pool.only_unpooled
+    return visible
+
+
+def _groups(collection, pool: Pool, leave_out: str) -> NDArray[np.int64]:
+    """Number of the group of every pooled run."""
+    group = np.arange(pool.pooled_runs.size)
+    if leave_out == "team":
+        team = collection["team"].to_numpy()[pool.pooled_runs]
+        if (team == "").any():
+            first = collection["run"].to_numpy()[pool.pooled_runs[int(np.argmax(team == ""))]]
+            raise ValueError(
+                f"leave_out='team' needs the team of every pooled run, and run '{first}' has none; "
+                "give the column 'team' of run_table= in be.read_collection"
+            )
+        group = np.unique(team, return_inverse=True)[1]
+    if group.max() < 1:
+        raise ValueError(
+            f"leaving out pooled runs needs at least two {leave_out}s in the pool, and there is "
+            "one; adjust by common topics instead"
+        )
+    return group

@@ -1,0 +1,263 @@
+"""Both algorithms on small collections, against the paper's pseudocode written out with sets."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.collection import pair_positions
+from tests.adjustment.toy import (
+    POOL_DEPTH,
+    POOLED,
+    TEAMS,
+    TOPICS,
+    UNPOOLED,
+    algorithm_1,
+    algorithm_2,
+    random_grades,
+    random_lists,
+    toy_collection,
+)
+
+WEIGHTS = {"P@3": np.repeat(1 / 3, 3), "RBP(p=0.8)@4": 0.2 * 0.8 ** np.arange(4)}
+SEEDS = range(6)
+
+
+def drawn(seed, common=()):
+    lists, grades = random_lists(seed), random_grades(seed)
+    return lists, grades, toy_collection(lists, grades, common)
+
+
+@pytest.mark.parametrize("leave_out", ["run", "team"])
+@pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_algorithm_1_is_the_papers_pseudocode(seed, base, leave_out):
+    lists, grades, collection = drawn(seed)
+    measures = ["P@3", "RBP(p=0.8)@4"]
+    result = be.adjust_scores(
+        collection, measures=measures, pool_depth=POOL_DEPTH, base=base, leave_out=leave_out
+    )
+    for measure in measures:
+        for r in UNPOOLED:
+            expected = algorithm_1(lists, grades, r, WEIGHTS[measure], base, leave_out)
+            place = {"measure": measure, "run": r}
+            found = result.bias.sel(place).sel(left_out=list(POOLED))
+            assert found.values == pytest.approx(list(expected.values()), abs=1e-12)
+            mean = np.mean(list(expected.values()))
+            assert result.adjustment.sel(place).item() == pytest.approx(mean, abs=1e-12)
+    xr.testing.assert_allclose(result.adjusted, result.unadjusted + result.adjustment)
+
+
+@pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_algorithm_2_is_the_papers_pseudocode(seed, base):
+    common = ("1", "3")
+    lists, grades, collection = drawn(seed, common)
+    result = be.adjust_scores(
+        collection,
+        common_topics=common,
+        measures=["P@3", "RBP(p=0.8)@4"],
+        pool_depth=POOL_DEPTH,
+        base=base,
+        n_boot=0,
+    )
+    for measure in result.measure.values:
+        for r in UNPOOLED:
+            expected = algorithm_2(lists, grades, r, WEIGHTS[measure], base, common)
+            for name, value in expected.items():
+                found = result[name].sel(measure=measure, run=r).item()
+                assert found == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
+def test_the_adjusted_score_is_unbiased_over_every_pair_of_common_topics(base):
+    lists, grades = random_lists(2), random_grades(2)
+    full = toy_collection(lists, grades, TOPICS)
+    truth = be.evaluate(full, "P@3", estimator="assumed").estimate.mean("topic")
+    pairs = [(a, b) for i, a in enumerate(TOPICS) for b in TOPICS[i + 1 :]]
+    found = [
+        be.adjust_scores(
+            toy_collection(lists, grades, pair),
+            common_topics=pair,
+            measures="P@3",
+            pool_depth=POOL_DEPTH,
+            base=base,
+            n_boot=0,
+        ).adjusted
+        for pair in pairs
+    ]
+    mean = sum(found) / len(found)
+    expected = truth.sel(run=list(UNPOOLED)).values
+    assert mean.values == pytest.approx(expected, abs=1e-12)
+    assert be.adjust_scores(  # nothing random is left when every topic is common
+        full, common_topics=TOPICS, measures="P@3", pool_depth=POOL_DEPTH, base=base, n_boot=0
+    ).adjusted.values == pytest.approx(expected, abs=1e-12)
+
+
+def test_judgments_that_exist_anyway_are_treated_alike_on_common_and_other_topics():
+    lists, grades = random_lists(4), random_grades(4)
+    options = {"common_topics": ["2", "4"], "pool_depth": POOL_DEPTH, "n_boot": 0}
+    few = be.adjust_scores(toy_collection(lists, grades, ["2", "4"]), **options)
+    all_known = be.adjust_scores(toy_collection(lists, grades, TOPICS), **options)
+    xr.testing.assert_allclose(few, all_known)
+
+
+def test_judgments_made_before_can_be_named():
+    lists, grades = random_lists(4), random_grades(4)
+    full = toy_collection(lists, grades, TOPICS)
+    first = be.qrels_frame(toy_collection(lists, grades))
+    before = np.zeros(full.sizes["pair"], dtype=bool)
+    before[pair_positions(full, first["topic"], first["document"])] = True
+    mask = xr.DataArray(before, dims="pair")
+    options = {"common_topics": ["2", "4"], "pool_depth": POOL_DEPTH, "n_boot": 0}
+    xr.testing.assert_allclose(
+        be.adjust_scores(full, judged_before=mask, **options), be.adjust_scores(full, **options)
+    )
+    first_only = be.adjust_scores(toy_collection(lists, grades), pool_depth=POOL_DEPTH)
+    restricted = be.adjust_scores(full, judged_before=mask, pool_depth=POOL_DEPTH)
+    xr.testing.assert_allclose(first_only, restricted)
+    with pytest.raises(ValueError, match="judged_before must be a bool array"):
+        be.adjust_scores(full, judged_before=mask.astype(float), **options)
+
+
+def test_ratios_count_the_relevant_documents_that_the_pool_still_holds():
+    lists, grades, collection = drawn(3)
+    result = be.adjust_scores(collection, "x", measures="AP", pool_depth=POOL_DEPTH)
+    for s in POOLED:  # by hand: judge without the documents that s alone pools, x beside it
+        rows = be.qrels_frame(collection)
+        others = [run for run in POOLED if run != s] + ["x"]
+        kept = [
+            any(d in lists[run, t][:POOL_DEPTH] for run in others)
+            for t, d in zip(rows["topic"], rows["document"], strict=True)
+        ]
+        runs = be.runs_frame(be.select(collection, runs=[s]))
+        means = [
+            be.evaluate(be.read_collection(q, runs), "AP", estimator="assumed").estimate.mean()
+            for q in (rows, rows[kept])
+        ]
+        bias = result.bias.sel(measure="AP", run="x", left_out=s).item()
+        assert bias == pytest.approx((means[0] - means[1]).item(), abs=1e-12)
+
+
+def test_rbp_weights_are_cut_at_ten_and_not_renormalised():
+    documents = [f"d{i:02d}" for i in range(20)]
+    runs = pd.DataFrame(
+        {"run": "a", "topic": "1", "document": documents, "score": -np.arange(20.0)}
+    )
+    runs = pd.concat([runs, runs.assign(run="b"), runs.assign(run="new")])
+    qrels = pd.DataFrame({"topic": "1", "document": documents, "grade": 1})
+    table = pd.DataFrame({"run": ["a", "b", "new"], "contributed": [True, True, False]})
+    result = be.adjust_scores(be.read_collection(qrels, runs, run_table=table))
+    assert result.measure.values.tolist() == ["RBP(p=0.8)@10"]
+    assert result.unadjusted.item() == pytest.approx(1 - 0.8**10, abs=1e-12)
+    assert (result.adjustment.item(), result.helps.item()) == (0.0, False)
+
+
+def test_assessed_documents_from_beyond_the_evaluation_depth_move_up():
+    rankings = {"a": "pq", "b": "rs", "new": "uvpqrw"}
+    runs = pd.DataFrame(
+        [(run, "1", d, -i) for run, ds in rankings.items() for i, d in enumerate(ds)],
+        columns=["run", "topic", "document", "score"],
+    )
+    qrels = pd.DataFrame({"topic": "1", "document": list("pqrs"), "grade": [1, 0, 1, 1]})
+    table = pd.DataFrame({"run": list(rankings), "contributed": [True, True, False]})
+    collection = be.read_collection(qrels, runs, run_table=table)
+    options = {"measures": ["P@2", "P@4"], "pool_depth": 2}
+    plain = be.adjust_scores(collection, **options).unadjusted.values.ravel()
+    condensed = be.adjust_scores(collection, base="condensed", **options).unadjusted.values.ravel()
+    assert plain.tolist() == [0.0, 0.25]
+    assert condensed.tolist() == [0.5, 0.5]  # p, q and p, q, r, nothing
+
+
+def test_the_error_of_algorithm_1_is_that_of_predicting_one_more_run():
+    lists, grades, collection = drawn(1)
+    result = be.adjust_scores(collection, "x", pool_depth=POOL_DEPTH).squeeze()
+    bias = result.bias.values
+    assert result.standard_error.item() == pytest.approx(bias.std(ddof=1) * np.sqrt(1 + 1 / 4))
+    assert result.adjustment_error.item() == pytest.approx(bias.std(ddof=1) / 2)
+    assert result.helps.item() == (bias.std(ddof=1) / 2 < abs(bias.mean()))
+    teams = be.adjust_scores(collection, "x", pool_depth=POOL_DEPTH, leave_out="team").squeeze()
+    bias = teams.bias.to_series()
+    centred = (bias - bias.mean()) / 4
+    of_team = centred.groupby([TEAMS[run] for run in bias.index]).sum()
+    of_mean = 3 / 2 * (of_team**2).sum()
+    assert teams.adjustment_error.item() == pytest.approx(np.sqrt(of_mean))
+    spread = ((bias - bias.mean()) ** 2).mean()
+    assert teams.standard_error.item() == pytest.approx(np.sqrt(spread + 2 * of_mean))
+
+
+def test_a_run_is_adjusted_alike_alone_and_among_others():
+    lists, grades, collection = drawn(5)
+    both = be.adjust_scores(collection, pool_depth=POOL_DEPTH)
+    alone = be.adjust_scores(collection, ["y"], pool_depth=POOL_DEPTH)
+    assert both.run.values.tolist() == list(UNPOOLED)
+    xr.testing.assert_allclose(both.sel(run=["y"]), alone)
+
+
+def test_a_topic_without_judgment_is_left_out_with_one_warning():
+    lists, grades, collection = drawn(5)
+    rows = be.qrels_frame(collection)
+    table = pd.DataFrame(
+        {"run": [*POOLED, *UNPOOLED], "contributed": [run in POOLED for run in POOLED + UNPOOLED]}
+    )
+    runs = be.runs_frame(collection)
+    less = be.read_collection(rows[rows["topic"] != "2"], runs, run_table=table)
+    with pytest.warns(UserWarning, match="1 topics have no judgment.*'2'") as said:
+        result = be.adjust_scores(less, pool_depth=POOL_DEPTH)
+    assert len(said) == 1
+    without = be.read_collection(
+        rows[rows["topic"] != "2"], runs[runs["topic"] != "2"], run_table=table
+    )
+    xr.testing.assert_allclose(result, be.adjust_scores(without, pool_depth=POOL_DEPTH))
+
+
+def test_documents_that_the_common_topics_lack_are_counted():
+    lists, grades, collection = drawn(5)  # nobody judged the unpooled runs anywhere
+    known = {t: set().union(*(lists[r, t][:POOL_DEPTH] for r in POOLED)) for t in TOPICS}
+    lacking = [len(set(lists[r, t][:POOL_DEPTH]) - known[t]) for r in UNPOOLED for t in ("1", "2")]
+    with pytest.warns(UserWarning, match=f"^{sum(lacking)} documents that unpooled runs return"):
+        be.adjust_scores(collection, common_topics=["1", "2"], pool_depth=POOL_DEPTH, n_boot=0)
+
+
+MISTAKES = [
+    ({"runs_unpooled": "z"}, "unknown: \\['z'\\]"),
+    ({"runs_unpooled": []}, "none given"),
+    ({"runs_unpooled": "a"}, "run 'a' contributed to the pool"),
+    ({"common_topics": ["9"]}, "unknown: \\['9'\\]"),
+    ({"base": "bpref"}, "base must be one of nonrelevant, condensed"),
+    ({"leave_out": "topic"}, "leave_out must be one of run, team"),
+    ({"measures": "Bpref"}, "Bpref is no sum of relevances"),
+    ({"pool_depth": 0}, "pool_depth must be a whole number"),
+    ({"missing_topics": "drop"}, "missing_topics must be one of"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
+def test_mistakes_are_named(options, said):
+    collection = drawn(0)[2]
+    with pytest.raises(ValueError, match=said):
+        be.adjust_scores(collection, **options)
+
+
+def test_collections_that_cannot_be_adjusted_are_refused():
+    lists, grades, collection = drawn(0)
+    runs, rows = be.runs_frame(collection), be.qrels_frame(collection)
+    everyone = be.read_collection(rows, runs)
+    with pytest.raises(ValueError, match="every run of the collection contributed"):
+        be.adjust_scores(everyone)
+    nobody = pd.DataFrame({"run": [*POOLED, *UNPOOLED], "contributed": False})
+    with pytest.raises(ValueError, match="no run of the collection contributed"):
+        be.adjust_scores(be.read_collection(rows, runs, run_table=nobody))
+    one = nobody.assign(contributed=nobody["run"] == "a")
+    with pytest.raises(ValueError, match="at least two runs in the pool"):
+        be.adjust_scores(be.read_collection(rows, runs, run_table=one))
+    two = nobody.assign(contributed=nobody["run"] < "e")
+    with pytest.raises(ValueError, match="run 'a' has none"):
+        be.adjust_scores(be.read_collection(rows, runs, run_table=two), leave_out="team")
+    design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
+    sample = be.reveal(collection, design, be.draw(design, random_seed=1))
+    with pytest.raises(ValueError, match="random sample \\(stratified\\)"):
+        be.adjust_scores(sample)
+    with pytest.raises(ValueError, match="no runs to evaluate"):
+        be.adjust_scores(be.read_collection(rows))
