@@ -11,6 +11,7 @@ from bayeseval.experiments.replicate import replicate
 
 SAMPLED = ("assumed", "condensed", "inf", "stat", ("dyn", "rank_logistic"))
 POOLED = ("assumed", "condensed")
+UNSTRATIFIED = "uniform, 1 stratum"
 
 
 def comparison(
@@ -28,8 +29,10 @@ def comparison(
     """Errors of every estimator under uniform and pps sampling, depth pools and hedge.
 
     Per budget: ``estimators`` on uniform strata and on pps strata, each drawn ``n_replicates``
-    times; and two pools, of a depth and by hedge, whose unjudged documents are assumed to be
-    non-relevant or condensed away. A pool of a given depth has no given size: ``judgments`` says
+    times; "inf" also on a uniform sample without strata, the way it was first proposed (with many
+    strata of which a run's top ranks hold no sample, it falls back on its smoothing constants); and
+    two pools, of a depth and by hedge, whose unjudged documents are assumed to be non-relevant or
+    condensed away. A pool of a given depth has no given size: ``judgments`` says
     how many each method judges.
 
     Parameters
@@ -80,7 +83,7 @@ def comparison(
     ...     collection, budgets=[20], pool_depths=[5], n_strata=4, n_replicates=3, random_seed=2
     ... )
     >>> table.sizes["method"], sorted(set(table["sample"].values.tolist()))
-    (14, ['depth-5', 'hedge', 'pps', 'uniform'])
+    (15, ['depth-5', 'hedge', 'pps', 'uniform', 'uniform, 1 stratum'])
     """
     if len(budgets) != len(pool_depths):
         raise ValueError(
@@ -91,11 +94,14 @@ def comparison(
         plans = _plans(collection, budget, pool_depth, n_strata, random_seed, relevance_level)
         for sample, design in plans:
             random = design.attrs["scheme"] != "deterministic"
+            chosen = _estimators(sample, random, estimators)
+            if not chosen:
+                continue
             result = replicate(
                 collection,
                 design,
                 measures,
-                estimators=list(estimators if random else POOLED),
+                estimators=chosen,
                 n_replicates=n_replicates if random else 1,
                 random_seed=random_seed,
                 relevance_level=relevance_level,
@@ -111,9 +117,17 @@ def _plans(
     """Designs of one budget by name, each made when it is its turn."""
     options = {"budget": budget, "n_strata": n_strata}
     yield "uniform", uniform_strata(collection, **options, random_seed=random_seed)
+    yield UNSTRATIFIED, uniform_strata(collection, budget=budget, n_strata=1, random_seed=0)
     yield "pps", pps_strata(collection, **options)
     yield f"depth-{pool_depth}", depth_pool(collection, pool_depth)
     yield "hedge", hedge(collection, budget, relevance_level=relevance_level)
+
+
+def _estimators(sample: str, random: bool, estimators: Sequence) -> list:
+    """Estimators that a sample is given to."""
+    if sample == UNSTRATIFIED:
+        return [name for name in estimators if name == "inf"]
+    return list(estimators if random else POOLED)
 
 
 def _methods(summary: xr.Dataset, budget: int, sample: str, design: xr.Dataset) -> xr.Dataset:
