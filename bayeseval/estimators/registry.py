@@ -9,11 +9,16 @@ from bayeseval.estimators.horvitz_thompson import horvitz_thompson
 from bayeseval.estimators.inferred import INFERRED
 from bayeseval.estimators.lists import ListMeasures
 from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.estimators.stat_ap import STAT_AP
 
 # estimators that fill in a relevance per document
 ESTIMATORS = {"assumed": assumed, "stat": horvitz_thompson, "dyn": difference}
 # estimators that score whole ranked lists, measure by measure
-LIST_ESTIMATORS: dict[str, ListMeasures] = {"condensed": CONDENSED, "inf": INFERRED}
+LIST_ESTIMATORS: dict[str, ListMeasures] = {
+    "condensed": CONDENSED,
+    "inf": INFERRED,
+    "stat_ap": STAT_AP,
+}
 # schemes of a design that an estimator can use; the others need no design
 SCHEMES = {
     "stat": ("stratified", "poisson"),

@@ -89,7 +89,7 @@ def comparison(
         raise ValueError(
             f"budgets and pool_depths go in pairs; there are {len(budgets)} and {len(pool_depths)}"
         )
-    parts = []
+    parts: list[xr.Dataset] = []
     for budget, pool_depth in zip(budgets, pool_depths, strict=True):
         plans = _plans(collection, budget, pool_depth, n_strata, random_seed, relevance_level)
         for sample, design in plans:
@@ -115,10 +115,12 @@ def _plans(
     collection, budget: int, pool_depth: int, n_strata: int, random_seed: int, relevance_level: int
 ) -> Iterator[tuple[str, xr.Dataset]]:
     """Designs of one budget by name, each made when it is its turn."""
-    options = {"budget": budget, "n_strata": n_strata}
-    yield "uniform", uniform_strata(collection, **options, random_seed=random_seed)
+    yield (
+        "uniform",
+        uniform_strata(collection, budget=budget, n_strata=n_strata, random_seed=random_seed),
+    )
     yield UNSTRATIFIED, uniform_strata(collection, budget=budget, n_strata=1, random_seed=0)
-    yield "pps", pps_strata(collection, **options)
+    yield "pps", pps_strata(collection, budget=budget, n_strata=n_strata)
     yield f"depth-{pool_depth}", depth_pool(collection, pool_depth)
     yield "hedge", hedge(collection, budget, relevance_level=relevance_level)
 

@@ -121,4 +121,4 @@ def _variance(values: xr.DataArray) -> xr.DataArray:
 
 def _imprecision(values: xr.DataArray) -> xr.DataArray:
     """Standard error of the mean over replicates."""
-    return np.sqrt(_variance(values) / values.sizes["replicate"])
+    return (_variance(values) / values.sizes["replicate"]) ** 0.5
