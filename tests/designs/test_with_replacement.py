@@ -10,6 +10,7 @@ from scipy import stats
 
 import bayeseval as be
 from bayeseval.designs.with_replacement import average_precision_joint, average_precision_marginal
+from tests.draws import stopped_chances
 from tests.small import small_collection
 
 FALSE_ALARM = 1e-4
@@ -103,22 +104,6 @@ def test_runs_that_did_not_contribute_shape_nothing(collection):
 def test_a_design_that_makes_no_sense_is_refused(collection, options, match):
     with pytest.raises(ValueError, match=match):
         be.designs.with_replacement(collection, **options)
-
-
-def stopped_chances(probability, n_distinct) -> dict[tuple, float]:
-    """Chance of every vector of counts with up to 12 draws, by enumeration of ordered draws."""
-    chances = {}
-    alive = {(0,) * len(probability): 1.0}
-    for _ in range(12):
-        following = {}
-        for counts, chance in alive.items():
-            for pair, each in enumerate(probability):
-                drawn = counts[:pair] + (counts[pair] + 1,) + counts[pair + 1 :]
-                done = np.count_nonzero(drawn) == n_distinct
-                target = chances if done else following
-                target[drawn] = target.get(drawn, 0.0) + chance * each
-        alive = following
-    return chances
 
 
 def test_draws_until_distinct_follow_the_exact_distribution_of_their_counts():

@@ -1,0 +1,91 @@
+"""Draws with replacement of one topic as plain arrays, and the mean over them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.lists import TopicLists
+from bayeseval.measures.names import Measure, relevance
+
+OPTIONS = {"conditioning": ("run", "none"), "ratio": ("plain", "beale")}
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of one topic.
+
+    Parameters
+    ----------
+    probability : float array (pair,)
+        Probability M of each single draw.
+    count : int array (pair, replicate)
+        How often each pair was drawn.
+    value : float array (pair, replicate)
+        Relevance or gain; 0 where not drawn.
+    """
+
+    probability: NDArray[np.float64]
+    count: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Number of draws K, (replicate,)."""
+        return self.count.sum(axis=0)
+
+    @property
+    def relevant(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Estimated number of relevant documents and its variance, both (replicate,)."""
+        drawable = self.probability > 0
+        z = self.value[drawable] / self.probability[drawable, None]
+        count = self.count[drawable]
+        return mean_and_variance(self.total, (count * z).sum(axis=0), (count * z**2).sum(axis=0))
+
+
+def topic_draws(measure: Measure, topic: TopicLists) -> Draws:
+    """Draws of a topic, with what each document counts in a measure.
+
+    Raises
+    ------
+    ValueError
+        No design with replacement, a drawn document without a grade.
+    """
+    if topic.draw_probability is None or topic.draw_count is None:
+        raise ValueError(
+            "estimator 'importance' needs draws with replacement (draw_probability in the design, "
+            "draw_count in the judgments); make the design with be.designs.with_replacement"
+        )
+    judged = ~np.isnan(topic.grade)
+    begun = judged.any(axis=1, keepdims=True)  # a topic without any judgment is not judged yet
+    count = np.where(begun, topic.draw_count, 0)
+    lacking = (count > 0) & ~judged
+    if lacking.any():
+        raise ValueError(
+            f"{int(lacking.any(axis=0).sum())} drawn documents of a topic have no grade; the "
+            "estimates need the grade of every drawn document"
+        )
+    if ((count > 0) & (topic.draw_probability <= 0)).any():
+        raise ValueError("a drawn document has draw probability 0; it must be above 0")
+    value = np.where(count > 0, relevance(measure, topic.grade), 0.0)
+    return Draws(
+        probability=topic.draw_probability,
+        count=np.ascontiguousarray(count.T),
+        value=np.ascontiguousarray(value.T, dtype=np.float64),
+    )
+
+
+def mean_and_variance(number, total, squares) -> tuple:
+    """Mean of independent terms and the unbiased variance of that mean; NaN where too few."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(number >= 1, total / number, np.nan)
+        spread = np.maximum(squares - number * mean**2, 0.0)
+        variance = np.where(number >= 2, spread / (number * (number - 1.0)), np.nan)
+    return mean, variance
+
+
+def check_options(conditioning: str, ratio: str) -> None:
+    """Refuse a value that an option does not have, and list those it has."""
+    for name, value in (("conditioning", conditioning), ("ratio", ratio)):
+        if value not in OPTIONS[name]:
+            raise ValueError(f"{name} must be one of {', '.join(OPTIONS[name])}, not {value!r}")
