@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 
-.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table comparison
+.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table comparison aslam
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make bench      speed and memory;                   make notebooks: run the notebooks"
 	@echo "make table      errors and coverage on the real data that BAYESEVAL_REAL_DATA names"
 	@echo "make comparison every estimator x every design on the same data (the dyn paper's tables)"
+	@echo "make aslam      importance sampling beside depth pools on the same data (Aslam et al. 2006)"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
 	@echo "make data       make the shipped collection again;  make clean: remove what was made"
 
@@ -29,6 +30,8 @@ bench: setup-test
 	$(BIN)/python -m pytest -q benchmarks
 table: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/round5_table.py
+aslam: setup-test
+	PYTHONPATH=. $(BIN)/python benchmarks/aslam_2006.py
 comparison: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/comparison_table.py
 notebooks: setup-test
