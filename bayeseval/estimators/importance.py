@@ -32,10 +32,10 @@ only: SP / R is too large on average where R is poorly known (``ratio="beale"`` 
 away). *What breaks it*: the rule that stops at T distinct documents makes the number of draws
 random. Its last draw is always a new document, so the sums are biased: by 1 to 8 %, of either sign,
 in frames of 5 to 20 documents, by less than 1 % in one of 120, which is far below their standard
-error (tests and notebook). Relevant documents that no run of the design retrieves are never drawn, unless the
-design has a ``uniform_share``. Runs with few drawn documents have wild estimates or none: means
-over topics leave those topics out. Once everything has been judged these estimates still err;
-``assumed`` does not. *Cost*: two passes over the ranks of each run and the replicates.
+error (tests and notebook). Relevant documents that no run of the design retrieves are never drawn,
+unless the design has a ``uniform_share``. Runs with few drawn documents have wild estimates or
+none: means over topics leave those topics out. Once everything has been judged these estimates
+still err; ``assumed`` does not. *Cost*: two passes over the ranks of each run and the replicates.
 
 References
 ----------
