@@ -1,0 +1,111 @@
+"""Scores under the pool of a few runs, as plain arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.measures.linear import rank_weight
+from bayeseval.measures.names import Measure, relevance
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPool:
+    """A pool of some runs, and one run outside it.
+
+    Parameters
+    ----------
+    members : int array (member,)
+        Positions of the pooled runs.
+    run : int
+        Position of the unpooled run.
+    count : int array (row + 1,)
+        Number of pooled runs that return a document to the pool depth; the last entry is 0.
+    returned : bool array (row + 1,)
+        Whether the unpooled run does.
+    """
+
+    members: NDArray[np.int64]
+    run: int
+    count: NDArray[np.int64]
+    returned: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class PoolScores:
+    """Rankings, true relevance and weights, to score a run by the judgments of any pool.
+
+    Parameters
+    ----------
+    ranking : int32 array (run, topic, rank)
+        Row of each document among those that some run returns to the pool depth, the number of
+        these for every other document.
+    value : float array (row + 1,)
+        True relevance (or gain) of a document; the last entry is 0.
+    weight : float array (rank,)
+        Weight of the ranks down to the cutoff.
+    pool_depth : int
+    label : str
+        Name of the measure.
+    """
+
+    ranking: NDArray[np.int32]
+    value: NDArray[np.float64]
+    weight: NDArray[np.floating]
+    pool_depth: int
+    label: str
+
+    @classmethod
+    def prepared(
+        cls, ranking: NDArray, grade: NDArray, measure: Measure, pool_depth: int
+    ) -> "PoolScores":
+        """Keep the documents that can be pooled; what has no grade counts as not relevant."""
+        top = ranking[:, :, :pool_depth]
+        rows = np.unique(top[top >= 0])
+        row_of_pair = np.full(grade.size + 1, rows.size, dtype=np.int32)
+        row_of_pair[rows] = np.arange(rows.size)
+        value = np.append(np.nan_to_num(relevance(measure, grade[rows])), 0.0)
+        weight = rank_weight(measure, ranking.shape[2])
+        return cls(row_of_pair[ranking], value, weight, pool_depth, measure.label)
+
+    def pool(self, members: NDArray[np.int64], run: int) -> SampledPool:
+        """Pool of some runs beside another run."""
+        count = np.bincount(self._top(members).ravel(), minlength=self.value.size)
+        returned = np.zeros(self.value.size, dtype=bool)
+        returned[self._top(np.array([run])).ravel()] = True
+        count[-1], returned[-1] = 0, False
+        return SampledPool(members, run, count, returned)
+
+    def true(self, pool: SampledPool) -> NDArray[np.float64]:
+        """Scores (topic,) of the unpooled run by the pool of the others and itself."""
+        row = self.ranking[pool.run]
+        return self._score(row, ((pool.count > 0) | pool.returned)[row], "nonrelevant")
+
+    def unpooled(self, pool: SampledPool, base: str) -> NDArray[np.float64]:
+        """Scores (topic,) of the unpooled run by the pool of the others."""
+        row = self.ranking[pool.run]
+        return self._score(row, (pool.count > 0)[row], base)
+
+    def left_out_adjustment(self, pool: SampledPool, base: str) -> float:
+        """Mean bias of the members, each left out with the unpooled run in its place."""
+        if pool.members.size < 2:
+            return np.nan
+        row = self.ranking[pool.members]
+        count = pool.count[row]
+        alone = (count == 1) & ~pool.returned[row]
+        alone[:, :, self.pool_depth :] = False  # that other member's, not this one's
+        pooled = self._score(row, count > 0, "nonrelevant")
+        return float((pooled - self._score(row, (count > 0) & ~alone, base)).mean())
+
+    def _top(self, runs: NDArray[np.int64]) -> NDArray[np.int32]:
+        return self.ranking[runs][:, :, : self.pool_depth]
+
+    def _score(self, row: NDArray, known: NDArray[np.bool_], base: str) -> NDArray[np.float64]:
+        """Weighted sum over ranks, the last axis, by the judgments that are known."""
+        value = np.where(known, self.value[row], 0.0)
+        cutoff = min(self.weight.size, row.shape[-1])
+        if base == "nonrelevant":
+            return value[..., :cutoff] @ self.weight[:cutoff]
+        place = np.minimum(np.cumsum(known, axis=-1), cutoff + 1)  # rank in the condensed list
+        padded = np.concatenate([[0.0], self.weight[:cutoff], [0.0]])
+        return np.einsum("...r,...r->...", value, padded[place])
