@@ -37,8 +37,8 @@ def test_toys_of_moffat_and_zobel(grades, base, residual):
     assert values(bounds, "interval") == [[base, base + residual]]
 
 
-@pytest.mark.parametrize("persistence", [0.5, 0.8, 0.95, 0.99, 0.999, 0.9999])
-@pytest.mark.parametrize("length", [1, 10, 1000])
+@pytest.mark.parametrize("persistence", [0.5, 0.8, 0.99, 0.9999])
+@pytest.mark.parametrize("length", [1, 1000])
 def test_bounds_are_exact_at_any_length_and_persistence(persistence, length):
     rng = np.random.default_rng(length)
     grades = rng.choice(np.array([None, 0, 1]), size=length, p=[0.5, 0.3, 0.2]).tolist()
@@ -53,7 +53,7 @@ def test_bounds_are_exact_at_any_length_and_persistence(persistence, length):
     assert bounds.residual.item() == pytest.approx(float(residual), rel=1e-14, abs=0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.lists(st.sampled_from([None, 0, 1, 2]), min_size=1, max_size=12), st.data())
 def test_what_a_judgment_can_make_of_the_score_lies_within_the_bounds(grades, data):
     persistence = data.draw(st.sampled_from([0.3, 0.8, 0.99]))
