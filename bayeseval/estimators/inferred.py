@@ -1,14 +1,22 @@
-"""Inferred measures: expected values under random sampling within strata of a pool."""
+"""Inferred measures: expected values under random sampling within the strata of a pool."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.inferred_strata import SampledStrata, sampled_strata
+from bayeseval.estimators.inferred_counts import (
+    inferred_number_relevant,
+    inferred_number_retrieved,
+    inferred_precision,
+)
+from bayeseval.estimators.inferred_strata import (
+    RELEVANT_SMOOTHING,
+    SAMPLED_SMOOTHING,
+    sampled_strata,
+    smoothing_constants,
+)
 from bayeseval.estimators.lists import ListScore, TopicLists
 from bayeseval.measures.names import Measure
 
-RELEVANT_SMOOTHING = 1e-5
-SAMPLED_SMOOTHING = 3e-5
 LONGEST_LIST = 1000
 
 
@@ -19,15 +27,76 @@ def inferred_average_precision(
     relevant_smoothing: float = RELEVANT_SMOOTHING,
     sampled_smoothing: float = SAMPLED_SMOOTHING,
 ) -> ListScore:
-    r"""Inferred average precision (infAP, xinfAP)."""
+    r"""Average precision inferred from sampled judgments: xinfAP, and infAP with one stratum.
+
+    .. math::
+        xinfAP = \frac{1}{\hat R} \sum_{d \in s, rel} \frac{N_{c(d)}}{n_{c(d)}} \, E_{k(d)}, \quad
+        E_k = \frac{1}{k} + \frac{1}{k} \sum_c m_c \frac{r_c + \epsilon}{s_c + \epsilon'}, \quad
+        \hat R = \sum_c r_c^{all} \frac{N_c}{n_c}
+
+    Stratum c holds N pool documents, n of them sampled and :math:`r^{all}` of these relevant; above
+    rank k stand m of its documents, s of them sampled and r relevant. E is the expected precision
+    at a relevant document of rank k. A design without strata counts as one stratum; then
+    :math:`\epsilon' = 2 \epsilon` is infAP as trec_eval has it.
+
+    Estimand: AP with every pool document judged and all others non-relevant. Random is the sample
+    alone, simple random within strata. It is not unbiased: R is estimated in a denominator, and
+    where nothing was sampled above a document its stratum is taken to be relevant by a third
+    (:math:`\epsilon / \epsilon'`); strata with few sampled documents and steep sampling rates
+    break it (Voorhees 2014). With complete judgments it is AP, up to the smoothing. No relevant
+    document sampled: 0, as the reference program has it. No variance is known. Cost: one pass over
+    the pool documents of the rankings, all replicates together.
+
+    Parameters
+    ----------
+    measure : Measure
+        AP or AP@k, with its relevance level.
+    topic : TopicLists
+        Rankings, judgments and strata of one topic.
+    relevant_smoothing, sampled_smoothing : float
+        :math:`\epsilon` and :math:`\epsilon'`. Defaults are those of NIST's ``sample_eval.pl``.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate); NaN where a replicate judged nothing of the topic.
+
+    Raises
+    ------
+    ValueError
+        A design with neither strata nor one probability for the whole pool; a judged document
+        outside the strata; constants out of range.
+
+    References
+    ----------
+    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM
+    2006, doi:10.1145/1183614.1183633. Yilmaz, Kanoulas and Aslam, A simple and efficient sampling
+    method for estimating AP and NDCG, SIGIR 2008, doi:10.1145/1390334.1390437. Voorhees, The effect
+    of sampling strategy on inferred measures, SIGIR 2014, doi:10.1145/2600428.2609524. (TRECVID's
+    copy of the program multiplies AP by R/1000 where R exceeds 1000; NIST's and this do not.)
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1, 2, 3]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, 1.0, 0.0]]),  # documents 0 and 1 are stratum 0
+    ...     pooled=np.ones(4, dtype=bool),
+    ...     stratum=np.array([0, 0, 1, 1], dtype=np.int32),
+    ... )
+    >>> average = parse_measures("AP")[0]
+    >>> score = inferred_average_precision(average, topic)
+    >>> score.estimate.round(3)  # (2/1 * 1 + 2/2 * (1 + 2) / 3) / (2 + 1)
+    array([[1.]])
+    """
     from bayeseval.estimators.inferred_kernels import expected_precision_sum
 
-    constants = _constants(relevant_smoothing, sampled_smoothing)
+    constants = smoothing_constants(relevant_smoothing, sampled_smoothing)
     strata = sampled_strata(measure, topic)
     total = expected_precision_sum(
-        topic.top(measure.cutoff), strata.stratum, strata.expansion, strata.seen, constants
+        strata.position, strata.stratum, strata.expansion, strata.cells, constants
     )
-    return _score(strata, _ratio(total, strata.expanded_count(strata.gain > 0)))
+    return strata.score(_ratio(total, strata.expanded_count(strata.gain > 0)))
 
 
 def inferred_ndcg(
@@ -37,68 +106,72 @@ def inferred_ndcg(
     relevant_smoothing: float = RELEVANT_SMOOTHING,
     sampled_smoothing: float = SAMPLED_SMOOTHING,
 ) -> ListScore:
-    r"""Inferred normalised discounted cumulative gain (infNDCG)."""
+    r"""Normalised discounted cumulative gain inferred from sampled judgments: infNDCG.
+
+    .. math::
+        infNDCG = \frac{1}{ideal} \sum_c \frac{m_c}{s_c}
+                  \sum_{d \in s_c} \frac{gain(d)}{\log_2(k(d) + 1)}
+
+    m pool documents of stratum c are in the list, s of them sampled; a stratum with s = 0 adds
+    nothing. The ideal list holds, gain by gain, the estimated number of documents
+    :math:`\sum_c n_{c,gain} N_c / n_c`, rounded (halves up), down to the cutoff or rank 1000.
+
+    Estimand: nDCG with every pool document judged and all others of gain 0. Random is the sample
+    alone, simple random within strata. The sum is unbiased where every stratum of the list has a
+    sampled document for sure; dropping the others makes it too low, and the ratio to an estimated,
+    rounded ideal adds bias: short lists (small cutoffs) and few sampled documents break it. With
+    complete judgments it is nDCG. Nothing relevant sampled: 0, as the reference program has it.
+    No variance is known. Cost: one pass over the pool documents of the rankings.
+
+    Parameters
+    ----------
+    measure : Measure
+        nDCG or nDCG@k, with its gains.
+    topic : TopicLists
+        Rankings, judgments and strata of one topic.
+    relevant_smoothing, sampled_smoothing : float
+        Not used: here so that one set of options serves all inferred measures.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate); NaN where a replicate judged nothing of the topic.
+
+    Raises
+    ------
+    ValueError
+        As `inferred_average_precision`.
+
+    References
+    ----------
+    Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437, as NIST's
+    ``sample_eval.pl`` computes it; other copies of that program let levels of gain begin at
+    fractional ranks instead of rounding.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
+    ...     grade=np.array([[2.0, 0.0, 0.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ... )
+    >>> inferred_ndcg(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
+    array([[0.6309]])
+    """
     from bayeseval.estimators.inferred_kernels import expanded_gain, ideal_gain
 
-    _constants(relevant_smoothing, sampled_smoothing)
+    smoothing_constants(relevant_smoothing, sampled_smoothing)
     strata = sampled_strata(measure, topic)
-    position = topic.top(measure.cutoff)
-    weight = 1.0 / np.log2(np.arange(2.0, position.shape[1] + 2.0))
-    gain = expanded_gain(position, weight, strata.stratum, strata.n_strata, strata.gain)
+    weight = 1.0 / np.log2(np.arange(2.0, strata.position.shape[1] + 2.0))
+    gain = expanded_gain(
+        strata.position, weight, strata.stratum, strata.n_strata, strata.cells, strata.n_replicates
+    )
     level = np.unique(strata.gain[strata.gain > 0])[::-1]
     count = np.array([strata.expanded_count(strata.gain == value) for value in level])
-    count = count.reshape(level.size, topic.n_replicates)
+    count = count.reshape(level.size, strata.n_replicates)
     ideal = ideal_gain(count, level, measure.cutoff or LONGEST_LIST)
-    return _score(strata, _ratio(gain, ideal))
-
-
-def inferred_precision(
-    measure: Measure,
-    topic: TopicLists,
-    *,
-    relevant_smoothing: float = RELEVANT_SMOOTHING,
-    sampled_smoothing: float = SAMPLED_SMOOTHING,
-) -> ListScore:
-    r"""Inferred precision at a cutoff (inferred P@k)."""
-    found = inferred_number_retrieved(
-        measure,
-        topic,
-        relevant_smoothing=relevant_smoothing,
-        sampled_smoothing=sampled_smoothing,
-    )
-    return ListScore(found.estimate / measure.cutoff)
-
-
-def inferred_number_retrieved(
-    measure: Measure,
-    topic: TopicLists,
-    *,
-    relevant_smoothing: float = RELEVANT_SMOOTHING,
-    sampled_smoothing: float = SAMPLED_SMOOTHING,
-) -> ListScore:
-    r"""Inferred number of relevant documents that a run retrieves."""
-    from bayeseval.estimators.inferred_kernels import expected_relevant
-
-    constants = _constants(relevant_smoothing, sampled_smoothing)
-    strata = sampled_strata(measure, topic)
-    found = expected_relevant(
-        topic.top(measure.cutoff), strata.stratum, strata.n_strata, strata.seen, constants
-    )
-    return _score(strata, found)
-
-
-def inferred_number_relevant(
-    measure: Measure,
-    topic: TopicLists,
-    *,
-    relevant_smoothing: float = RELEVANT_SMOOTHING,
-    sampled_smoothing: float = SAMPLED_SMOOTHING,
-) -> ListScore:
-    r"""Estimated number of relevant documents of a topic, the same for every run."""
-    _constants(relevant_smoothing, sampled_smoothing)
-    strata = sampled_strata(measure, topic)
-    count = strata.expanded_count(strata.gain > 0)
-    return _score(strata, np.repeat(count[None], topic.position.shape[0], axis=0))
+    return strata.score(_ratio(gain, ideal))
 
 
 INFERRED = {
@@ -110,21 +183,6 @@ INFERRED = {
 }
 
 
-def _constants(relevant_smoothing: float, sampled_smoothing: float) -> NDArray[np.float64]:
-    """Smoothing constants, checked."""
-    if not 0 <= relevant_smoothing <= sampled_smoothing or not 0 < sampled_smoothing < np.inf:
-        raise ValueError(
-            "smoothing constants must satisfy 0 <= relevant_smoothing <= sampled_smoothing and "
-            f"sampled_smoothing > 0, not {relevant_smoothing!r} and {sampled_smoothing!r}"
-        )
-    return np.array([relevant_smoothing, sampled_smoothing])
-
-
 def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray:
     """Numerator (run, replicate) by denominator (replicate,); 0 where nothing relevant was seen."""
     return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
-
-
-def _score(strata: SampledStrata, estimate: NDArray[np.float64]) -> ListScore:
-    """Score with NaN in the replicates that judged nothing of the topic."""
-    return ListScore(np.where(strata.judged, estimate, np.nan))

@@ -1,8 +1,10 @@
 """Compiled kernels of the inferred measures: one topic, every run, many replicates at once.
 
-``position[run, rank]`` is the pair at a rank, -1 for none; ``stratum[pair]`` numbers the topic's
-strata from 0, -1 outside the pool; ``seen[pair, replicate]`` is 1 for a sampled relevant document,
-0 for another sampled one, -1 for one that was not sampled. Imported on first use, inside functions.
+``position[run, rank]`` is the pool document at a rank, -1 for another or none; ``stratum`` gives
+its stratum, numbered from 0 in the topic. The sampled documents are listed as cells: those of document d
+are ``first[d]:first[d + 1]`` in ``replicate`` (which sample it is in) and ``gain`` (above 0 where
+relevant). ``constants`` are what smoothing adds to the relevant and to the sampled documents.
+Imported on first use, inside functions.
 """
 
 import numba
@@ -10,24 +12,25 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def expected_relevant(position, stratum, n_strata, seen, constants):
+def expected_relevant(position, stratum, n_strata, cells, n_replicates, constants):
     """Sum over strata of pool documents in the list times their smoothed share of relevant ones.
 
-    ``constants`` are what is added to the relevant and to the sampled documents. Returns
-    (run, replicate).
+    Returns (run, replicate).
     """
-    n_runs, n_replicates = position.shape[0], seen.shape[1]
-    total = np.zeros((n_runs, n_replicates))
-    for run in range(n_runs):
+    first, replicate, gain = cells
+    total = np.zeros((position.shape[0], n_replicates))
+    for run in range(position.shape[0]):
         pooled = np.zeros(n_strata)
         sampled = np.zeros((n_strata, n_replicates))
         relevant = np.zeros((n_strata, n_replicates))
-        for rank in range(position.shape[1]):
-            row = position[run, rank]
-            if row < 0 or stratum[row] < 0:
+        for row in position[run]:
+            if row < 0:
                 continue
             pooled[stratum[row]] += 1.0
-            _count(sampled[stratum[row]], relevant[stratum[row]], seen[row])
+            for cell in range(first[row], first[row + 1]):
+                sampled[stratum[row], replicate[cell]] += 1.0
+                if gain[cell] > 0.0:
+                    relevant[stratum[row], replicate[cell]] += 1.0
         for number in range(n_strata):
             if pooled[number] > 0.0:
                 for column in range(n_replicates):
@@ -38,85 +41,82 @@ def expected_relevant(position, stratum, n_strata, seen, constants):
 
 
 @numba.njit(cache=True, nogil=True)
-def expected_relevant_by_rank(position, stratum, n_strata, seen, constants):
-    """As `expected_relevant`, down to every rank: (run, rank, replicate)."""
-    n_runs, depth = position.shape
-    n_replicates = seen.shape[1]
-    out = np.zeros((n_runs, depth, n_replicates))
-    for run in range(n_runs):
-        expected = np.zeros(n_replicates)
-        pooled = np.zeros(n_strata)
-        sampled = np.zeros((n_strata, n_replicates))
-        relevant = np.zeros((n_strata, n_replicates))
-        share = np.full((n_strata, n_replicates), constants[0] / constants[1])
-        for rank in range(depth):
-            row = position[run, rank]
-            if row >= 0 and stratum[row] >= 0:
-                at = stratum[row]
-                pooled[at] += 1.0
-                _advance(
-                    expected, pooled[at], sampled[at], relevant[at], share[at], seen[row], constants
-                )
-            out[run, rank] = expected
-    return out
-
-
-@numba.njit(cache=True, nogil=True)
-def expected_precision_sum(position, stratum, expansion, seen, constants):
+def expected_precision_sum(position, stratum, expansion, cells, constants):
     """Sum over sampled relevant documents of their expected precision times ``expansion``.
 
     ``expansion`` (stratum, replicate) is pool documents by sampled documents of a stratum. The
     expected precision at rank k is (1 + expected relevant documents above) / k. Returns
     (run, replicate).
     """
-    n_runs = position.shape[0]
+    first, replicate, gain = cells
     n_strata, n_replicates = expansion.shape
-    total = np.zeros((n_runs, n_replicates))
-    for run in range(n_runs):
+    total = np.zeros((position.shape[0], n_replicates))
+    for run in range(position.shape[0]):
         expected = np.zeros(n_replicates)
-        pooled = np.zeros(n_strata)
-        sampled = np.zeros((n_strata, n_replicates))
-        relevant = np.zeros((n_strata, n_replicates))
-        share = np.full((n_strata, n_replicates), constants[0] / constants[1])
+        counts = _no_counts(n_strata, n_replicates, constants)
         for rank in range(position.shape[1]):
             row = position[run, rank]
-            if row < 0 or stratum[row] < 0:
+            if row < 0:
                 continue
-            at = stratum[row]
-            for column in range(n_replicates):
-                if seen[row, column] == 1:
+            for cell in range(first[row], first[row + 1]):
+                if gain[cell] > 0.0:
+                    column = replicate[cell]
                     precision = (1.0 + expected[column]) / (rank + 1.0)
-                    total[run, column] += precision * expansion[at, column]
-            pooled[at] += 1.0
-            _advance(
-                expected, pooled[at], sampled[at], relevant[at], share[at], seen[row], constants
-            )
+                    total[run, column] += precision * expansion[stratum[row], column]
+            _advance(expected, counts, row, stratum, cells, constants)
     return total
 
 
 @numba.njit(cache=True, nogil=True)
-def expanded_gain(position, weight, stratum, n_strata, gain):
-    """Sum over strata of the list's pool documents by its sampled ones, times their gain.
+def best_precision_below(position, length, stratum, n_strata, cells, constants, least):
+    """Best expected precision from the deepest rank short of ``least`` relevant documents on.
 
-    ``gain[pair, replicate]`` is NaN where not sampled; ``weight[rank]`` discounts it. Returns
+    The expected number of relevant documents down to a rank is that of `expected_relevant`; a run
+    has ``length[run]`` ranks. 0 where all of them stay short of ``least[replicate]``. Returns
     (run, replicate).
     """
-    n_runs, n_replicates = position.shape[0], gain.shape[1]
-    total = np.zeros((n_runs, n_replicates))
-    for run in range(n_runs):
+    n_replicates = least.size
+    total = np.zeros((position.shape[0], n_replicates))
+    for run in range(position.shape[0]):
+        expected = np.zeros((length[run] + 1, n_replicates))
+        counts = _no_counts(n_strata, n_replicates, constants)
+        for rank in range(length[run]):
+            expected[rank + 1] = expected[rank]
+            if position[run, rank] >= 0:
+                row = position[run, rank]
+                _advance(expected[rank + 1], counts, row, stratum, cells, constants)
+        for column in range(n_replicates):
+            if expected[length[run], column] < least[column]:
+                continue
+            best = 0.0
+            for rank in range(length[run], 0, -1):
+                best = max(best, expected[rank, column] / rank)
+                if expected[rank, column] < least[column]:
+                    break
+            total[run, column] = best
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
+    """Sum over strata of the list's pool documents by its sampled ones, times their gain.
+
+    ``weight[rank]`` discounts the gain. Returns (run, replicate).
+    """
+    first, replicate, gain = cells
+    total = np.zeros((position.shape[0], n_replicates))
+    for run in range(position.shape[0]):
         pooled = np.zeros(n_strata)
         sampled = np.zeros((n_strata, n_replicates))
         gained = np.zeros((n_strata, n_replicates))
-        for rank in range(min(position.shape[1], weight.size)):
+        for rank in range(position.shape[1]):
             row = position[run, rank]
-            if row < 0 or stratum[row] < 0:
+            if row < 0:
                 continue
-            at = stratum[row]
-            pooled[at] += 1.0
-            for column in range(n_replicates):
-                if not np.isnan(gain[row, column]):
-                    sampled[at, column] += 1.0
-                    gained[at, column] += weight[rank] * gain[row, column]
+            pooled[stratum[row]] += 1.0
+            for cell in range(first[row], first[row + 1]):
+                sampled[stratum[row], replicate[cell]] += 1.0
+                gained[stratum[row], replicate[cell]] += weight[rank] * gain[cell]
         for number in range(n_strata):
             for column in range(n_replicates):
                 if sampled[number, column] > 0.0:
@@ -145,23 +145,28 @@ def ideal_gain(count, level, last_rank):
 
 
 @numba.njit(cache=True, nogil=True)
-def _count(sampled, relevant, seen):
-    """Add a document to the counts of its stratum, in every replicate that sampled it."""
-    for column in range(seen.size):
-        if seen[column] >= 0:
-            sampled[column] += 1.0
-            relevant[column] += seen[column]
+def _no_counts(n_strata, n_replicates, constants):
+    """Pool documents, sampled and relevant ones above the first rank, and the share they give."""
+    shape = (n_strata, n_replicates)
+    share = np.full(shape, constants[0] / constants[1])
+    return np.zeros(n_strata), np.zeros(shape), np.zeros(shape), share
 
 
 @numba.njit(cache=True, nogil=True)
-def _advance(expected, pooled, sampled, relevant, share, seen, constants):
-    """Move the expected number of relevant documents past one more document of a stratum."""
-    for column in range(seen.size):
-        if seen[column] < 0:
-            expected[column] += share[column]
-            continue
-        sampled[column] += 1.0
-        relevant[column] += seen[column]
-        before = (pooled - 1.0) * share[column]
-        share[column] = (relevant[column] + constants[0]) / (sampled[column] + constants[1])
-        expected[column] += pooled * share[column] - before
+def _advance(expected, counts, row, stratum, cells, constants):
+    """Move the expected number of relevant documents past one more pool document."""
+    pooled, sampled, relevant, share = counts
+    first, replicate, gain = cells
+    at = stratum[row]
+    pooled[at] += 1.0
+    for column in range(expected.size):
+        expected[column] += share[at, column]
+    for cell in range(first[row], first[row + 1]):
+        column = replicate[cell]
+        sampled[at, column] += 1.0
+        if gain[cell] > 0.0:
+            relevant[at, column] += 1.0
+        before = share[at, column]
+        after = (relevant[at, column] + constants[0]) / (sampled[at, column] + constants[1])
+        share[at, column] = after
+        expected[column] += pooled[at] * (after - before)

@@ -5,27 +5,42 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.lists import TopicLists
+from bayeseval.estimators.lists import ListScore, TopicLists
 from bayeseval.measures.names import Measure, relevance
+
+RELEVANT_SMOOTHING = 1e-5
+SAMPLED_SMOOTHING = 3e-5
 
 
 @dataclass(frozen=True, eq=False)
 class SampledStrata:
-    """Strata of one topic, numbered from 0, and the sampled relevances.
+    """Strata of one topic, numbered from 0, and the sampled documents of every replicate.
 
     Parameters
     ----------
-    stratum : int64 array (pair,)
-        Stratum of each pair, -1 outside the pool.
+    position : int array (run, rank)
+        Pool document at each rank, -1 for another or none.
+    stratum : int64 array (document,)
+        Stratum of each pool document.
     size : float array (stratum,)
         Pool documents of each stratum.
-    gain : float array (pair, replicate)
-        Relevance or gain as the measure sees it, NaN where not sampled.
+    first : int64 array (document + 1,)
+        The cells of a document d are ``first[d]:first[d + 1]``.
+    replicate : int64 array (cell,)
+        Replicate in which a document was sampled.
+    gain : float array (cell,)
+        Its relevance or gain, as the measure sees it.
+    n_replicates : int
+        Number of samples side by side.
     """
 
+    position: NDArray[np.integer]
     stratum: NDArray[np.int64]
     size: NDArray[np.float64]
+    first: NDArray[np.int64]
+    replicate: NDArray[np.int64]
     gain: NDArray[np.float64]
+    n_replicates: int
 
     @property
     def n_strata(self) -> int:
@@ -33,37 +48,38 @@ class SampledStrata:
         return self.size.size
 
     @property
-    def judged(self) -> NDArray[np.bool_]:
-        """Replicates in which the topic has a sampled document, (replicate,)."""
-        return ~np.isnan(self.gain).all(axis=0)
-
-    @property
-    def seen(self) -> NDArray[np.int8]:
-        """1 sampled and relevant, 0 sampled and not, -1 not sampled; (pair, replicate)."""
-        return np.where(np.isnan(self.gain), -1, self.gain > 0).astype(np.int8)
+    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Sampled documents as the kernels take them."""
+        return self.first, self.replicate, self.gain
 
     @property
     def expansion(self) -> NDArray[np.float64]:
         """Pool documents by sampled documents, 0 where none is sampled; (stratum, replicate)."""
-        sampled = self.total(~np.isnan(self.gain))
-        return np.divide(
-            self.size[:, None], sampled, out=np.zeros(sampled.shape), where=sampled > 0
-        )
-
-    def total(self, value: NDArray) -> NDArray[np.float64]:
-        """Sum over the documents of each stratum, (stratum, replicate), of (pair, replicate)."""
-        out = np.zeros((self.n_strata, value.shape[1]))
-        inside = self.stratum >= 0
-        np.add.at(out, self.stratum[inside], value[inside])
-        return out
+        sampled = self._counted(np.ones(self.gain.size))
+        expanded = np.zeros(sampled.shape)
+        return np.divide(self.size[:, None], sampled, out=expanded, where=sampled > 0)
 
     def expanded_count(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Estimated number of pool documents like the chosen sampled ones, (replicate,)."""
-        return (self.expansion * self.total(chosen)).sum(axis=0)
+        """Estimated number of pool documents like the chosen cells, (replicate,)."""
+        return (self.expansion * self._counted(chosen)).sum(axis=0)
+
+    def score(self, estimate: NDArray[np.float64]) -> ListScore:
+        """Score with NaN in the replicates that judged nothing of the topic."""
+        judged = np.bincount(self.replicate, minlength=self.n_replicates) > 0
+        return ListScore(np.where(judged, estimate, np.nan))
+
+    def _counted(self, weight: NDArray) -> NDArray[np.float64]:
+        """Sum over the cells of each stratum, (stratum, replicate)."""
+        row = np.repeat(np.arange(self.stratum.size), np.diff(self.first))
+        at = self.stratum[row] * self.n_replicates + self.replicate
+        total = np.bincount(at, weights=weight, minlength=self.n_strata * self.n_replicates)
+        return total.reshape(self.n_strata, self.n_replicates)
 
 
 def sampled_strata(measure: Measure, topic: TopicLists) -> SampledStrata:
     """Strata of a topic, from its design or, where there is none, its pool as one stratum.
+
+    The lists are cut at the measure's cutoff.
 
     Raises
     ------
@@ -71,32 +87,64 @@ def sampled_strata(measure: Measure, topic: TopicLists) -> SampledStrata:
         A design without strata whose probabilities differ or are not known; a sampled document
         outside the strata.
     """
-    gain = np.ascontiguousarray(relevance(measure, topic.grade).T)
-    if _has_strata(topic):
-        assert topic.stratum is not None
-        number, compact = np.unique(topic.stratum, return_inverse=True)
-        outside = int(np.count_nonzero(number < 0))
-        stratum = compact.astype(np.int64) - outside
-        size = np.bincount(stratum[stratum >= 0], minlength=number.size - outside)
-        if topic.stratum_size is not None:
-            size = topic.stratum_size[number[outside:]]
-    else:
-        stratum = np.where(_single_stratum(topic), 0, -1)
-        size = np.array([np.count_nonzero(stratum == 0)])
-    stray = np.flatnonzero((stratum < 0) & ~np.isnan(gain).all(axis=1))
+    pool, stratum, size = _strata(topic)
+    inside = np.flatnonzero(pool)
+    stray = np.flatnonzero(~pool & ~np.isnan(topic.grade).all(axis=0))
     if stray.size:
         raise ValueError(
             f"{stray.size} judged documents are outside the strata of their topic, the first is "
             f"its pair {stray[0]}; an inferred measure needs the stratum of every judged document"
         )
-    return SampledStrata(stratum, size.astype(np.float64), gain)
+    row_of_pair = np.full(pool.size + 1, -1)
+    row_of_pair[inside] = np.arange(inside.size)
+    gain = relevance(measure, topic.grade[:, inside]).T
+    row, replicate = np.nonzero(~np.isnan(gain))
+    return SampledStrata(
+        position=row_of_pair[topic.top(measure.cutoff)],
+        stratum=stratum,
+        size=size.astype(np.float64),
+        first=np.searchsorted(row, np.arange(inside.size + 1)),
+        replicate=replicate,
+        gain=gain[row, replicate],
+        n_replicates=topic.n_replicates,
+    )
+
+
+def smoothing_constants(relevant: float, sampled: float) -> NDArray[np.float64]:
+    """Smoothing constants, checked.
+
+    Raises
+    ------
+    ValueError
+        Unless 0 <= relevant <= sampled and 0 < sampled.
+    """
+    if not 0 <= relevant <= sampled or not 0 < sampled < np.inf:
+        raise ValueError(
+            "smoothing constants must satisfy 0 <= relevant_smoothing <= sampled_smoothing and "
+            f"sampled_smoothing > 0, not {relevant!r} and {sampled!r}"
+        )
+    return np.array([relevant, sampled], dtype=np.float64)
+
+
+def _strata(topic: TopicLists) -> tuple[NDArray, NDArray, NDArray]:
+    """Pool (pair,), stratum of its documents and size of each stratum."""
+    if not _has_strata(topic):
+        pool = _single_stratum(topic)
+        return pool, np.zeros(np.count_nonzero(pool), np.int64), np.array([pool.sum()])
+    assert topic.stratum is not None
+    pool = topic.stratum >= 0
+    number, stratum = np.unique(topic.stratum[pool], return_inverse=True)
+    if topic.stratum_size is not None:
+        return pool, stratum, topic.stratum_size[number]
+    return pool, stratum, np.bincount(stratum)
 
 
 def _has_strata(topic: TopicLists) -> bool:
-    """Whether the design has strata; a topic of a stratified design may be without."""
+    """Whether the design has strata, in this topic or in another."""
     if topic.stratum is None:
         return False
-    return bool((topic.stratum >= 0).any()) or bool(np.size(topic.stratum_size))
+    elsewhere = topic.stratum_size is not None and topic.stratum_size.size > 0
+    return elsewhere or bool((topic.stratum >= 0).any())
 
 
 def _single_stratum(topic: TopicLists) -> NDArray[np.bool_]:

@@ -1,51 +1,246 @@
 """statAP and its companions: expanded sums over sampled documents with unequal probabilities."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.expanded_sample import ExpandedSample, expanded_sample
 from bayeseval.estimators.lists import ListScore, TopicLists
 from bayeseval.measures.linear import rank_weight
-from bayeseval.measures.names import Measure, relevance
+from bayeseval.measures.names import Measure
 
 
 def stat_average_precision(measure: Measure, topic: TopicLists) -> ListScore:
-    r"""Average precision by statAP, with the variance its program prints."""
+    r"""Average precision by statAP, with the variance that its program prints.
+
+    .. math::
+        statAP = \frac{1}{\hat R} \sum_{d \in s, rel} \frac{p_d}{\pi_d}, \quad
+        p_d = \frac{1}{k(d)} \Big(1 + \sum_{e \in s, rel, k(e) < k(d)} \frac{1}{\pi_e}\Big), \quad
+        \hat R = \sum_{d \in s, rel} \frac{1}{\pi_d}
+
+    Estimand: AP with every document judged that could be sampled, the others non-relevant. Random
+    is the sample alone. :math:`\hat R` is unbiased. The numerator weighs two documents by
+    :math:`1 / (\pi_d \pi_e)` where :math:`1 / \pi_{de}` is right, so it is unbiased for
+    independent (Poisson) draws alone and somewhat off for samples of a fixed size, and the ratio is
+    biased to second order. Relevant documents of small probability break it. With everything
+    judged it is AP. No relevant document sampled: NaN for every measure but NumRel, as the program
+    leaves such topics out. Cost: one pass over the judged documents of the rankings.
+
+    The variance, at most 1, is the program's
+
+    .. math::
+        \frac{1}{\hat R^2} \Big[\sum_d (1 - \pi_d) y_d^2 + \frac{1}{n - 1} \sum_d y_d^2 +
+        \sum_d \frac{1 - \pi_d}{\pi_d^2} u_d^2 \Big] \frac{n}{n_{list} + 0.1}, \quad
+        y_d = \frac{p_d - statAP}{\pi_d}, \quad u_d = \sum_{e : k(e) > k(d)} \frac{1}{k(e) \pi_e}
+
+    over the sampled relevant documents (p = 0 where not retrieved; u only where retrieved), n of
+    them and of non-relevant ones sampled, :math:`n_{list}` retrieved. The first two terms are the
+    Horvitz-Thompson variance of the linearised ratio with :math:`\pi_d \pi_e (n - 1) / n` for
+    :math:`\pi_{de}`: its cross terms are -1/(n - 1) times :math:`(\sum_d y_d)^2 - \sum_d y_d^2`,
+    and :math:`\sum_d y_d = 0`. The third is that of the precisions, the last factor a guess at what
+    the list does not show. It estimates the variance over samples of one fixed collection, roughly:
+    strata and the joint probabilities of the actual design do not enter, the precisions'
+    covariances are left out, and it does not vanish where every document was judged. Test it on
+    replicates before an interval rests on it, or use estimator ``stat``.
+
+    Parameters
+    ----------
+    measure : Measure
+        AP or AP@k, with its relevance level.
+    topic : TopicLists
+        Rankings, judgments and inclusion probabilities of one topic.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` and ``variance`` (run, replicate); the variance is NaN where fewer than two
+        documents were sampled.
+
+    Raises
+    ------
+    ValueError
+        No design, or a judged document without an inclusion probability in (0, 1].
+
+    References
+    ----------
+    Aslam and Pavlu, A practical sampling strategy for efficient retrieval evaluation, technical
+    report, Northeastern University, 2007; the program ``statAP_MQ_eval_v4.pl`` of the Million Query
+    track. The program takes documents of selection methods 0 and 2 as certain; here the
+    probabilities are those of the design. The nDCG it prints is no estimate: it is the plain nDCG
+    of the sampled documents, ``evaluate(..., "nDCG(dcg='exp-log2')@k", estimator="assumed")``.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1, 2]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, 1.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ...     inclusion_probability=np.array([1.0, np.nan, 0.5]),
+    ... )
+    >>> score = stat_average_precision(parse_measures("AP")[0], topic)
+    >>> score.estimate.round(4)  # (1/1 + 2 * (1 + 1) / 3) / (1 + 2)
+    array([[0.7778]])
+    >>> score.variance.round(4)  # (0.5 * 4/81 + 8/81) / 9 * 2 / 2.1
+    array([[0.0131]])
+    """
     from bayeseval.measures.rank_sums import precision_sum
 
-    sample = _expanded_sample(measure, topic)
-    position = topic.top(measure.cutoff)
-    estimate = precision_sum(position, sample.value) / sample.count
-    variance = _program_variance(position, sample, estimate)
-    return ListScore(estimate, variance)
+    sample = expanded_sample(measure, topic)
+    estimate = precision_sum(sample.position, sample.value) / sample.count
+    return ListScore(estimate, _program_variance(sample, estimate))
 
 
 def stat_precision(measure: Measure, topic: TopicLists) -> ListScore:
-    r"""Precision at a cutoff as statPC estimates it."""
+    r"""Precision at a cutoff as statPC estimates it.
+
+    .. math:: statPC@k = \frac{1}{k} \sum_{d \in s, rel, k(d) \le k} \frac{1}{\pi_d}
+
+    Estimand: P@k with every document judged that could be sampled, the others non-relevant. Random
+    is the sample alone. It is the Horvitz-Thompson estimate, unbiased in every topic with a
+    relevant document sampled for sure, and may exceed 1; but as the program leaves out topics
+    without a sampled relevant document (NaN here), means over topics are too high where that
+    happens: estimator ``stat`` counts them, and has the variance. Cost: one pass over k ranks.
+
+    Parameters
+    ----------
+    measure : Measure
+        P@k, with its relevance level. A list shorter than k counts as filled up with non-relevant
+        documents (the program prints 0 for such a list).
+    topic : TopicLists
+        Rankings, judgments and inclusion probabilities of one topic.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate), without variance.
+
+    Raises
+    ------
+    ValueError
+        As `stat_average_precision`.
+
+    References
+    ----------
+    As `stat_average_precision`.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1, 2]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, 1.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ...     inclusion_probability=np.array([0.8, np.nan, 0.5]),
+    ... )
+    >>> stat_precision(parse_measures("P@2")[0], topic).estimate  # 1 / 0.8 / 2
+    array([[0.625]])
+    """
     from bayeseval.measures.rank_sums import weighted_sum
 
-    sample = _expanded_sample(measure, topic)
+    sample = expanded_sample(measure, topic)
     weight = rank_weight(measure, topic.position.shape[1])
-    found = weighted_sum(topic.position, weight, sample.value)
+    found = weighted_sum(sample.position, weight, sample.value)
     return ListScore(np.where(sample.count > 0, found, np.nan))
 
 
 def stat_r_precision(measure: Measure, topic: TopicLists) -> ListScore:
-    r"""R-precision at the rounded estimate of the number of relevant documents."""
+    r"""R-precision at the rounded estimate of the number of relevant documents.
+
+    .. math:: \frac{1}{r} \sum_{d \in s, rel, k(d) \le r} \frac{1}{\pi_d}, \quad
+              r = \lfloor \hat R + 1/2 \rfloor
+
+    A list shorter than r divides by :math:`\hat R` instead. Estimand: R-precision with every
+    document judged that could be sampled, the others non-relevant. Random is the sample alone. It
+    is not unbiased, since the cutoff depends on the sample; it is exact where everything was
+    judged. NaN where no relevant document was sampled. Cost: one pass over r ranks.
+
+    Parameters
+    ----------
+    measure : Measure
+        Rprec, with its relevance level.
+    topic : TopicLists
+        Rankings, judgments and inclusion probabilities of one topic.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate), without variance.
+
+    Raises
+    ------
+    ValueError
+        As `stat_average_precision`.
+
+    References
+    ----------
+    As `stat_average_precision`.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, 1.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ...     inclusion_probability=np.array([1.0, np.nan, 0.75]),
+    ... )
+    >>> stat_r_precision(parse_measures("Rprec")[0], topic).estimate  # R = 2.33, so r = 2
+    array([[0.5]])
+    """
     from bayeseval.measures.rank_sums import cumulative_at
 
-    sample = _expanded_sample(measure, topic)
-    cutoff = np.floor(np.where(sample.count > 0, sample.count, 0.0) + 0.5)
-    found = cumulative_at(topic.position, sample.value, cutoff)
+    sample = expanded_sample(measure, topic)
+    cutoff = np.floor(np.nan_to_num(sample.count) + 0.5)
+    found = cumulative_at(sample.position, sample.value, cutoff)
     length = np.count_nonzero(topic.position >= 0, axis=1)
     return ListScore(found / np.where(length[:, None] >= cutoff, cutoff, sample.count))
 
 
 def stat_number_relevant(measure: Measure, topic: TopicLists) -> ListScore:
-    r"""Estimated number of relevant documents of a topic, the same for every run."""
-    sample = _expanded_sample(measure, topic)
-    count = np.where(sample.judged, np.nan_to_num(sample.count), np.nan)
+    r"""Estimated number of relevant documents of a topic, the same for every run.
+
+    .. math:: \hat R = \sum_{d \in s, rel} \frac{1}{\pi_d}
+
+    Estimand: the relevant documents that could be sampled. Random is the sample alone; it is the
+    Horvitz-Thompson estimate and unbiased. Relevant documents of small probability make its
+    variance large; estimator ``stat`` has that variance. Cost: one sum over the sampled documents.
+
+    Parameters
+    ----------
+    measure : Measure
+        NumRel, with its relevance level.
+    topic : TopicLists
+        Judgments and inclusion probabilities of one topic.
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate), a number of documents: 0 where no relevant one was sampled,
+        NaN where none at all was.
+
+    Raises
+    ------
+    ValueError
+        As `stat_average_precision`.
+
+    References
+    ----------
+    As `stat_average_precision`.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1]], dtype=np.int32),
+    ...     grade=np.array([[1.0, 0.0, 1.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ...     inclusion_probability=np.array([1.0, 0.4, 0.5]),
+    ... )
+    >>> stat_number_relevant(parse_measures("NumRel")[0], topic).estimate
+    array([[3.]])
+    """
+    sample = expanded_sample(measure, topic)
+    count = np.where(sample.n_sampled > 0, np.nan_to_num(sample.count), np.nan)
     return ListScore(np.repeat(count[None], topic.position.shape[0], axis=0))
 
 
@@ -57,66 +252,17 @@ STAT_AP = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ExpandedSample:
-    """Sampled relevant documents of one topic, weighted by 1 / inclusion probability.
-
-    Parameters
-    ----------
-    value : float array (pair, replicate)
-        1 / inclusion probability where sampled and relevant, 0 elsewhere.
-    sampled : bool array (pair, replicate)
-    probability : float array (pair,)
-        Inclusion probability of the sampled documents, 1 elsewhere.
-    """
-
-    value: NDArray[np.float64]
-    sampled: NDArray[np.bool_]
-    probability: NDArray[np.float64]
-
-    @property
-    def judged(self) -> NDArray[np.bool_]:
-        """Replicates in which the topic has a sampled document, (replicate,)."""
-        return self.sampled.any(axis=0)
-
-    @property
-    def count(self) -> NDArray[np.float64]:
-        """Estimated number of relevant documents, NaN where none was sampled, (replicate,)."""
-        count = self.value.sum(axis=0)
-        return np.where(count > 0, count, np.nan)
-
-
-def _expanded_sample(measure: Measure, topic: TopicLists) -> ExpandedSample:
-    """Sampled relevances of a topic, expanded; every judged document needs a probability."""
-    relevances = relevance(measure, topic.grade).T
-    sampled = ~np.isnan(relevances)
-    anywhere = sampled.any(axis=1)
-    if topic.inclusion_probability is None:
-        raise ValueError("statAP needs a design with the inclusion probability of every document")
-    probability = topic.inclusion_probability
-    wrong = np.flatnonzero(anywhere & ~((probability > 0) & (probability <= 1)))
-    if wrong.size:
-        raise ValueError(
-            f"{wrong.size} judged documents have no inclusion probability in (0, 1], the first is "
-            f"pair {wrong[0]} of its topic with {probability[wrong[0]]}; statAP needs one for each"
-        )
-    probability = np.where(anywhere, probability, 1.0)
-    value = np.where(sampled, relevances, 0.0) / probability[:, None]
-    return ExpandedSample(np.ascontiguousarray(value), np.ascontiguousarray(sampled), probability)
-
-
-def _program_variance(position, sample: ExpandedSample, estimate) -> NDArray[np.float64]:
+def _program_variance(sample: ExpandedSample, estimate) -> NDArray[np.float64]:
     """Variance of statAP as its program has it (see `stat_average_precision`)."""
     from bayeseval.estimators.stat_ap_kernel import list_variance_sums
 
-    sums = list_variance_sums(
-        position, sample.value, sample.sampled, sample.probability, np.nan_to_num(estimate)
+    own, crossed, precisions, retrieved = list_variance_sums(
+        sample.position, sample.value, sample.sampled, sample.probability, np.nan_to_num(estimate)
     )
     square = sample.value**2
-    n_sampled = sample.sampled.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = sums[0] + estimate**2 * ((1.0 - sample.probability) @ square)
-        crossed = (sums[1] + estimate**2 * square.sum(axis=0)) / (n_sampled - 1.0)
-        share = n_sampled / (sums[3] + 0.1)
-        variance = (own + crossed + sums[2]) / sample.count**2 * share
+    own += estimate**2 * ((1.0 - sample.probability) @ square)
+    crossed += estimate**2 * square.sum(axis=0)
+    n_sampled = sample.n_sampled
+    total = own + crossed / np.maximum(n_sampled - 1.0, 1.0) + precisions
+    variance = total / sample.count**2 * n_sampled / (retrieved + 0.1)
     return np.where(n_sampled > 1, np.minimum(variance, 1.0), np.nan)

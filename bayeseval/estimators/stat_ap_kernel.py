@@ -19,13 +19,12 @@ def list_variance_sums(position, value, sampled, probability, estimate):
     n_runs, depth = position.shape
     n_replicates = value.shape[1]
     out = np.zeros((4, n_runs, n_replicates))
-    useful = sampled.sum(axis=1) > 0
     sums = np.empty(n_replicates)
     for run in range(n_runs):
         sums[:] = 0.0
         for rank in range(depth):
             row = position[run, rank]
-            if row < 0 or not useful[row]:
+            if row < 0:
                 continue
             for column in range(n_replicates):
                 current = value[row, column]
@@ -40,7 +39,7 @@ def list_variance_sums(position, value, sampled, probability, estimate):
         sums[:] = 0.0
         for rank in range(depth - 1, -1, -1):
             row = position[run, rank]
-            if row < 0 or not useful[row]:
+            if row < 0:
                 continue
             for column in range(n_replicates):
                 current = value[row, column]
