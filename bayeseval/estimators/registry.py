@@ -6,6 +6,7 @@ from bayeseval.estimators.assumed import assumed
 from bayeseval.estimators.condensed import CONDENSED
 from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
+from bayeseval.estimators.importance import IMPORTANCE
 from bayeseval.estimators.inferred import INFERRED
 from bayeseval.estimators.lists import ListMeasures
 from bayeseval.estimators.relevance import EstimatedRelevance
@@ -18,6 +19,7 @@ LIST_ESTIMATORS: dict[str, ListMeasures] = {
     "condensed": CONDENSED,
     "inf": INFERRED,
     "stat_ap": STAT_AP,
+    "importance": IMPORTANCE,
 }
 # schemes of a design that an estimator can use; the others need no design
 SCHEMES = {
