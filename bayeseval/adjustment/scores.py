@@ -1,8 +1,10 @@
 """Scores of unpooled runs, adjusted for the bias of not having been pooled."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ from bayeseval.adjustment.request import (
     warn_unjudged_topics,
 )
 from bayeseval.adjustment.rescoring import rescored
-from bayeseval.collection import check_collection
+from bayeseval.collection import check_collection, pair_positions
 from bayeseval.designs.frame import pair_mask
 from bayeseval.designs.gather import grade_columns
 
@@ -27,11 +29,11 @@ def adjust_scores(
     runs_unpooled: Sequence[str] | None = None,
     *,
     common_topics: Sequence[str] | None = None,
-    measures="RBP(p=0.8)@10",
+    measures: Any = "RBP(p=0.8)@10",
     pool_depth: int = 10,
     base: str = "nonrelevant",
     leave_out: str = "run",
-    judged_before: xr.DataArray | None = None,
+    judged_before: xr.DataArray | pd.DataFrame | None = None,
     relevance_level: int = 1,
     gain=None,
     missing_topics: str = "zero",
@@ -67,7 +69,7 @@ def adjust_scores(
         non-relevant).
     leave_out : {"run", "team"}
         Whether pooled runs leave one by one or with all runs of their team (algorithm 1).
-    judged_before : bool DataArray (pair,), optional
+    judged_before : bool DataArray (pair,) or DataFrame (topic, document), optional
         Judgments that unpooled scores rest on: those that exist without the unpooled runs. Default:
         every judgment; with common topics every judgment but those of documents that unpooled runs
         alone return down to the pool depth (on all topics, so that all are treated alike).
@@ -189,6 +191,11 @@ def _judged_before(collection, pool: Pool, given, common: bool) -> NDArray[np.bo
     """Judged pairs (pair,) that unpooled scores rest on."""
     visible = np.zeros(collection.sizes["pair"], dtype=bool)
     visible[pool.judged] = True
+    if isinstance(given, pd.DataFrame):
+        place = pair_positions(collection, given["topic"], given["document"])
+        listed = np.zeros(visible.size, dtype=bool)
+        listed[place[place >= 0]] = True
+        return visible & listed
     if given is not None:
         return visible & pair_mask(given, visible.size, "judged_before")
     if common:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bayeseval.cli.adjust import adjust
 from bayeseval.cli.demo import demo
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.sample import sample
@@ -44,6 +45,7 @@ def _options(
     pass
 
 
+application.command()(adjust)
 application.command()(demo)
 application.command()(evaluate)
 application.command()(sample)

@@ -13,6 +13,8 @@ OPTIONS = {
     "missing_topics": "--missing-topics",
     "relevance_level": "--relevance-level",
     "ci_prob": "--ci-prob",
+    "common_topics must": "--common-topics must",
+    "leave_out='team'": "--leave-out team",
     "n_strata": "--n-strata",
     "pool_depth": "--pool-depth",
     "random_seed": "--seed",

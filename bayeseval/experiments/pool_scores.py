@@ -76,12 +76,12 @@ class PoolScores:
         count[-1], returned[-1] = 0, False
         return SampledPool(members, run, count, returned)
 
-    def true(self, pool: SampledPool) -> NDArray[np.float64]:
+    def true(self, pool: SampledPool) -> NDArray[np.floating]:
         """Scores (topic,) of the unpooled run by the pool of the others and itself."""
         row = self.ranking[pool.run]
         return self._score(row, ((pool.count > 0) | pool.returned)[row], "nonrelevant")
 
-    def unpooled(self, pool: SampledPool, base: str) -> NDArray[np.float64]:
+    def unpooled(self, pool: SampledPool, base: str) -> NDArray[np.floating]:
         """Scores (topic,) of the unpooled run by the pool of the others."""
         row = self.ranking[pool.run]
         return self._score(row, (pool.count > 0)[row], base)
@@ -100,7 +100,7 @@ class PoolScores:
     def _top(self, runs: NDArray[np.int64]) -> NDArray[np.int32]:
         return self.ranking[runs][:, :, : self.pool_depth]
 
-    def _score(self, row: NDArray, known: NDArray[np.bool_], base: str) -> NDArray[np.float64]:
+    def _score(self, row: NDArray, known: NDArray[np.bool_], base: str) -> NDArray[np.floating]:
         """Weighted sum over ranks, the last axis, by the judgments that are known."""
         value = np.where(known, self.value[row], 0.0)
         cutoff = min(self.weight.size, row.shape[-1])

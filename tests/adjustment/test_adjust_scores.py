@@ -114,6 +114,9 @@ def test_judgments_made_before_can_be_named():
     xr.testing.assert_allclose(
         be.adjust_scores(full, judged_before=mask, **options), be.adjust_scores(full, **options)
     )
+    xr.testing.assert_allclose(
+        be.adjust_scores(full, judged_before=first, **options), be.adjust_scores(full, **options)
+    )
     first_only = be.adjust_scores(toy_collection(lists, grades), pool_depth=POOL_DEPTH)
     restricted = be.adjust_scores(full, judged_before=mask, pool_depth=POOL_DEPTH)
     xr.testing.assert_allclose(first_only, restricted)

@@ -1,0 +1,246 @@
+"""`bayeseval adjust`: scores of runs that were not pooled, adjusted for the bias of that."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+import typer
+import xarray as xr
+from rich.table import Table
+from rich.text import Text
+
+import bayeseval as be
+from bayeseval.cli.options import (
+    CiProb,
+    Depth,
+    Format,
+    MissingTopics,
+    OnDuplicate,
+    OutputFile,
+    Qrels,
+    RelevanceLevel,
+    Runs,
+    ScoreType,
+    Seed,
+    check_seed,
+)
+from bayeseval.cli.output import check_writable, remark, working, write_result
+from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
+from bayeseval.cli.wording import counted
+
+Unpooled = Annotated[
+    list[str],
+    typer.Option(metavar="RUN", help="Run that did not contribute, or a quoted glob; repeat it."),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure", "-m", help="Such as P@10, AP; repeat it.", show_default="RBP(p=0.8)@10"
+    ),
+]
+CommonTopics = Annotated[
+    str | None,
+    typer.Option(help="Topics where unpooled runs were judged too: FILE, or labels with commas."),
+]
+CommonQrels = Annotated[
+    str | None,
+    typer.Option(help="More judgments of common topics; QRELS are those without unpooled runs."),
+]
+PoolDepth = Annotated[int, typer.Option(help="Ranks that each run puts into the pool.")]
+Base = Annotated[
+    Literal["nonrelevant", "condensed"],
+    typer.Option(help="Unjudged documents: not relevant, or taken out of the ranking."),
+]
+LeaveOut = Annotated[
+    Literal["run", "team"], typer.Option(help="What leaves the pool, without common topics.")
+]
+Teams = Annotated[
+    Path | None, typer.Option(help="CSV with the columns run and team, for --leave-out team.")
+]
+Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals with common topics.")]
+EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
+
+
+def adjust(
+    qrels: Qrels,
+    runs: Runs,
+    unpooled: Unpooled,
+    measure: Measures = None,
+    common_topics: CommonTopics = None,
+    common_qrels: CommonQrels = None,
+    pool_depth: PoolDepth = 10,
+    base: Base = "nonrelevant",
+    leave_out: LeaveOut = "run",
+    teams: Teams = None,
+    interval: Interval = "t",
+    seed: Seed = None,
+    ci_prob: CiProb = 0.9,
+    missing_topics: MissingTopics = "zero",
+    relevance_level: RelevanceLevel = 1,
+    depth: Depth = 1000,
+    on_duplicate: OnDuplicate = "error",
+    score_type: ScoreType = "float64",
+    format: Format = "table",
+    output: OutputFile = None,
+) -> None:
+    """Adjust scores of --unpooled runs for not being in the pool of RUNs (Webber and Park 2009).
+
+    By leaving out each RUN in turn, or, where the unpooled runs were judged on some topics too, by
+    the bias seen there. CSV columns: those of evaluate (estimate is the adjusted score), then
+    unadjusted, adjustment, helps, confidence.
+    """
+    if output is not None:
+        check_writable(output)
+    _check_options(common_topics or common_qrels, leave_out, teams, interval)
+    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+    check_seed(seed)
+    reading = {"depth": depth, "on_duplicate": on_duplicate, "score_type": score_type}
+    with _hinted():
+        before, judged, more = _judgments(qrels, common_qrels)
+        collection = _collection(judged, runs, unpooled, teams, reading)
+    with working("adjusting"):
+        result = be.adjust_scores(
+            collection,
+            common_topics=_topics(common_topics, more),
+            measures=measure or ["RBP(p=0.8)@10"],
+            pool_depth=pool_depth,
+            base=base,
+            leave_out=leave_out,
+            judged_before=None if more is None else before,
+            relevance_level=relevance_level,
+            missing_topics=missing_topics,
+            n_boot=1000 if interval == "bootstrap" else 0,
+            random_seed=seed,
+            ci_prob=ci_prob,
+        )
+    _remark(collection, result, seed if interval == "bootstrap" else None)
+    if interval == "bootstrap":
+        result["interval"] = result["bootstrap_interval"]
+    about = {
+        "algorithm": result.attrs["algorithm"],
+        "base": base,
+        "pool_depth": pool_depth,
+        "ci_prob": ci_prob,
+    }
+    write_result(FORMATS[format](_rows(result), about), output)
+
+
+def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
+    """Refuse options that would have no effect, and teams that are not known."""
+    if common and leave_out != "run":
+        raise ValueError("--leave-out goes without common topics; leave one of the two away")
+    if not common and interval != "t":
+        raise ValueError("--interval bootstrap resamples common topics; name --common-topics")
+    if (leave_out == "team") != (teams is not None):
+        raise ValueError("--leave-out team and --teams go together; give both or neither")
+
+
+@contextmanager
+def _hinted() -> Iterator[None]:
+    """Add the order of the files to an error that a wrong order gives."""
+    try:
+        yield
+    except ValueError as error:
+        if " fields where " not in str(error):
+            raise
+        text = str(error).rstrip(".")
+        raise ValueError(f"{text} (the order is QRELS RUN...: judgments first)") from error
+
+
+def _judgments(qrels: str, common_qrels: str | None) -> tuple:
+    """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
+    first = be.qrels_frame(be.read_collection(qrels))
+    if common_qrels is None:
+        return first, first, None
+    more = be.qrels_frame(be.read_collection(common_qrels))
+    pairs = ["topic", "document"]
+    both = first.merge(more, on=pairs, suffixes=("", "_common"))
+    differing = both[both["grade"] != both["grade_common"]]
+    if len(differing):
+        row = differing.iloc[0]
+        raise ValueError(
+            f"{common_qrels}: topic '{row['topic']}' document '{row['document']}' has grade "
+            f"{row['grade_common']}, and {row['grade']} in {qrels}; a document judged in both "
+            "needs the same grade"
+        )
+    return first, pd.concat([first, more]).drop_duplicates(pairs), more
+
+
+def _collection(judged, runs, unpooled, teams: Path | None, reading: dict) -> xr.DataTree:
+    """Pooled and unpooled runs with all judgments."""
+    table = None
+    if teams is not None:
+        table = pd.read_csv(teams, dtype=str)
+        if not {"run", "team"} <= set(table.columns):
+            raise ValueError(
+                f"{teams} has the columns {', '.join(table.columns)}; it needs run and team"
+            )
+    collection = be.read_collection(judged, runs, run_table=table, **reading)
+    duplicates = reading["on_duplicate"]
+    return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)
+
+
+def _topics(given: str | None, more: pd.DataFrame | None) -> list[str] | None:
+    """Common topics: those named, else those of the common judgments, else none."""
+    if given is not None:
+        named = Path(given).read_text(encoding="utf-8").split() if Path(given).is_file() else None
+        labels = given.split(",") if named is None else named
+        return [label.strip() for label in labels if label.strip()]
+    return None if more is None else more["topic"].drop_duplicates().tolist()
+
+
+def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> None:
+    """Say what was adjusted by what, and how often that helps."""
+    pooled = counted(int(collection["contributed"].to_numpy().sum()), "pooled run")
+    unpooled = counted(result.sizes["run"], "unpooled run")
+    how = "left out in turn"
+    if result.attrs["algorithm"] == 2:
+        n_common = counted(int(result["n_common"].max()), "common topic")
+        how = f"{n_common} of {int(result['n_topics'].max())}"
+    remark(f"{unpooled} beside {pooled}, {how}" + ("" if seed is None else f", seed {seed}"))
+    helps = result["helps"].sum("run")
+    shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
+    remark(
+        f"runs whose adjustment is larger than its standard error, of {result.sizes['run']}: "
+        + "; ".join(shares)
+    )
+
+
+def _rows(result: xr.Dataset) -> pd.DataFrame:
+    """One row for each run and measure."""
+    bounds = {bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in BOUNDS}
+    flat = result[["adjusted", "standard_error", *EXTRA]].assign(bounds)
+    rows = flat.to_dataframe(dim_order=["run", "measure"]).reset_index()
+    rows = rows.rename(columns={"adjusted": "estimate"})
+    return rows.assign(topic="all", estimator="adjusted").loc[:, COLUMNS + EXTRA]
+
+
+BOUNDS = ("lower", "upper")
+
+
+def _as_csv(rows: pd.DataFrame, about: dict) -> str:
+    """Comma-separated, every digit."""
+    return rows.to_csv(index=False, lineterminator="\n")
+
+
+def _as_table(rows: pd.DataFrame, about: dict) -> str:
+    """A line for each run and measure."""
+    by = "pooled runs left out" if about["algorithm"] == 1 else "common topics"
+    table = Table(
+        title=f"adjusted by {by} ({about['base']}), {100 * about['ci_prob']:g}% intervals"
+    )
+    for name in ("run", "measure", "unadjusted", "adjustment", "adjusted", "interval", "helps"):
+        left = name in ("run", "measure")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for row in rows.to_dict("records"):
+        interval = f"[{row['lower']:.4f}, {row['upper']:.4f}]"
+        scores = (f"{row['unadjusted']:.4f}", f"{row['adjustment']:+.4f}", f"{row['estimate']:.4f}")
+        chance = f"{100 * row['confidence']:.0f}%"
+        table.add_row(Text(row["run"]), Text(row["measure"]), *scores, Text(interval), chance)
+    return rendered(table)
+
+
+FORMATS = {"table": _as_table, "csv": _as_csv, "json": as_json, "trec_eval": as_trec_eval}

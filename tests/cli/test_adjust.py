@@ -1,0 +1,203 @@
+"""`bayeseval adjust`: numbers of `adjust_scores`, formats, and mistakes in one sentence."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayeseval as be
+
+HEADER = (
+    "run,topic,measure,estimator,estimate,standard_error,lower,upper,"
+    "unadjusted,adjustment,helps,confidence"
+)
+TOPICS = ("1", "2", "10")
+POOLED = "abcd"
+UNPOOLED = "xy"
+
+
+@pytest.fixture
+def pool(tmp_path):
+    """Runs of 12 documents, `qrels` of the pool of four, `more` of all on topics 1 and 10."""
+    random = np.random.default_rng(4)
+    lists = {(r, t): random.permutation(30)[:12] for r in POOLED + UNPOOLED for t in TOPICS}
+    for run in POOLED + UNPOOLED:
+        lines = [
+            f"{t} Q0 d{d:02d} 0 {20 - rank} {run}"
+            for t in TOPICS
+            for rank, d in enumerate(lists[run, t])
+        ]
+        (tmp_path / run).write_text("\n".join(lines) + "\n")
+    grade = {(t, d): int(random.integers(2)) for t in TOPICS for d in range(30)}
+
+    def judged(topics, runs):
+        found = {(t, int(d)) for t in topics for r in runs for d in lists[r, t][:3]}
+        return "".join(f"{t} 0 d{d:02d} {grade[t, d]}\n" for t, d in sorted(found))
+
+    (tmp_path / "qrels").write_text(judged(TOPICS, POOLED))
+    (tmp_path / "more").write_text(judged(("1", "10"), POOLED + UNPOOLED))
+    (tmp_path / "all").write_text(judged(("2",), POOLED) + judged(("1", "10"), POOLED + UNPOOLED))
+    (tmp_path / "teams.csv").write_text("run,team\na,one\nb,one\nc,two\nd,three\n")
+    return tmp_path
+
+
+def words(pool, *flags, qrels="qrels"):
+    runs = [pool / run for run in POOLED]
+    unpooled = [word for run in UNPOOLED for word in ("--unpooled", pool / run)]
+    return ["adjust", pool / qrels, *runs, *unpooled, "--pool-depth", "3", *flags]
+
+
+def collection(pool, qrels="qrels"):
+    names = [*POOLED, *UNPOOLED]
+    table = pd.DataFrame(
+        {
+            "run": names,
+            "contributed": [run in POOLED for run in names],
+            "team": ["one", "one", "two", "three", "", ""],
+        }
+    )
+    return be.read_collection(pool / qrels, [pool / run for run in names], run_table=table)
+
+
+def same(out, result, bounds="interval"):
+    """Check rows of CSV against a result of `adjust_scores`."""
+    rows = pd.read_csv(io.StringIO(out), dtype={"topic": str})
+    assert rows["run"].drop_duplicates().tolist() == list(UNPOOLED)
+    assert set(rows["topic"]) == {"all"}
+    for row in rows.itertuples():
+        known = result.sel(run=row.run, measure=row.measure)
+        assert row.estimate == pytest.approx(known["adjusted"].item(), abs=1e-15)
+        assert row.helps == known["helps"].item()
+        for name in ("unadjusted", "adjustment", "standard_error", "confidence"):
+            assert getattr(row, name) == pytest.approx(known[name].item(), abs=1e-15)
+        assert [row.lower, row.upper] == pytest.approx(known[bounds].values.tolist(), abs=1e-15)
+
+
+def test_csv_has_the_numbers_of_leaving_out_runs(command, pool):
+    code, out, err = command(*words(pool, "--format", "csv", "-m", "P@3", "-m", "AP"))
+    assert (code, out.splitlines()[0]) == (0, HEADER)
+    same(out, be.adjust_scores(collection(pool), measures=["P@3", "AP"], pool_depth=3))
+    assert "2 unpooled runs beside 4 pooled runs, left out in turn" in err
+
+
+def test_the_measure_is_rbp_at_ten_where_none_is_named(command, pool):
+    code, out, err = command(*words(pool, "--format", "csv"))
+    assert {row["measure"] for row in csv.DictReader(io.StringIO(out))} == {"RBP(p=0.8)@10"}
+
+
+def test_teams_leave_together(command, pool):
+    flags = ["--format", "csv", "--leave-out", "team", "--teams", pool / "teams.csv"]
+    code, out, err = command(*words(pool, *flags))
+    assert code == 0, err
+    same(out, be.adjust_scores(collection(pool), pool_depth=3, leave_out="team"))
+
+
+def test_common_topics_come_as_labels_or_as_a_file(command, pool):
+    result = be.adjust_scores(
+        collection(pool, "all"), common_topics=["1", "10"], pool_depth=3, n_boot=0
+    )
+    (pool / "topics").write_text("10\n1\n")
+    for given in ("1,10", pool / "topics"):
+        flags = ["--format", "csv", "--common-topics", given]
+        code, out, err = command(*words(pool, *flags, qrels="all"))
+        assert code == 0, err
+        same(out, result)
+    assert "2 common topics of 3" in err
+
+
+def test_judgments_of_common_topics_may_stand_in_a_file_of_their_own(command, pool):
+    flags = ["--format", "csv", "--common-qrels", pool / "more", "--base", "condensed"]
+    code, out, err = command(*words(pool, *flags))
+    assert code == 0, err
+    options = {"common_topics": ["1", "10"], "pool_depth": 3, "n_boot": 0, "base": "condensed"}
+    same(out, be.adjust_scores(collection(pool, "all"), **options))
+
+
+def test_bootstrap_intervals_depend_on_the_seed_alone(command, pool):
+    flags = ["--common-qrels", pool / "more", "--interval", "bootstrap", "--format", "csv"]
+    first, again = (command(*words(pool, *flags, "--seed", "5")) for _ in range(2))
+    assert first == again
+    assert "seed 5" in first[2]
+    result = be.adjust_scores(
+        collection(pool, "all"), common_topics=["1", "10"], pool_depth=3, random_seed=5
+    )
+    same(first[1], result, bounds="bootstrap_interval")
+
+
+def test_table_json_and_trec_eval_say_the_same(command, pool):
+    result = be.adjust_scores(collection(pool), pool_depth=3)
+    x = result.sel(run="x").squeeze()
+    code, out, err = command(*words(pool))
+    assert code == 0
+    assert "adjusted by pooled runs left out (nonrelevant), 90% intervals" in out
+    assert f"{x.adjusted.item():.4f}" in out
+    code, out, err = command(*words(pool, "--format", "json"))
+    answer = json.loads(out)
+    assert (answer["algorithm"], answer["base"], answer["pool_depth"]) == (1, "nonrelevant", 3)
+    assert answer["scores"][0]["adjustment"] == pytest.approx(x.adjustment.item())
+    assert answer["scores"][0]["helps"] is x.helps.item()
+    code, out, err = command(*words(pool, "--format", "trec_eval"))
+    assert f"RBP(p=0.8)@10         \tall\t{x.adjusted.item():.4f}" in out.splitlines()
+
+
+def test_output_goes_to_a_file(command, pool):
+    code, out, err = command(*words(pool, "--format", "csv", "--output", pool / "scores.csv"))
+    assert (code, out) == (0, "")
+    assert (pool / "scores.csv").read_text().splitlines()[0] == HEADER
+
+
+def refused(answer, *parts):
+    code, out, err = answer
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1, err
+    for part in parts:
+        assert str(part) in err, f"{part!r} is not in {err!r}"
+
+
+MISTAKES = [
+    (["--leave-out", "team"], "--leave-out team and --teams"),
+    (["--interval", "bootstrap"], "name --common-topics"),
+    (["--common-topics", "1", "--leave-out", "team"], "--leave-out goes without common topics"),
+    (["--common-topics", "77"], "--common-topics must name topics of the collection"),
+    (["--common-topics", ","], "none given"),
+    (["-m", "Bpref"], "Bpref is no sum of relevances"),
+    (["--pool-depth", "0"], "--pool-depth must be a whole number"),
+    (["--ci-prob", "1"], "--ci-prob must lie between 0 and 1"),
+    (["--seed", "-1"], "--seed must be a whole number"),
+    (["--base", "bpref"], "bpref"),
+]
+
+
+@pytest.mark.parametrize(("flags", "said"), MISTAKES, ids=[" ".join(f) for f, _ in MISTAKES])
+def test_a_mistake_is_one_sentence(command, pool, flags, said):
+    refused(command(*words(pool, *flags)), said)
+
+
+def test_bad_files_are_named(command, pool):
+    refused(command(*words(pool, "--common-qrels", pool / "lost")), pool / "lost")
+    (pool / "more").write_text((pool / "more").read_text() + "1 0 d00\n")
+    number = len((pool / "more").read_text().splitlines())
+    refused(command(*words(pool, "--common-qrels", pool / "more")), pool / "more", f"line {number}")
+    run, qrels = pool / "a", pool / "qrels"
+    code, out, err = command("adjust", run, qrels, "--unpooled", pool / "x")
+    assert (code, out) == (2, "")
+    assert "judgments first" in err.splitlines()[-1]  # after a warning on the fields of `run`
+    (pool / "x").write_text("1 Q0 d00 0 nan x\n")
+    refused(command(*words(pool)), pool / "x", "line 1")
+    (pool / "teams.csv").write_text("name,team\na,one\n")
+    flags = ["--leave-out", "team", "--teams", pool / "teams.csv"]
+    refused(command(*words(pool, *flags)), "teams.csv", "run and team")
+
+
+def test_a_document_judged_differently_in_both_files_is_named(command, pool):
+    lines = (pool / "more").read_text().splitlines()
+    known = {line.rsplit(" ", 1)[0] for line in (pool / "qrels").read_text().splitlines()}
+    at = next(i for i, line in enumerate(lines) if line.rsplit(" ", 1)[0] in known)
+    topic, _, document, grade = lines[at].split()
+    lines[at] = f"{topic} 0 {document} {1 - int(grade)}"
+    (pool / "more").write_text("\n".join(lines) + "\n")
+    answer = command(*words(pool, "--common-qrels", pool / "more"))
+    refused(answer, pool / "more", f"topic '{topic}' document '{document}'", "same grade")
