@@ -1,9 +1,9 @@
 """Compiled kernels of the inferred measures: one topic, every run, many replicates at once.
 
 ``position[run, rank]`` is the pool document at a rank, -1 for another or none; ``stratum`` gives
-its stratum, numbered from 0 in the topic. The sampled documents are listed as cells: those of document d
-are ``first[d]:first[d + 1]`` in ``replicate`` (which sample it is in) and ``gain`` (above 0 where
-relevant). ``constants`` are what smoothing adds to the relevant and to the sampled documents.
+its stratum, numbered from 0 in the topic. The sampled documents are listed as cells: those of
+document d are ``first[d]:first[d + 1]`` in ``replicate`` (the sample it is in) and ``gain`` (above
+0 where relevant). ``constants`` is what smoothing adds to the relevant and the sampled documents.
 Imported on first use, inside functions.
 """
 
