@@ -84,8 +84,8 @@ def importance_average_precision(
     Returns
     -------
     ListScore
-        Estimates (run, replicate); they may lie above 1, since limiting them would bias the mean
-        over topics. The variance is that of the linearised ratio, SP by what dropping one draw
+        Estimates (run, replicate); like the paper's they are not limited, and a topic where a run
+        has two or three unlikely draws can come out far above 1. The variance is that of the linearised ratio, SP by what dropping one draw
         changes (a jackknife over draws to first order): approximate, and too small where few
         relevant documents were drawn.
 

@@ -354,3 +354,53 @@ def test_stopping_at_distinct_documents_biases_sums_by_little_in_a_frame_of_some
         noise = number.std() / np.sqrt(number.size)
         assert noise < 0.005 * 30
         assert abs(number.mean() - 30) < 30 * most + 4 * noise
+
+
+def test_evaluate_scores_replicates_and_refuses_measures_that_have_no_estimate():
+    collection = one_topic(60, 20, seed=4)
+    design = be.designs.with_replacement(collection, budget=20)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=3, random_seed=1))
+    scores = be.evaluate(sampled, ["AP", "P@5", "NumRel"], estimator="importance")
+    direct = IMPORTANCE["AP"](measure_of("AP"), CollectionLists(sampled).topic(0))
+    found = scores.sel(measure="AP").isel(topic=0).transpose("run", "replicate", ...)
+    np.testing.assert_array_equal(found.estimate, direct.estimate)
+    np.testing.assert_allclose(found.standard_error**2, direct.variance)
+    corrected = be.evaluate(
+        sampled, "AP", estimator="importance", estimator_options={"ratio": "beale"}
+    )
+    assert (corrected.estimate != scores.estimate.sel(measure="AP")).any()
+    with pytest.raises(ValueError, match="P, RBP, Rprec"):
+        be.evaluate(sampled, "nDCG@10", estimator="importance")
+    strata = be.designs.pps_strata(collection, budget=20, n_strata=2)
+    other = be.reveal(collection, strata, be.draw(strata, random_seed=1))
+    with pytest.raises(ValueError, match="with_replacement and this design is stratified"):
+        be.evaluate(other, "AP", estimator="importance")
+
+
+def test_on_round_5_a_sample_is_closer_to_the_truth_than_a_depth_pool_of_its_size(
+    real_data, round5_runs
+):
+    """Every eighth run; truth: judged documents that one of them retrieves. Ten samples."""
+    names = sorted(path.name for path in round5_runs.iterdir())[::8]
+    qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
+    collection = be.read_collection(qrels, [round5_runs / name for name in names])
+    measures = ["AP", "Rprec", "P@100"]
+    pool = be.designs.depth_pool(collection, 2)
+    pooled = be.reveal(collection, pool, unjudged="nonrelevant")
+    frame = be.designs.with_replacement(collection, budget=1, pool_depth=1000)
+    drawable = frame.draw_probability > 0
+    budget = round(float((drawable.values & (pool.inclusion_probability.values > 0)).sum()) / 50)
+    design = be.designs.with_replacement(collection, budget=budget, pool_depth=1000)
+    count = be.draw(design, n_replicates=10, random_seed=1)
+    known = be.reveal(collection, design, drawable.astype(int))
+    truth = be.evaluate(known, measures, estimator="assumed").estimate.mean("topic")
+    deep = be.evaluate(pooled, measures, estimator="assumed").estimate.mean("topic")
+    scores = be.evaluate(
+        be.reveal(collection, design, count), measures, estimator="importance"
+    ).estimate
+    error = scores.mean("topic") - truth
+    rms = np.sqrt((error**2).mean("run")).mean("replicate")
+    rms_pool = np.sqrt(((deep - truth) ** 2).mean("run"))
+    assert (rms < 0.7 * rms_pool).all()
+    assert (abs(error.mean(["run", "replicate"])) < 0.02).all()
+    assert scores.isnull().mean() < 0.05
