@@ -2,6 +2,8 @@
 
 from bayeseval.designs.attach import attach_judgments, reveal
 from bayeseval.designs.draw import draw
+from bayeseval.designs.dynamic import dynamic_sampling, with_stage_predictions
+from bayeseval.designs.dynamic_stage import dynamic_stage
 from bayeseval.designs.files import read_design, save_design
 from bayeseval.designs.hedge import hedge
 from bayeseval.designs.move_to_front import move_to_front
@@ -16,6 +18,8 @@ __all__ = [
     "attach_judgments",
     "depth_pool",
     "draw",
+    "dynamic_sampling",
+    "dynamic_stage",
     "hedge",
     "inclusion_probability",
     "joint_inclusion_probability",
@@ -28,4 +32,5 @@ __all__ = [
     "save_design",
     "uniform_strata",
     "with_replacement",
+    "with_stage_predictions",
 ]

@@ -1,0 +1,297 @@
+"""Dynamic sampling: every sample of a small case, what a stage may look at, one stage at a time."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.designs.dynamic import planned, staged_design
+from bayeseval.designs.dynamic_model import predicted_logit
+from bayeseval.designs.dynamic_stages import StagedSample, empty_sample, opened_stage
+from tests.estimators.test_unbiased import numerators, true_numerators
+
+LINEAR = ["P@3", "P@8", "RBP(p=0.8)", "DCG@6", "NumRel"]
+STAGE = ("external", "dynamic_sampling")
+OPTIONS = {
+    "budget": 8,
+    "n_strata": 4,
+    "frame": None,
+    "pool_depth": None,
+    "prior": 0.4,
+    "runs": None,
+}
+
+
+def toy() -> xr.DataTree:
+    """One topic, 15 judged documents, three runs; strata of 2, 3, 4 and 6 documents, two drawn."""
+    random = np.random.default_rng(39)
+    names = np.array([f"d{number:02d}" for number in range(15)])
+    grades = random.choice([0, 0, 1, 1, 2], 15)
+    orders = {run: names[random.permutation(15)[:n]] for run, n in (("a", 12), ("b", 15), ("c", 9))}
+    qrels = pd.DataFrame({"topic": "1", "document": names, "grade": grades})
+    runs = [
+        pd.DataFrame({"run": run, "topic": "1", "document": order, "score": -np.arange(order.size)})
+        for run, order in orders.items()
+    ]
+    return be.read_collection(qrels, pd.concat(runs))
+
+
+def any_logit(frame, judged, relevant) -> np.ndarray:
+    """A model as capricious as can be: any function of the judgments will do."""
+    return np.random.default_rng([*judged, *relevant.astype(int)]).normal(size=frame.pair.size)
+
+
+def every_sample(plan, relevant, n_stages, sample=None, stage=0):
+    """All ways the stages can go: samples that share their strata, as (opened, selected list)."""
+    sample = empty_sample(plan) if sample is None else sample
+    opened = opened_stage(plan, sample, stage, relevant)
+    numbers = np.flatnonzero(plan.stage == stage)
+    ways = [
+        itertools.combinations(np.flatnonzero(opened.stratum == number), int(plan.drawn[number]))
+        for number in numbers
+    ]
+    outcomes = []
+    for way in itertools.product(*ways):
+        selected = opened.selected.copy()
+        selected[list(itertools.chain.from_iterable(way))] = True
+        outcomes.append(selected)
+    if stage + 1 == n_stages:
+        yield opened, np.array(outcomes)
+        return
+    for selected in outcomes:
+        further = StagedSample(opened.stratum, selected, opened.predicted)
+        yield from every_sample(plan, relevant, n_stages, further, stage + 1)
+
+
+def enumerated(collection, n_stages: int, aim: str) -> list[xr.DataTree]:
+    """Collections that together hold every sample once; all samples are equally likely."""
+    parameters, plan = planned(collection, n_stages=n_stages, aim=aim, **OPTIONS)
+    relevant = collection["judgments/grade"].to_numpy()[plan.frame.pair] >= 1
+    trees = []
+    for opened, outcomes in every_sample(plan, relevant, n_stages):
+        design = staged_design(collection, plan, opened, n_stages, parameters, None)
+        selected = np.zeros((len(outcomes), collection.sizes["pair"]), dtype=bool)
+        selected[:, plan.frame.pair] = outcomes
+        chosen = xr.DataArray(selected, dims=("replicate", "pair"))
+        trees.append(
+            be.designs.with_stage_predictions(be.reveal(collection, design, chosen), design)
+        )
+    return trees
+
+
+CASES = {
+    "2 stages, dyn": (2, "dyn", predicted_logit),
+    "2 stages, relevant": (2, "relevant", predicted_logit),
+    "4 stages, stat": (4, "stat", predicted_logit),
+    "2 stages, any model": (2, "relevant", any_logit),
+    "4 stages, any model": (4, "relevant", any_logit),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def samples(request) -> list[xr.DataTree]:
+    n_stages, aim, model = CASES[request.param]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bayeseval.designs.dynamic_stages.predicted_logit", model)
+        return enumerated(toy(), n_stages, aim)
+
+
+def scored(samples, estimator, predictor=None, measures=LINEAR) -> xr.Dataset:
+    parts = [
+        be.evaluate(tree, measures, estimator=estimator, predictor=predictor) for tree in samples
+    ]
+    return xr.concat([part[["estimate", "standard_error"]] for part in parts], dim="replicate")
+
+
+def test_the_enumeration_is_complete_and_strata_differ_between_samples(samples):
+    count = sum(tree["judgments"].sizes["replicate"] for tree in samples)
+    assert count == math.comb(3, 2) * math.comb(4, 2) * math.comb(6, 2)
+    strata = {tuple(tree["design/stratum"].to_numpy()) for tree in samples}
+    assert len(strata) > 1
+    assert all((np.bincount(one) == [2, 3, 4, 6]).all() for one in map(np.array, strata))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "predictor"), [("stat", None), ("dyn", ("constant", 0.3)), ("dyn", STAGE)]
+)
+def test_stat_and_dyn_are_unbiased_and_so_is_their_variance(samples, estimator, predictor):
+    measures = LINEAR if predictor is None else [name for name in LINEAR if "DCG" not in name]
+    truth = be.evaluate(toy(), measures, estimator="assumed").estimate
+    scores = scored(samples, estimator, predictor, measures)
+    xr.testing.assert_allclose(scores.estimate.mean("replicate"), truth, rtol=0, atol=1e-12)
+    exact = scores.estimate.var("replicate", ddof=0)
+    expected = (scores.standard_error**2).mean("replicate")
+    xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
+    assert exact.max() > 1e-3
+
+
+def test_the_numerator_of_average_precision_is_unbiased_for_stat(samples):
+    mean = np.concatenate([numerators(tree, "stat", None) for tree in samples], axis=-1).mean(-1)
+    np.testing.assert_allclose(mean, true_numerators(toy()), rtol=0, atol=1e-12)
+
+
+def test_a_prediction_that_learns_from_later_stages_leaves_a_small_bias(samples):
+    truth = be.evaluate(toy(), "P@8", estimator="assumed").estimate
+    scores = scored(samples, "dyn", "rank_logistic", "P@8")
+    bias = np.abs(scores.estimate.mean("replicate") - truth).max().item()
+    assert 1e-9 < bias < 0.1 * scores.estimate.std("replicate").max().item()
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    return be.simulate.urn_collection(
+        [0.02, 0.05, 0.1, 0.5],
+        n_topics=4,
+        n_documents=[300, 200, 100, 6],
+        n_relevant=[40, 60, 10, 2],
+        random_seed=3,
+    )
+
+
+@pytest.mark.parametrize("n_stages", [1, 3, 8])
+def test_every_frame_pair_is_in_one_stratum_and_the_budget_is_spent(collection, n_stages):
+    design = be.designs.dynamic_sampling(
+        collection, budget=24, n_strata=8, n_stages=n_stages, random_seed=1
+    )
+    stratum = design.stratum.to_numpy()
+    assert (stratum >= 0).all()
+    np.testing.assert_array_equal(np.bincount(stratum), design.stratum_size)
+    selected = design.selected.to_numpy()
+    np.testing.assert_array_equal(np.bincount(stratum[selected]), design.stratum_sample_size)
+    np.testing.assert_array_equal(design.selected.groupby(design.pair_topic).sum(), [24, 24, 24, 6])
+    np.testing.assert_array_equal(
+        design.stratum_topic.to_numpy()[stratum], collection["pair_topic"].to_numpy()
+    )
+    assert design.stratum_stage.max() + 1 == n_stages
+    assert design.predicted_relevance.min() > 0 and design.predicted_relevance.max() < 1
+
+
+def test_one_stage_is_the_stratified_design(collection):
+    one = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, n_stages=1, random_seed=1)
+    plain = be.designs.pps_strata(collection, budget=24, n_strata=8)
+    xr.testing.assert_equal(one[list(plain.data_vars)], plain.drop_vars("topic"))
+
+
+def test_no_stage_looks_at_a_grade_that_was_not_drawn(collection):
+    options = {"budget": 24, "n_strata": 8, "n_stages": 4, "random_seed": 1}
+    design = be.designs.dynamic_sampling(collection, **options)
+    flipped = collection.copy()
+    grade = collection["judgments/grade"]
+    flipped["judgments/grade"] = grade.where(design.selected, 1 - grade)
+    xr.testing.assert_identical(be.designs.dynamic_sampling(flipped, **options), design)
+    early = design.selected & (design.stratum_topic[design.stratum] == 1)
+    flipped["judgments/grade"] = grade.where(~early, 1 - grade)
+    other = be.designs.dynamic_sampling(flipped, **options)
+    assert (other.stratum != design.stratum).any()
+
+
+SIZES = {
+    "dyn": lambda chance, rank: np.sqrt(chance * (1 - chance)) / rank,
+    "stat": lambda chance, rank: np.sqrt(chance) / rank,
+    "relevant": lambda chance, rank: chance,
+}
+
+
+@pytest.mark.parametrize("aim", SIZES)
+def test_the_strata_of_a_stage_go_from_large_documents_to_small_ones(collection, aim):
+    design = be.designs.dynamic_sampling(
+        collection, budget=24, n_strata=8, n_stages=2, aim=aim, random_seed=1
+    )
+    _, plan = planned(collection, n_stages=2, aim=aim, **(OPTIONS | {"budget": 24, "n_strata": 8}))
+    size = SIZES[aim](design.predicted_relevance.to_numpy(), plan.frame.fused_rank)
+    stratum = design.stratum.to_numpy()
+    second = np.flatnonzero(design.stratum_stage == 1)
+    for upper, lower in itertools.pairwise(second):
+        if design.stratum_topic[upper] == design.stratum_topic[lower]:
+            assert size[stratum == upper].min() >= size[stratum == lower].max() * (1 - 1e-9)
+
+
+def test_runs_that_did_not_contribute_change_nothing(collection):
+    both = be.dual_runs(collection, random_seed=1)
+    one, two = (
+        be.designs.dynamic_sampling(tree, budget=24, n_strata=8, random_seed=1)
+        for tree in (collection, both)
+    )
+    xr.testing.assert_identical(one, two)
+
+
+def test_stages_judged_one_by_one_make_the_simulated_sample(collection, tmp_path):
+    options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
+    simulated = be.designs.dynamic_sampling(collection, frame="retrieved", **options)
+    truth = be.qrels_frame(collection)
+    unjudged = collection.copy()
+    del unjudged["judgments"]
+    judged, design = unjudged, None
+    for stage in range(3):
+        design = be.designs.dynamic_stage(judged, design, **options)
+        assert design.stratum_stage.max() == stage
+        be.save_design(design, tmp_path / "design.nc")
+        design = be.read_design(tmp_path / "design.nc")
+        topic = design.topic.to_numpy()[design.pair_topic.to_numpy()]
+        asked = pd.DataFrame({"topic": topic, "document": design.document})[design.selected.values]
+        judged = be.attach_judgments(unjudged, design, asked.merge(truth))
+    frame = simulated.isel(pair=np.flatnonzero(simulated.stratum >= 0))
+    assert frame.attrs == design.attrs
+    xr.testing.assert_equal(frame, design)
+    scores = be.evaluate(judged, "P@10", estimator="stat")
+    whole = be.reveal(collection, simulated, simulated.selected)
+    xr.testing.assert_equal(scores.estimate, be.evaluate(whole, "P@10", estimator="stat").estimate)
+    with pytest.raises(ValueError, match="previous has all of its 3 stages"):
+        be.designs.dynamic_stage(judged, design, **options)
+
+
+def test_a_stage_that_does_not_fit_the_one_before_is_refused(collection):
+    options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
+    first = be.designs.dynamic_stage(collection, **options)
+    blind = collection.copy()
+    blind["judgments/grade"] = collection["judgments/grade"].where(~first.selected)
+    with pytest.raises(ValueError, match="selected pairs have no grade yet, the first is topic"):
+        be.designs.dynamic_stage(blind, first, **options)
+    with pytest.raises(ValueError, match="previous was planned with aim='dyn' and now aim"):
+        be.designs.dynamic_stage(collection, first, aim="stat", **options)
+    with pytest.raises(ValueError, match="must be a design that dynamic_stage returned"):
+        be.designs.dynamic_stage(collection, be.designs.depth_pool(collection, 2), **options)
+    fewer = be.select(collection, topics=["1", "2"])
+    with pytest.raises(ValueError, match="previous does not fit the collection"):
+        be.designs.dynamic_stage(fewer, first, **options)
+    two = be.draw(first, n_replicates=2, random_seed=1)
+    with pytest.raises(ValueError, match="not 2 replicates"):
+        be.designs.dynamic_stage(be.reveal(collection, first, two), first, **options)
+
+
+def test_predictions_join_those_that_are_there_already(collection):
+    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    one = be.designs.with_stage_predictions(collection, design, name="first")
+    two = be.designs.with_stage_predictions(one, design.isel(pair=slice(5, None)))
+    np.testing.assert_array_equal(two["predictors/first"], design.predicted_relevance)
+    assert two["predictors/dynamic_sampling"].isnull().sum() == 5
+    with pytest.raises(ValueError, match="'pps_strata' has no predicted_relevance"):
+        plain = be.designs.pps_strata(collection, budget=24, n_strata=8)
+        be.designs.with_stage_predictions(collection, plain)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 0}, "budget must be a whole number"),
+        ({"budget": 4, "n_strata": 5}, "n_strata must be a whole number from 1 to the budget, 4"),
+        ({"n_strata": 4, "n_stages": 5}, "from 1 to the number of strata, 4, not 5"),
+        ({"n_stages": 1.5}, "n_stages must be a whole number"),
+        ({"aim": "speed"}, "aim must be one of dyn, stat, relevant, not 'speed'"),
+        ({"prior": 1.0}, "prior must lie between 0 and 1"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(collection, options, message):
+    with pytest.raises(ValueError, match=message):
+        be.designs.dynamic_sampling(collection, **{"budget": 24, "random_seed": 1} | options)
+
+
+def test_simulated_dynamic_sampling_needs_grades(collection):
+    bare = collection.copy()
+    del bare["judgments"]
+    with pytest.raises(ValueError, match="dynamic_sampling follows the judgments"):
+        be.designs.dynamic_sampling(bare, budget=24, random_seed=1)
