@@ -190,8 +190,8 @@ def stat_r_precision(measure: Measure, topic: TopicLists) -> ListScore:
     from bayeseval.measures.rank_sums import cumulative_at
 
     sample = expanded_sample(measure, topic)
-    cutoff = np.floor(np.nan_to_num(sample.count) + 0.5)
-    found = cumulative_at(sample.position, sample.value, cutoff)
+    cutoff = np.floor(sample.count + 0.5)
+    found = cumulative_at(sample.position, sample.value, np.nan_to_num(cutoff))
     length = np.count_nonzero(topic.position >= 0, axis=1)
     return ListScore(found / np.where(length[:, None] >= cutoff, cutoff, sample.count))
 
