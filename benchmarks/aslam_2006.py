@@ -69,7 +69,9 @@ def sampled_scores(collection, budget, measures, n_samples, seed, options=None, 
         n_draws = round(float(count.sum() / n_samples / collection.sizes["topic"]))
         count = be.draw(design, n_replicates=n_samples, n_draws=n_draws, random_seed=seed)
     sampled = be.reveal(collection, design, count)
-    return be.evaluate(sampled, measures, estimator="importance", estimator_options=options or {})
+    scores = be.evaluate(sampled, measures, estimator="importance", estimator_options=options or {})
+    judged = float((count > 0).sum() / n_samples / collection.sizes["topic"])
+    return scores.assign_attrs(judged=judged)
 
 
 def bpref_scores(collection, budget, frame, n_samples, seed) -> xr.DataArray:
@@ -149,7 +151,8 @@ def variant_table(collection, truth, frame, n_samples, seed) -> pd.DataFrame:
             for measure in MEASURES:
                 estimate = scores["estimate"].sel(measure=measure)
                 true = truth.sel(measure=measure)
-                row = {"judged": budget, "variant": name, "measure": MEAN[measure]}
+                row = {"judged": round(scores.attrs["judged"], 1)}
+                row |= {"variant": name, "measure": MEAN[measure]}
                 row |= agreement(estimate, true)
                 row["missing"] = float(estimate.isnull().mean())
                 row["coverage"] = mean_coverage(scores.sel(measure=measure), true)

@@ -85,9 +85,9 @@ def importance_average_precision(
     -------
     ListScore
         Estimates (run, replicate); like the paper's they are not limited, and a topic where a run
-        has two or three unlikely draws can come out far above 1. The variance is that of the linearised ratio, SP by what dropping one draw
-        changes (a jackknife over draws to first order): approximate, and too small where few
-        relevant documents were drawn.
+        has two or three unlikely draws can come out far above 1. The variance is that of the
+        linearised ratio, SP by what dropping one draw changes (a jackknife over draws to first
+        order): approximate, and too small where few relevant documents were drawn.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def importance_average_precision(
     """
     check_options(conditioning, ratio)
     draws = topic_draws(measure, topic)
-    total, variance, covariance = _sum_of_precisions(measure, topic, draws, conditioning)
+    total, variance, covariance = _sum_of_precisions(draws, conditioning)
     number, number_variance = draws.relevant
     none_seen = number == 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -150,23 +150,22 @@ def importance_sum_of_precisions(
     """
     check_options(conditioning, ratio)
     draws = topic_draws(measure, topic)
-    total, variance, _ = _sum_of_precisions(measure, topic, draws, conditioning)
+    total, variance, _ = _sum_of_precisions(draws, conditioning)
     return ListScore(total, variance)
 
 
-def _sum_of_precisions(measure, topic: TopicLists, draws: Draws, conditioning: str) -> tuple:
+def _sum_of_precisions(draws: Draws, conditioning: str) -> tuple:
     """SP, its variance and its covariance with the estimate of R, all (run, replicate)."""
     from bayeseval.estimators.importance_sums import drawn_sums, induced_pairs
 
-    position = topic.top(measure.cutoff)
     arrays = draws.probability, draws.count, draws.value
-    everywhere = np.ones((position.shape[1], draws.total.size))
-    number, mass, relevant, _ = drawn_sums(position, everywhere, *arrays)
+    everywhere = np.ones((draws.position.shape[1], draws.total.size))
+    number, mass, relevant, _ = drawn_sums(draws.position, everywhere, *arrays)
     reached = mass > 0
     if conditioning == "none":
         number = np.ascontiguousarray(np.broadcast_to(draws.total, number.shape), dtype=float)
         mass, relevant = np.ones(mass.shape), (draws.total * draws.relevant[0])[None]
-    total, u, uu, uz = induced_pairs(position, *arrays, number, mass)
+    total, u, uu, uz = induced_pairs(draws.position, *arrays, number, mass)
     drawn = draws.total.astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = (drawn / number) / (drawn * (drawn - 1.0))

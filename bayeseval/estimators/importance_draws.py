@@ -13,18 +13,21 @@ OPTIONS = {"conditioning": ("run", "none"), "ratio": ("plain", "beale")}
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Draws of one topic.
+    """Draws of one topic, over the pairs that can be drawn.
 
     Parameters
     ----------
+    position : int32 array (run, rank)
+        Row of the document among these pairs, -1 for none.
     probability : float array (pair,)
-        Probability M of each single draw.
+        Probability M of each single draw, above 0.
     count : int array (pair, replicate)
         How often each pair was drawn.
     value : float array (pair, replicate)
         Relevance or gain; 0 where not drawn.
     """
 
+    position: NDArray[np.int32]
     probability: NDArray[np.float64]
     count: NDArray[np.int64]
     value: NDArray[np.float64]
@@ -37,10 +40,9 @@ class Draws:
     @property
     def relevant(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Estimated number of relevant documents and its variance, both (replicate,)."""
-        drawable = self.probability > 0
-        z = self.value[drawable] / self.probability[drawable, None]
-        count = self.count[drawable]
-        return mean_and_variance(self.total, (count * z).sum(axis=0), (count * z**2).sum(axis=0))
+        z = self.value / self.probability[:, None]
+        total, squares = (self.count * z).sum(axis=0), (self.count * z**2).sum(axis=0)
+        return mean_and_variance(self.total, total, squares)
 
 
 def topic_draws(measure: Measure, topic: TopicLists) -> Draws:
@@ -58,19 +60,24 @@ def topic_draws(measure: Measure, topic: TopicLists) -> Draws:
         )
     judged = ~np.isnan(topic.grade)
     begun = judged.any(axis=1, keepdims=True)  # a topic without any judgment is not judged yet
-    count = np.where(begun, topic.draw_count, 0)
-    lacking = (count > 0) & ~judged
+    drawn = (topic.draw_count > 0) & begun
+    if (drawn & (topic.draw_probability <= 0)).any():
+        raise ValueError("a drawn document has draw probability 0; it must be above 0")
+    lacking = drawn & ~judged
     if lacking.any():
         raise ValueError(
             f"{int(lacking.any(axis=0).sum())} drawn documents of a topic have no grade; the "
             "estimates need the grade of every drawn document"
         )
-    if ((count > 0) & (topic.draw_probability <= 0)).any():
-        raise ValueError("a drawn document has draw probability 0; it must be above 0")
-    value = np.where(count > 0, relevance(measure, topic.grade), 0.0)
+    rows = np.flatnonzero(topic.draw_probability > 0)
+    row_of = np.full(topic.draw_probability.size + 1, -1, dtype=np.int32)  # the last is for -1
+    row_of[rows] = np.arange(rows.size)
+    drawn = drawn[:, rows]
+    value = np.where(drawn, relevance(measure, topic.grade[:, rows]), 0.0)
     return Draws(
-        probability=topic.draw_probability,
-        count=np.ascontiguousarray(count.T),
+        position=row_of[topic.top(measure.cutoff)],
+        probability=topic.draw_probability[rows],
+        count=np.ascontiguousarray(np.where(drawn, topic.draw_count[:, rows], 0).T),
         value=np.ascontiguousarray(value.T, dtype=np.float64),
     )
 

@@ -71,7 +71,7 @@ def importance_linear(
     """
     check_options(conditioning, ratio)
     weight = rank_weight(measure, topic.position.shape[1])[:, None]
-    estimate, variance = _hansen_hurwitz(topic, weight, topic_draws(measure, topic), conditioning)
+    estimate, variance = _hansen_hurwitz(weight, topic_draws(measure, topic), conditioning)
     return ListScore(estimate, variance)
 
 
@@ -182,19 +182,19 @@ def importance_r_precision(
     cutoff = np.maximum(np.nan_to_num(number), 1.0)
     rank = np.arange(topic.position.shape[1])
     weight = np.clip(cutoff - rank[:, None], 0.0, 1.0) / cutoff
-    estimate, _ = _hansen_hurwitz(topic, weight, draws, conditioning)
+    estimate, _ = _hansen_hurwitz(weight, draws, conditioning)
     estimate = np.where(number == 0, 0.0, estimate)
     return ListScore(np.where(np.isnan(number), np.nan, estimate))
 
 
-def _hansen_hurwitz(topic: TopicLists, weight, draws: Draws, conditioning: str) -> tuple:
+def _hansen_hurwitz(weight, draws: Draws, conditioning: str) -> tuple:
     """Estimate and variance (run, replicate) of a weighted sum of relevances."""
     from bayeseval.estimators.importance_sums import drawn_sums
 
     shape = weight.shape[0], draws.count.shape[1]
     weight = np.ascontiguousarray(np.broadcast_to(weight, shape))
     number, mass, total, squares = drawn_sums(
-        topic.position, weight, draws.probability, draws.count, draws.value
+        draws.position, weight, draws.probability, draws.count, draws.value
     )
     reached = mass > 0
     if conditioning == "none":

@@ -1,8 +1,9 @@
 """Sums over draws with replacement, for many runs and replicates of one topic at once.
 
-``position[run, rank]`` is the row of the document at that rank, or -1. ``probability[row]`` is the
-probability M of each single draw, ``count[row, column]`` says how often the row was drawn in each
-replicate, ``value[row, column]`` what it counts: its relevance, or its gain.
+``position[run, rank]`` is the row of the document at that rank among those that can be drawn, or
+-1. ``probability[row]`` is the probability M of each single draw, ``count[row, column]`` says how
+often the row was drawn in each replicate, ``value[row, column]`` what it counts: its relevance, or
+its gain.
 
 The module compiles with numba on first use and must be imported inside functions.
 """
@@ -24,7 +25,7 @@ def drawn_sums(position, weight, probability, count, value):
     for run in range(n_runs):
         for rank in range(depth):
             row = position[run, rank]
-            if row < 0 or probability[row] <= 0.0:
+            if row < 0:
                 continue
             for column in range(n_columns):
                 if weight[rank, column] <= 0.0:
@@ -60,7 +61,7 @@ def induced_pairs(position, probability, count, value, number, mass):
         running[:] = 0.0
         for rank in range(depth):
             row = position[run, rank]
-            if row < 0 or probability[row] <= 0.0:
+            if row < 0:
                 continue
             for column in range(n_columns):
                 if count[row, column] == 0 or value[row, column] == 0.0:
@@ -71,7 +72,7 @@ def induced_pairs(position, probability, count, value, number, mass):
         running[:] = 0.0
         for rank in range(depth - 1, -1, -1):
             row = position[run, rank]
-            if row < 0 or probability[row] <= 0.0:
+            if row < 0:
                 continue
             for column in range(n_columns):
                 draws, times = number[run, column], count[row, column]

@@ -385,7 +385,7 @@ def test_on_round_5_a_sample_is_closer_to_the_truth_than_a_depth_pool_of_its_siz
     qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
     collection = be.read_collection(qrels, [round5_runs / name for name in names])
     measures = ["AP", "Rprec", "P@100"]
-    pool = be.designs.depth_pool(collection, 2)
+    pool = be.designs.depth_pool(collection, 5)
     pooled = be.reveal(collection, pool, unjudged="nonrelevant")
     frame = be.designs.with_replacement(collection, budget=1, pool_depth=1000)
     drawable = frame.draw_probability > 0
