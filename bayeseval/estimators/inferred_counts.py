@@ -37,10 +37,11 @@ def inferred_precision(
               P(s_c = 0) = \binom{N_c - m_c}{n_c} \Big/ \binom{N_c}{n_c}
 
     (up to the size of the constants): towards a third, upwards for runs that find little and
-    downwards for those that find much. Steep sampling rates break it: under strata sampled about
-    proportionally to size the runs' favourite documents are judged and those of unlike runs are
-    not. It is exact, up to the constants, where the first k are all judged. No variance is known.
-    Cost: one pass over the first k ranks.
+    downwards for those that find much. Many small strata break it, since few of them show a sampled
+    document among k: what was sampled at one rate should be one stratum. So do steep sampling
+    rates: under strata sampled about proportionally to size the runs' favourite documents are
+    judged and those of unlike runs are not. It is exact, up to the constants, where the first k are
+    all judged. No variance is known. Cost: one pass over the first k ranks.
 
     Parameters
     ----------

@@ -182,6 +182,28 @@ def test_precision_is_biased_towards_a_third_by_strata_without_a_sampled_documen
     assert np.abs(predicted).max() > 0.05
 
 
+def test_precision_of_a_uniform_sample_is_further_off_the_more_strata_it_is_cut_into():
+    collection = small_collection()
+    truth = be.evaluate(collection, "P@3", estimator="assumed").estimate.isel(measure=0)
+    errors = []
+    for n_strata in (1, 4):
+        design = be.designs.uniform_strata(collection, budget=4, n_strata=n_strata, random_seed=1)
+        sampled = be.reveal(collection, design, every_stratified_sample(design))
+        bias = all_topics(sampled, "P@3").mean(axis=-1) - truth.transpose("run", "topic").values
+        errors.append(np.abs(bias).mean())
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_evaluate_gives_the_same_and_hands_the_constants_on():
+    _, _, sampled = every_sample()
+    options = {"relevant_smoothing": 0.5, "sampled_smoothing": 1.0}
+    names = ["AP", "nDCG@3", "P@3", "NumRel", "NumRelRet"]
+    scores = be.evaluate(sampled, names, estimator="inf", estimator_options=options)
+    for name, values in zip(names, scores.estimate.transpose("measure", "run", ...), strict=True):
+        right = all_topics(sampled, name, **options)
+        np.testing.assert_allclose(values.transpose("run", "topic", "replicate"), right)
+
+
 def test_number_of_relevant_documents_is_unbiased_under_every_sample_and_equals_stat():
     collection, _, sampled = every_sample()
     estimate = all_topics(sampled, "NumRel")

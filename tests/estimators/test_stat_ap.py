@@ -173,6 +173,19 @@ def test_a_list_shorter_than_the_cutoff_counts_as_filled_up_with_nonrelevant_doc
     np.testing.assert_allclose(stat_score("P@10", topic).estimate, [[0.2]])
 
 
+def test_evaluate_gives_the_same_with_the_square_root_of_the_variance():
+    collection = small_collection()
+    design = be.designs.poisson(collection, budget=4)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=5, random_seed=1))
+    scores = be.evaluate(sampled, ["AP", "P@3"], estimator="stat_ap").transpose(..., "replicate")
+    topic = CollectionLists(sampled).topic(0)
+    average = scores.isel(measure=0, topic=0)
+    np.testing.assert_allclose(average.estimate, stat_score("AP", topic).estimate)
+    np.testing.assert_allclose(average.standard_error**2, stat_score("AP", topic).variance)
+    precision = scores.estimate.isel(measure=1, topic=0)
+    np.testing.assert_allclose(precision, stat_score("P@3", topic).estimate)
+
+
 @pytest.mark.parametrize("chance", [0.0, np.nan, 1.5])
 def test_a_judged_document_without_a_probability_is_refused(chance):
     topic = lists_of([[0]], [[1, 0]], [1.0, chance])
