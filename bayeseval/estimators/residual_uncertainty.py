@@ -46,7 +46,7 @@ def rbp_uncertainty(
     documents near the top and too high for those further down. What breaks it: q taken from
     elsewhere, or unjudged documents that go together within a topic (the variance is then too
     small). Cost: one pass over the rankings; ``"exact"`` some milliseconds per run for means over
-    many topics, up to a tenth of a second per run and topic without.
+    many topics, some hundredths of a second per run and topic without.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def rbp_uncertainty(
     distribution : {"normal", "exact"}
         Interval from the normal distribution (for many topics, by the central limit theorem), or
         from the quantiles of the weighted sum of the unjudged relevances itself, whose
-        distribution function is found to 1e-4 for means, and to 1e-3 per topic. For the function
+        distribution function is found to 1e-4 for means, and to 3e-3 per topic. For the function
         see `rbp_uncertainty_cdf`.
     tail : {"nonrelevant", "unjudged"}
         Ranks past the end of a run: not part of U, or unjudged like the others. (The residual of

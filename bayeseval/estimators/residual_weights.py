@@ -80,7 +80,7 @@ class UnjudgedWeights:
         cells = np.argwhere(full.notnull().to_numpy()).tolist()
         for run, *topic, replicate in track(cells, "distributions of the unjudged part"):
             topics = np.array(topic) if per_topic else np.flatnonzero(self._scored[run])
-            unjudged = self.sum_of(run, topics, replicate, 1e-3 if per_topic else 1e-4)
+            unjudged = self.sum_of(run, topics, replicate, 3e-3 if per_topic else 1e-4)
             out[(run, *topic, replicate)] = unjudged.quantile(prob)
         quantile = xr.DataArray(out, dims=(*dims, "ci_bound"))
         quantile = quantile.assign_coords(ci_bound=["lower", "upper"])
