@@ -7,6 +7,8 @@ import numpy as np
 from numba import njit
 
 _EQUAL = 1.0 - 1e-12  # scores that differ by rounding alone are equal
+_NEGLIGIBLE = 1e-18  # a run's weight beside 1, the heaviest run's
+_LIGHT = 1e-3  # a score above it is not changed by negligible runs, not even by thousands of them
 
 
 @njit(cache=True, nogil=True)
@@ -103,20 +105,16 @@ def hedge_walk(
             loss += -0.5 * size[document] if relevant[document] else 0.5 * size[document]
     is_open = can_be_judged & ~known
     order = np.empty(n_documents, np.int64)
+    weight = np.empty(n_runs)
     score = np.empty(can_be_judged.size)
     for found in range(n_documents):
         if found == 0 or learn:
-            weight = np.exp(log_beta * (loss - loss.min()))
-            score[:] = 0.0
-            for run in range(n_runs):
-                if weight[run] > 0.0:
-                    for rank in range(depth):
-                        if position[run, rank] >= 0:
-                            score[position[run, rank]] += weight[run] * (value[rank] - missed[run])
-        best = -1
-        for document in range(score.size):  # the last of equals: document id descending
-            if is_open[document] and (best < 0 or score[document] >= score[best] * _EQUAL):
-                best = document
+            weight[:] = np.exp(log_beta * (loss - loss.min()))
+            _mixture(position, value, missed, weight, _NEGLIGIBLE, score)
+        best = _last_of_the_best(score, is_open)
+        if best >= 0 and score[best] < _LIGHT:  # the leaders have nothing left: all runs count
+            _mixture(position, value, missed, weight, 0.0, score)
+            best = _last_of_the_best(score, is_open)
         if best < 0:
             return order[:found]
         order[found] = best
@@ -124,3 +122,24 @@ def hedge_walk(
         if learn:
             loss += -0.5 * size[best] if relevant[best] else 0.5 * size[best]
     return order
+
+
+@njit(cache=True, nogil=True)
+def _mixture(position, value, missed, weight, least, score):
+    """Fill ``score`` with what the runs heavier than ``least`` make of every document."""
+    score[:] = 0.0
+    for run in range(position.shape[0]):
+        if weight[run] > least:
+            for rank in range(position.shape[1]):
+                if position[run, rank] >= 0:
+                    score[position[run, rank]] += weight[run] * (value[rank] - missed[run])
+
+
+@njit(cache=True, nogil=True)
+def _last_of_the_best(score, is_open):
+    """The open document with the highest score; the last of equals, -1 where none is open."""
+    best = -1
+    for document in range(score.size):
+        if is_open[document] and (best < 0 or score[document] >= score[best] * _EQUAL):
+            best = document
+    return best
