@@ -102,10 +102,13 @@ class PoolScores:
 
     def _score(self, row: NDArray, known: NDArray[np.bool_], base: str) -> NDArray[np.floating]:
         """Weighted sum over ranks, the last axis, by the judgments that are known."""
-        value = np.where(known, self.value[row], 0.0)
         cutoff = min(self.weight.size, row.shape[-1])
         if base == "nonrelevant":
-            return value[..., :cutoff] @ self.weight[:cutoff]
-        place = np.minimum(np.cumsum(known, axis=-1), cutoff + 1)  # rank in the condensed list
-        padded = np.concatenate([[0.0], self.weight[:cutoff], [0.0]])
-        return np.einsum("...r,...r->...", value, padded[place])
+            top = row[..., :cutoff]
+            return np.where(known[..., :cutoff], self.value[top], 0.0) @ self.weight[:cutoff]
+        n_lists = int(np.prod(row.shape[:-1]))
+        line, rank = np.nonzero(known.reshape(n_lists, -1))
+        place = np.arange(line.size) - np.searchsorted(line, line)  # rank in the condensed list
+        line, rank, place = (array[place < cutoff] for array in (line, rank, place))
+        gain = self.weight[place] * self.value[row.reshape(n_lists, -1)[line, rank]]
+        return np.bincount(line, weights=gain, minlength=n_lists).reshape(row.shape[:-1])
