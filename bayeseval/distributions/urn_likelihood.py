@@ -1,0 +1,135 @@
+"""Likelihood of judged lists under Park's urn, with its gradient."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.distributions.urn_moments import binomial_log_pmf
+
+
+@dataclass(frozen=True, eq=False)
+class UrnLists:
+    r"""Judged lists of several topics and the likelihood of the urn's parameters.
+
+    M, the number of relevant documents, belongs to the topic: it is Binomial(N, q) once per topic
+    and shared by all runs, which draw their lists independently given M and their w,
+
+    .. math:: L(q, w) = \prod_t \sum_M \binom{N_t}{M} q^M (1 - q)^{N_t - M}
+              \prod_r P(r_{t,r,1}, \dots, r_{t,r,d} \mid M, w_r)
+
+    The probability of a list is that of its sequence of draws (equation 12), unjudged ranks summed
+    over exactly. The gradient is analytic: with :math:`\pi_t(M)` the distribution of M given the
+    lists of topic t,
+
+    .. math:: \frac{\partial \log L}{\partial\, logit\, q} = \sum_t E_{\pi_t}[M - N_t q], \quad
+              \frac{\partial \log L}{\partial \log w_r} = \sum_t E_{\pi_t}\left[
+              \frac{\partial \log P_{t,r}}{\partial \log w_r}\right]
+
+    Parameters
+    ----------
+    relevance : int8 array (topic, run, rank)
+        1 relevant, 0 not, -1 not judged.
+    length : int array (topic, run)
+        Ranks down to which a run counts; 0 where it lacks the topic.
+    n_documents : int array (topic,)
+        N.
+
+    Examples
+    --------
+    >>> lists = UrnLists(np.array([[[1, -1, 0]]], np.int8), np.array([[3]]), np.array([4]))
+    >>> value, gradient = lists.log_likelihood(0.0, np.zeros(1))
+    >>> float(np.exp(value)), gradient  # order at random: 1/2 times 1/2
+    (0.25, array([ 0.    , -0.4167]))
+    """
+
+    relevance: NDArray[np.int8]
+    length: NDArray[np.integer]
+    n_documents: NDArray[np.integer]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return self.relevance.shape[1]
+
+    def log_likelihood(
+        self, logit: float, log_odds: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Log-likelihood and its gradient (1 + run) by logit q and each log w.
+
+        Parameters
+        ----------
+        logit : float
+            Logit of q.
+        log_odds : float array (run,)
+            log w.
+        """
+        total, gradient = 0.0, np.zeros(1 + self.n_runs)
+        probability = 1.0 / (1.0 + np.exp(-logit))
+        for topic, number in enumerate(self.n_documents.tolist()):
+            value, slope = self._list_terms(topic, log_odds)
+            joint = binomial_log_pmf(number, logit) + value.sum(axis=0)
+            top = joint.max()
+            weight = np.exp(joint - top)
+            total += top + np.log(weight.sum())
+            weight /= weight.sum()
+            gradient[0] += weight @ np.arange(number + 1.0) - number * probability
+            possible = weight > 0
+            gradient[1:] += slope[:, possible] @ weight[possible]
+        return total, gradient
+
+    def number_posterior(
+        self, topic: int, logit: float, log_odds: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Distribution of the number of relevant documents of a topic given its lists, (M,)."""
+        value, _ = self._list_terms(topic, log_odds)
+        joint = binomial_log_pmf(int(self.n_documents[topic]), logit) + value.sum(axis=0)
+        weight = np.exp(joint - joint.max())
+        return weight / weight.sum()
+
+    def _list_terms(self, topic: int, log_odds) -> tuple[NDArray, NDArray]:
+        """Log-likelihood of every run's list for every M, and its derivative, (run, M)."""
+        from bayeseval.distributions.urn_kernels import list_log_likelihoods
+
+        return list_log_likelihoods(
+            self.relevance[topic],
+            self.length[topic],
+            int(self.n_documents[topic]),
+            np.ascontiguousarray(log_odds, dtype=np.float64),
+        )
+
+
+def prefix_lists(
+    ranking: NDArray[np.integer],
+    grade: NDArray[np.floating],
+    depth: int,
+    relevance_level: int,
+    n_documents: NDArray[np.integer],
+) -> UrnLists:
+    """First ranks of the runs as an urn sees them; unjudged ranks at the end say nothing.
+
+    Parameters
+    ----------
+    ranking : int array (run, topic, rank)
+        Positions of pairs, -1 for none.
+    grade : float array (pair,)
+        Grades, NaN where not judged.
+    depth : int
+        Ranks used.
+    relevance_level : int
+        Lowest relevant grade.
+    n_documents : int array (topic,)
+        N.
+
+    Returns
+    -------
+    UrnLists
+        Lists cut at `depth` and after their last judged rank.
+    """
+    top = np.swapaxes(ranking[:, :, :depth], 0, 1)
+    shown = np.where(top >= 0, grade[top], np.nan)
+    relevance = np.where(np.isnan(shown), -1, shown >= relevance_level).astype(np.int8)
+    judged = relevance >= 0
+    last = relevance.shape[2] - np.argmax(judged[:, :, ::-1], axis=2)
+    length = np.where(judged.any(axis=2), last, 0)
+    return UrnLists(np.ascontiguousarray(relevance), length, np.asarray(n_documents))
