@@ -1,15 +1,6 @@
 """Search evaluation with error bars when only some documents are judged."""
 
-from bayeseval import (
-    designs,
-    experiments,
-    inference,
-    models,
-    plots,
-    posterior,
-    predictors,
-    simulate,
-)
+from bayeseval import designs, experiments, plots, predictors, simulate
 from bayeseval.adjustment import adjust_by_topics, adjust_scores
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
@@ -19,8 +10,6 @@ from bayeseval.estimators.residual_cdf import rbp_uncertainty_cdf
 from bayeseval.estimators.residual_uncertainty import rbp_uncertainty
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
-from bayeseval.inference import fit, open_fit, save_fit, verdict
-from bayeseval.posterior import posterior_scores, summarize
 from bayeseval.trec import (
     add_runs,
     qrels_frame,
@@ -44,16 +33,10 @@ __all__ = [
     "dual_runs",
     "evaluate",
     "experiments",
-    "fit",
-    "inference",
     "mean_over_topics",
-    "models",
     "open_collection",
-    "open_fit",
     "paired_difference",
     "plots",
-    "posterior",
-    "posterior_scores",
     "predictors",
     "qrels_frame",
     "rbp_bounds",
@@ -65,12 +48,9 @@ __all__ = [
     "runs_frame",
     "save_collection",
     "save_design",
-    "save_fit",
     "select",
     "simulate",
-    "summarize",
     "urn_estimate",
-    "verdict",
     "write_prels",
     "write_probs",
     "write_qrels",
