@@ -50,9 +50,13 @@ def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
 def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     """Frame and sample of a collection, whatever its scheme, and the grades (replicate, pair).
 
-    Drawn with replacement, a pair's frame is where it can be drawn; its inclusion probability need
-    not be known. Without replacement this is :func:`designed_sample`.
+    Drawn with replacement, the frame is what can be drawn, and inclusion probabilities are not
+    known. Without replacement this is :func:`designed_sample`; without a design it is the pool.
     """
+    if "design" not in collection.children:
+        frame = np.flatnonzero(collection["judgments/pooled"].to_numpy())
+        grade = grade_columns(collection)[:, frame]
+        return _sample(collection, frame, np.ones(frame.size), None, ~np.isnan(grade)), grade
     if collection["design"].attrs["scheme"] != "with_replacement":
         return designed_sample(collection)
     frame = np.flatnonzero(collection["design/draw_probability"].to_numpy() > 0)

@@ -21,11 +21,11 @@ LIST_ESTIMATORS: dict[str, ListMeasures] = {
     "stat_ap": STAT_AP,
     "importance": IMPORTANCE,
 }
-# schemes of a design that an estimator can use; the others need no design
+# schemes of a design that an estimator can use ("none": the pool alone); the others need no design
 SCHEMES = {
     "stat": ("stratified", "poisson"),
     "dyn": ("stratified", "poisson"),
-    "inf": ("stratified",),
+    "inf": ("none", "deterministic", "stratified"),
     "stat_ap": ("stratified", "poisson"),
     "importance": ("with_replacement",),
 }
@@ -50,18 +50,18 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
     known = sorted({*ESTIMATORS, *LIST_ESTIMATORS})
     if estimator not in known:
         raise ValueError(f"no estimator '{estimator}'; estimators: {', '.join(known)}")
-    if estimator not in SCHEMES:
+    has_design = "design" in collection.children
+    scheme = collection["design"].attrs["scheme"] if has_design else "none"
+    if scheme in SCHEMES.get(estimator, (scheme,)):
         return
-    if "design" not in collection.children:
-        others = ", ".join(name for name in known if name not in SCHEMES)
+    others = ", ".join(name for name in known if scheme in SCHEMES.get(name, (scheme,)))
+    if not has_design:
         raise ValueError(
             f"estimator '{estimator}' needs a design with inclusion probabilities and the "
             f"collection has none; estimators that exist without a design: {others}"
         )
-    scheme = collection["design"].attrs["scheme"]
-    if scheme not in SCHEMES[estimator]:
-        others = ", ".join(name for name in known if scheme in SCHEMES.get(name, (scheme,)))
-        raise ValueError(
-            f"estimator '{estimator}' needs a sample that is {' or '.join(SCHEMES[estimator])} "
-            f"and this design is {scheme}; estimators that exist for it: {others}"
-        )
+    usable = " or ".join(name for name in SCHEMES[estimator] if name != "none")
+    raise ValueError(
+        f"estimator '{estimator}' needs a sample that is {usable} and this design is {scheme}; "
+        f"estimators that exist for it: {others}"
+    )

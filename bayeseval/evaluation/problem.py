@@ -181,9 +181,12 @@ class Problem:
     @cached_property
     def _frame_unknown(self) -> bool:
         """Whether the design lists its sampled pairs alone (prels, probs)."""
-        if not self.relevance.random or "draw_probability" in self.collection["design"]:
+        if not self.relevance.random or "design" not in self.collection.children:
             return False
-        return bool(np.isnan(self.collection["design/inclusion_probability"].to_numpy()).any())
+        design = self.collection["design"]
+        if "draw_probability" in design:
+            return False
+        return bool(np.isnan(design["inclusion_probability"].to_numpy()).any())
 
     def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""

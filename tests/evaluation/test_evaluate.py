@@ -260,3 +260,20 @@ def test_condensed_equals_assumed_when_everything_is_judged(collection):
 def test_requests_that_an_estimator_cannot_use_are_refused(collection, options, message):
     with pytest.raises(ValueError, match=message):
         be.evaluate(sampled_once(collection), "P@2", **options)
+
+
+def test_inferred_measures_take_the_pool_of_plain_qrels_for_one_stratum():
+    """Grade -1 is pooled and not judged, as trec_eval's infAP has it; other documents are not."""
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcdef")})
+    run = run.assign(score=[6, 5, 4, 3, 2, 1])
+    qrels = pd.DataFrame({"topic": "1", "document": list("abcde"), "grade": [1, -1, 1, 0, -1]})
+    pool = be.read_collection(qrels, run)
+    constants = {"relevant_smoothing": 1e-5, "sampled_smoothing": 2e-5}
+    scores = be.evaluate(pool, ["AP", "P@5"], estimator="inf", estimator_options=constants)
+    reference = be.evaluate(pool, "infAP", estimator="assumed")
+    assert scores.estimate.sel(measure="AP").item() == pytest.approx(
+        reference.estimate.item(), abs=1e-12
+    )
+    assert scores.outside_weight.sel(measure="P@5").item() == 0, "the pool is what is known of"
+    with pytest.raises(ValueError, match="'importance' needs a design.*assumed, condensed, inf"):
+        be.evaluate(pool, "AP", estimator="importance")
