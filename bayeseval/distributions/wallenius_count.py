@@ -90,13 +90,13 @@ def wallenius_count(
     """
     from bayeseval.distributions.wallenius_count_op import WalleniusCount
 
-    _check(n_draws=n_draws, n_relevant=n_relevant, n_documents=n_documents)
+    check_numbers(n_draws=n_draws, n_relevant=n_relevant, n_documents=n_documents)
     if name is None:
         return WalleniusCount.dist(n_draws, n_relevant, n_documents, log_odds, **kwargs)
     return WalleniusCount(name, n_draws, n_relevant, n_documents, log_odds, **kwargs)
 
 
-def _check(**numbers: Any) -> None:
+def check_numbers(**numbers: Any) -> None:
     """Refuse fixed numbers that no urn has; symbolic ones are checked with the log pmf."""
     fixed = {name: np.asarray(x) for name, x in numbers.items() if not hasattr(x, "owner")}
     for name, number in fixed.items():

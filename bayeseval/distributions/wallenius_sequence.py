@@ -1,0 +1,143 @@
+"""The urn of Park: colours in order of draw, with ranks that nobody judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeseval.distributions.wallenius_count import check_numbers
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+
+def wallenius_sequence(
+    name: str | None,
+    log_odds: Any,
+    n_documents: Any,
+    judged: Any,
+    *,
+    n_relevant: Any = None,
+    logit_prevalence: Any = None,
+    **kwargs: Any,
+) -> TensorVariable:
+    r"""Random variable: relevance of the documents of a run, in the order of the ranks.
+
+    A value holds 1 (relevant), 0 (not relevant) and -1 (unjudged). For a topic with N documents, M
+    of them relevant, a run draws documents without replacement; after b relevant and c other ones
+    the next document is relevant with probability (equation 12)
+
+    .. math:: P(1 \mid b, c) = \frac{M - b}{(M - b) + w (N - M - c)}
+
+    The likelihood of a run is the product over its ranks where all are judged down to the last
+    judged one. Where some are not, it is summed exactly over their relevances: forward over the
+    ranks, over the number of relevant documents among the unjudged ranks so far.
+
+    With `n_relevant` the number M is known, runs are independent and a value is one run. With
+    `logit_prevalence`, M ~ Binomial(N, q) belongs to the topic: a value is all its runs, and
+
+    .. math:: L = \sum_M \binom{N}{M} q^M (1 - q)^{N - M} \prod_r L_r(M)
+
+    Terms of the sum more than exp(-50) times smaller than the largest are left out, found from the
+    largest outwards and from every 16th M.
+
+    What is random: the draws of the runs, and M. Assumed: one weight for relevant and one for other
+    documents; which ranks are judged does not depend on relevance given log w and q (ignorable);
+    the runs of a topic are independent given M and w. Runs that share documents are not: the
+    product is then a composite likelihood and its posterior too narrow. From short prefixes and
+    large N, q and w are nearly not identified, only logit q - log w is.
+
+    Cost: about 1.5 microseconds for a judged prefix of 10 ranks and 16 values of M; with gaps in
+    proportion to ranks times unjudged ranks.
+
+    Parameters
+    ----------
+    name : str or None
+        Name in the model; None gives an unnamed variable for `pm.logp` and `pm.draw`, outside a
+        model.
+    log_odds : tensor_like of float (..., run)
+        log w, natural logarithm: 0 is random order, the lower the better the run. With `n_relevant`
+        any batch dims, for instance (topic, run).
+    n_documents : tensor_like of int
+        N, the documents of the topic, common to all runs. Dims: those of `log_odds`, without run
+        where M is summed out.
+    judged : array_like of bool (..., run, rank)
+        Where draws show a relevance; elsewhere, and past rank N, they are -1. It gives the number
+        of ranks and does not enter the log-likelihood: there, the -1 of the value count. With
+        `n_relevant` (..., rank).
+    n_relevant : tensor_like of int, optional
+        M, where it is known; dims as `log_odds`. Give this or `logit_prevalence`.
+    logit_prevalence : tensor_like of float, optional
+        log(q / (1 - q)), dims those of `log_odds` without run.
+    **kwargs
+        What PyMC takes: `dims`, `observed`, `size`, `shape`.
+
+    Returns
+    -------
+    TensorVariable of int8
+        Dims of the parameters, then (rank,) where M is known and (run, rank) where it is not;
+        the log-likelihood lacks these last dims. It has gradients with respect to `log_odds` and
+        `logit_prevalence`.
+
+    Raises
+    ------
+    ValueError
+        If none or both of `n_relevant` and `logit_prevalence` are given, a number is not whole,
+        negative or above N, or `judged` lacks ranks. Numbers that are themselves random variables
+        are checked with the log-likelihood (PyMC's ParameterValueError).
+
+    See Also
+    --------
+    wallenius_count : the number of relevant documents, without their order.
+
+    References
+    ----------
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equations 9 to 12,
+    doi:10.1145/3015022.3015029.
+
+    Examples
+    --------
+    One relevant document among three, w = 1/2, nobody judged the first rank. The second document is
+    the relevant one with probability 1/2 (another is first) times 2/3.
+
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> run = wallenius_sequence(None, np.log(0.5), 3, [False, True], n_relevant=1)
+    >>> np.exp(pm.logp(run, np.array([-1, 1], dtype="int8")).eval())
+    np.float64(0.333333333)
+
+    Two runs of a topic whose M is not known, one draw of each:
+
+    >>> judged = np.ones((2, 5), dtype=bool)
+    >>> topic = wallenius_sequence(None, [-3.0, 0.0], 50, judged, logit_prevalence=-1.0)
+    >>> pm.draw(topic, random_seed=1).shape
+    (2, 5)
+    """
+    from bayeseval.distributions.wallenius_sequence_variable import (
+        WalleniusSequence,
+        WalleniusTopic,
+    )
+
+    _check(n_documents, judged, n_relevant, logit_prevalence)
+    if n_relevant is None:
+        kind, parameters = WalleniusTopic, (log_odds, logit_prevalence, n_documents, judged)
+    else:
+        kind, parameters = WalleniusSequence, (log_odds, n_documents, n_relevant, judged)
+    return kind.dist(*parameters, **kwargs) if name is None else kind(name, *parameters, **kwargs)
+
+
+def _check(n_documents: Any, judged: Any, n_relevant: Any, logit_prevalence: Any) -> None:
+    """Refuse what no urn has, as far as it is fixed."""
+    if (n_relevant is None) == (logit_prevalence is None):
+        given = "neither" if n_relevant is None else "both"
+        raise ValueError(f"Give n_relevant or logit_prevalence, one of them; {given} given.")
+    core = ("rank",) if n_relevant is not None else ("run", "rank")
+    if np.ndim(judged) < len(core) or 0 in np.shape(judged)[-len(core) :]:
+        raise ValueError(
+            f"judged must have the dims {core}, none of them empty, last; found shape "
+            f"{np.shape(judged)}."
+        )
+    check_numbers(n_documents=n_documents)
+    if n_relevant is not None:
+        check_numbers(n_documents=n_documents, n_relevant=n_relevant)

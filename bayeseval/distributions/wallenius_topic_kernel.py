@@ -1,0 +1,153 @@
+"""All runs of one topic together: the number of relevant documents M is summed out once.
+
+With M ~ Binomial(N, q) the likelihood of a topic is sum over M of P(M) times the product over runs
+of L_run(M). Only the part of the sum that matters is evaluated, block by block: the first and the
+last block, every block whose middle is within CUT of the best term found so far, and from there
+outwards until the terms have fallen by CUT.
+
+The module compiles with numba on first use and must be imported inside functions.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from bayeseval.distributions.wallenius_sequence_kernel import (
+    BLOCK,
+    CUT,
+    add_run,
+    judged_depth,
+    random_run,
+)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _add_prior(logit_prevalence, n_documents, n_relevant, value):
+    """Add the log pmf of M ~ Binomial(N, q), without cancellation when q is near 0 or 1."""
+    tail = math.log1p(math.exp(-abs(logit_prevalence)))
+    log_q = -tail + min(logit_prevalence, 0.0)
+    log_rest = -tail - max(logit_prevalence, 0.0)
+    whole = math.lgamma(n_documents + 1.0)
+    for lane in range(n_relevant.size):
+        found, rest = n_relevant[lane], n_documents - n_relevant[lane]
+        value[lane] += whole - math.lgamma(found + 1.0) - math.lgamma(rest + 1.0)
+        value[lane] += found * log_q + rest * log_rest
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _joint(colour, log_odds, logit_prevalence, n_documents, n_relevant, value, slope):
+    """Log P(M) + sum over runs of log L_run(M), and each run's derivative, for several M."""
+    value[:] = 0.0
+    _add_prior(logit_prevalence, n_documents, n_relevant, value)
+    for run in range(colour.shape[0]):
+        add_run(colour[run], log_odds[run], n_documents, n_relevant, value, slope[run])
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _range(colour, n_documents):
+    """Smallest and largest M that leave room for the judged documents of every run."""
+    lowest, highest = 0, n_documents
+    for run in range(colour.shape[0]):
+        _, relevant, other = judged_depth(colour[run])
+        lowest, highest = max(lowest, relevant), min(highest, n_documents - other)
+    return lowest, highest
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def joint_terms(colour, log_odds, logit_prevalence, n_documents):
+    """Terms of the sum over M that matter: M, log P(M, colours), derivatives (run, term)."""
+    lowest, highest = _range(colour, n_documents)
+    n_runs, n_blocks = colour.shape[0], max(0, highest - lowest + BLOCK) // BLOCK
+    number = np.empty(n_blocks * BLOCK)
+    value = np.full(n_blocks * BLOCK, -math.inf)
+    slope = np.empty((n_blocks, n_runs, BLOCK))
+    for term in range(number.size):
+        number[term] = min(lowest + term, highest)
+    middle = np.full(n_blocks, math.inf)
+    if n_blocks > 6:
+        _joint(colour, log_odds, logit_prevalence, n_documents, number[BLOCK // 2 :: BLOCK].copy(),
+               middle, np.empty((n_runs, n_blocks)))  # fmt: skip
+        best = middle.max()
+    else:
+        best = -math.inf
+    wanted = np.zeros(n_blocks, dtype=np.bool_)
+    done = np.zeros(n_blocks, dtype=np.bool_)
+    if n_blocks > 0:
+        wanted[0], wanted[-1] = True, True
+    going = n_blocks > 0
+    while going:
+        going = False
+        for block in range(n_blocks):
+            if done[block] or not (wanted[block] or middle[block] > best - CUT):
+                continue
+            here = slice(block * BLOCK, (block + 1) * BLOCK)
+            _joint(colour, log_odds, logit_prevalence, n_documents, number[here], value[here],
+                   slope[block])  # fmt: skip
+            done[block], going = True, True
+            best = max(best, value[here].max())
+            if block > 0 and value[here][0] > best - CUT:
+                wanted[block - 1] = True
+            if block + 1 < n_blocks and value[here][-1] > best - CUT:
+                wanted[block + 1] = True
+    value[max(0, highest - lowest + 1) :] = -math.inf
+    return number, value, slope
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, slope):
+    """Log-likelihood of one topic and its derivative with respect to logit q.
+
+    `slope` (run,) receives the derivatives with respect to the runs' log odds.
+    """
+    number, value, slopes = joint_terms(colour, log_odds, logit_prevalence, n_documents)
+    slope[:] = 0.0
+    best = value.max() if value.size else -math.inf
+    if not best > -math.inf:
+        return best, 0.0
+    total, mean = 0.0, 0.0
+    for term in range(value.size):
+        share = math.exp(value[term] - best)
+        if share == 0.0:
+            continue
+        total += share
+        mean += share * number[term]
+        for run in range(slope.size):
+            slope[run] += share * slopes[term // BLOCK, run, term % BLOCK]
+    slope /= total
+    prevalence = 1.0 / (1.0 + math.exp(-logit_prevalence))
+    return best + math.log(total), mean / total - n_documents * prevalence
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def topic_log_likelihoods(colour, log_odds, logit_prevalence, n_documents):
+    """Log-likelihood of each topic (topic, run, rank), and its two derivatives."""
+    value, change = np.empty(colour.shape[0]), np.empty(colour.shape[0])
+    slope = np.empty(colour.shape[:2])
+    for topic in range(colour.shape[0]):
+        value[topic], change[topic] = topic_log_likelihood(
+            colour[topic], log_odds[topic], logit_prevalence[topic], n_documents[topic],
+            slope[topic],
+        )  # fmt: skip
+    return value, slope, change
+
+
+@numba.njit(cache=True, nogil=True)
+def random_topic(rng, log_odds, logit_prevalence, n_documents, judged):
+    """Colours (run, rank) of one topic: M first, then every run from the same urn."""
+    n_relevant = rng.binomial(n_documents, 1.0 / (1.0 + math.exp(-logit_prevalence)))
+    colour = np.empty(judged.shape, dtype=np.int8)
+    for run in range(judged.shape[0]):
+        colour[run] = random_run(rng, log_odds[run], n_relevant, n_documents, judged[run])
+    return colour
+
+
+@numba.njit(cache=True, nogil=True)
+def random_topics(rng, log_odds, logit_prevalence, n_documents, judged):
+    """Colours (topic, run, rank), one draw for each row of parameters."""
+    colour = np.empty(judged.shape, dtype=np.int8)
+    for topic in range(judged.shape[0]):
+        colour[topic] = random_topic(
+            rng, log_odds[topic], logit_prevalence[topic], n_documents[topic], judged[topic]
+        )
+    return colour
