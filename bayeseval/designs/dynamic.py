@@ -95,7 +95,8 @@ def dynamic_sampling(
     stratified variance estimate stays unbiased where strata draw two or more. Also the numerator
     of AP stays unbiased for ``stat``. What breaks it: the default M of ``dyn`` learns from other
     strata, and those of later stages depend on the sample of the stratum they predict; the bias is
-    small (``benchmarks/pooling_round5.py`` measures it) but not zero. ``draw`` must not be used to
+    not zero, but 40 samples of round 5 do not tell it from zero (``benchmarks/pooling_round5.py``:
+    .0004 with an error of .0006 on real runs, P@10). ``draw`` must not be used to
     replicate: it would draw again from the strata of this one sample. Cost: a regression for each
     stage, and 4 bytes x pairs of the frame x runs.
 
