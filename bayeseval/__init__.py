@@ -5,9 +5,7 @@ from bayeseval.adjustment import adjust_by_topics, adjust_scores
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
 from bayeseval.distributions.urn_estimate import urn_estimate
-from bayeseval.estimators.residual import rbp_bounds
-from bayeseval.estimators.residual_cdf import rbp_uncertainty_cdf
-from bayeseval.estimators.residual_uncertainty import rbp_uncertainty
+from bayeseval.estimators.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
 from bayeseval.trec import (

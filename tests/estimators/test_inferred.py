@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import bayeseval as be
 from bayeseval.estimators.inferred import INFERRED, inferred_average_precision
-from bayeseval.estimators.inferred_counts import inferred_interpolated_precision
-from bayeseval.estimators.inferred_kernels import expanded_gain
-from bayeseval.estimators.inferred_strata import sampled_strata
+from bayeseval.estimators.inferred.counts import inferred_interpolated_precision
+from bayeseval.estimators.inferred.kernels import expanded_gain
+from bayeseval.estimators.inferred.strata import sampled_strata
 from bayeseval.estimators.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.preference import preference_scores

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeseval.estimators.residual_distribution import UnjudgedSum
+from bayeseval.estimators.residual.distribution import UnjudgedSum
 
 
 def listed(weight, probability):

@@ -3,12 +3,12 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.estimators.residual_sums import (
+from bayeseval.estimators.residual.sums import (
     check_residual_options,
     residual_attrs,
     residual_sums,
 )
-from bayeseval.estimators.residual_weights import UnjudgedWeights
+from bayeseval.estimators.residual.weights import UnjudgedWeights
 from bayeseval.uncertainty import interval
 
 

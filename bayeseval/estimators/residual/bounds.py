@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from bayeseval.estimators.residual_sums import (
+from bayeseval.estimators.residual.sums import (
     check_residual_options,
     residual_attrs,
     residual_sums,

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.expanded_sample import ExpandedSample, expanded_sample
 from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.stat_ap.sample import ExpandedSample, expanded_sample
 from bayeseval.measures.linear import rank_weight
 from bayeseval.measures.names import Measure
 
@@ -254,7 +254,7 @@ STAT_AP = {
 
 def _program_variance(sample: ExpandedSample, estimate) -> NDArray[np.float64]:
     """Variance of statAP as its program has it (see `stat_average_precision`)."""
-    from bayeseval.estimators.stat_ap_kernel import list_variance_sums
+    from bayeseval.estimators.stat_ap.kernel import list_variance_sums
 
     own, crossed, precisions, retrieved = list_variance_sums(
         sample.position, sample.value, sample.sampled, sample.probability, np.nan_to_num(estimate)

@@ -5,7 +5,7 @@ What is random, what is estimated and when it is unbiased: :mod:`bayeseval.estim
 
 import numpy as np
 
-from bayeseval.estimators.importance_draws import (
+from bayeseval.estimators.importance.draws import (
     Draws,
     check_options,
     mean_and_variance,
@@ -189,7 +189,7 @@ def importance_r_precision(
 
 def _hansen_hurwitz(weight, draws: Draws, conditioning: str) -> tuple:
     """Estimate and variance (run, replicate) of a weighted sum of relevances."""
-    from bayeseval.estimators.importance_sums import drawn_sums
+    from bayeseval.estimators.importance.sums import drawn_sums
 
     shape = weight.shape[0], draws.count.shape[1]
     weight = np.ascontiguousarray(np.broadcast_to(weight, shape))

@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.designs.gather import grade_columns
-from bayeseval.estimators.residual_distribution import UnjudgedSum
+from bayeseval.estimators.residual.distribution import UnjudgedSum
 from bayeseval.progress import track
 
 TAIL_LEFT_OUT = 1e-10  # weight of the ranks past the end of a run that are not listed

@@ -46,8 +46,8 @@ of sampling from finite populations", Annals of Mathematical Statistics 14, 1943
 
 import numpy as np
 
-from bayeseval.estimators.importance_draws import Draws, check_options, topic_draws
-from bayeseval.estimators.importance_linear import (
+from bayeseval.estimators.importance.draws import Draws, check_options, topic_draws
+from bayeseval.estimators.importance.linear import (
     importance_linear,
     importance_r_precision,
     importance_relevant_count,
@@ -156,7 +156,7 @@ def importance_sum_of_precisions(
 
 def _sum_of_precisions(draws: Draws, conditioning: str) -> tuple:
     """SP, its variance and its covariance with the estimate of R, all (run, replicate)."""
-    from bayeseval.estimators.importance_sums import drawn_sums, induced_pairs
+    from bayeseval.estimators.importance.sums import drawn_sums, induced_pairs
 
     arrays = draws.probability, draws.count, draws.value
     everywhere = np.ones((draws.position.shape[1], draws.total.size))

@@ -4,17 +4,17 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.estimators.residual_sums import (
+from bayeseval.estimators.residual.sums import (
     check_residual_options,
     residual_attrs,
     residual_sums,
 )
-from bayeseval.estimators.residual_uncertainty import (
+from bayeseval.estimators.residual.uncertainty import (
     probabilities,
     scored_topics,
     uncertainty_moments,
 )
-from bayeseval.estimators.residual_weights import UnjudgedWeights
+from bayeseval.estimators.residual.weights import UnjudgedWeights
 from bayeseval.progress import track
 
 SPREAD = 5.0  # standard deviations that the points reach to either side

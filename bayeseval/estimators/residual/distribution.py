@@ -132,7 +132,7 @@ class UnjudgedSum:
     @cached_property
     def _frequencies(self) -> tuple:
         """Centre, period, degree, characteristic function and what the bound has in addition."""
-        from bayeseval.estimators.residual_frequencies import characteristic, needed_frequencies
+        from bayeseval.estimators.residual.frequencies import characteristic, needed_frequencies
 
         centre, period, outside = self._period
         negligible = NEGLIGIBLE * self.tolerance
@@ -185,7 +185,7 @@ class UnjudgedSum:
             atom, cumulative = self._atoms
             index = np.searchsorted(atom, value + 1e-13 * max(atom[-1], 1e-300), side="right")
             return np.append(0.0, cumulative)[index], np.full(value.shape, 1e-12)
-        from bayeseval.estimators.residual_frequencies import sawtooth_sums
+        from bayeseval.estimators.residual.frequencies import sawtooth_sums
 
         centre, period, degree, values, slack = self._frequencies
         place = (value - centre) / period

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.inferred_strata import (
+from bayeseval.estimators.inferred.strata import (
     RELEVANT_SMOOTHING,
     SAMPLED_SMOOTHING,
     SampledStrata,
@@ -257,7 +257,7 @@ def inferred_interpolated_precision(
     >>> inferred_interpolated_precision(average, topic, recall=0.9).estimate.round(3)
     array([[0.667]])
     """
-    from bayeseval.estimators.inferred_kernels import best_precision_below
+    from bayeseval.estimators.inferred.kernels import best_precision_below
 
     if not 0 <= recall <= 1:
         raise ValueError(f"recall must be from 0 to 1, not {recall!r}")
@@ -273,7 +273,7 @@ def inferred_interpolated_precision(
 
 def _expected(strata: SampledStrata, constants: NDArray[np.float64]) -> NDArray[np.float64]:
     """Expected relevant documents of the lists, (run, replicate)."""
-    from bayeseval.estimators.inferred_kernels import expected_relevant
+    from bayeseval.estimators.inferred.kernels import expected_relevant
 
     return expected_relevant(
         strata.position,

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.inferred_counts import (
+from bayeseval.estimators.inferred.counts import (
     inferred_number_relevant,
     inferred_number_retrieved,
     inferred_precision,
 )
-from bayeseval.estimators.inferred_strata import (
+from bayeseval.estimators.inferred.strata import (
     RELEVANT_SMOOTHING,
     SAMPLED_SMOOTHING,
     sampled_strata,
@@ -89,7 +89,7 @@ def inferred_average_precision(
     >>> score.estimate.round(3)  # (2/1 * 1 + 2/2 * (1 + 2) / 3) / (2 + 1)
     array([[1.]])
     """
-    from bayeseval.estimators.inferred_kernels import expected_precision_sum
+    from bayeseval.estimators.inferred.kernels import expected_precision_sum
 
     constants = smoothing_constants(relevant_smoothing, sampled_smoothing)
     strata = sampled_strata(measure, topic)
@@ -159,7 +159,7 @@ def inferred_ndcg(
     >>> inferred_ndcg(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
     array([[0.6309]])
     """
-    from bayeseval.estimators.inferred_kernels import expanded_gain, ideal_gain
+    from bayeseval.estimators.inferred.kernels import expanded_gain, ideal_gain
 
     smoothing_constants(relevant_smoothing, sampled_smoothing)
     strata = sampled_strata(measure, topic)
