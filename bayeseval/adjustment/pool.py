@@ -36,6 +36,11 @@ class Pool:
         """Judged pairs (judged_pair,) that unpooled runs return and no pooled one."""
         return self.unpooled.any(axis=0) & ~self.pooled.any(axis=0)
 
+    @property
+    def n_outside(self) -> int:
+        """Number of judged pairs that no run returns to the pool depth."""
+        return int((~self.pooled.any(axis=0) & ~self.unpooled.any(axis=0)).sum())
+
     def unique(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Judged pairs that one group of the pooled runs alone returns, (group, judged_pair).
 

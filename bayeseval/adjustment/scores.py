@@ -90,7 +90,9 @@ def adjust_scores(
         chance that the adjusted score is nearer to the truth than the unadjusted one. With common
         topics also what ``adjust_by_topics`` lists (bootstrap interval, the mean over the common
         topics alone as the comparator); without, ``bias`` (measure, run, left_out), that of each
-        pooled run, and ``adjustment_error``, the standard error of their mean.
+        pooled run, and ``adjustment_error``, the standard error of their mean. The attribute
+        ``judged_outside_pool`` counts the judged documents (of ``n_judged``) that no run returns to
+        the pool depth.
 
     Raises
     ------
@@ -108,10 +110,11 @@ def adjust_scores(
     documents of r without judgment on them (a warning counts these). Algorithm 1: random are the
     runs; unbiased only where r comes from the population of the pooled runs. The standard error is
     that of predicting the bias of one more such run (team), and says nothing about other runs: a
-    run that is better or different in kind is adjusted too little, and one with a teammate in the
-    pool too much. Its ``confidence`` is the normal chance that the bias of r is above a / 2. Cost:
-    algorithm 2 scores the unpooled runs twice, algorithm 1 each pooled run once for every
-    different set of documents that the unpooled runs keep in the pool.
+    run that is better or different in kind is adjusted too little, one with a teammate in the pool
+    too much, and all too much where the collection lacks runs that made the pool. Its
+    ``confidence`` is the normal chance that the bias of r is above a / 2. Cost: algorithm 2 scores
+    the unpooled runs twice, algorithm 1 each pooled run once for every different set of documents
+    that the unpooled runs keep in the pool.
 
     References
     ----------
@@ -161,6 +164,8 @@ def adjust_scores(
         leave_out=leave_out if common_topics is None else "",
         base=base,
         pool_depth=int(pool_depth),
+        judged_outside_pool=pool.n_outside,
+        n_judged=int(pool.judged.size),
         ci_prob=ci_prob,
     )
 

@@ -88,9 +88,9 @@ def adjust(
 ) -> None:
     """Adjust scores of --unpooled runs for not being in the pool of RUNs (Webber and Park 2009).
 
-    By leaving out each RUN in turn, or, where the unpooled runs were judged on some topics too, by
-    the bias seen there. CSV columns: those of evaluate (estimate is the adjusted score), then
-    unadjusted, adjustment, helps, confidence.
+    RUNs are all that made the pool. By leaving out each in turn, or, where the unpooled runs were
+    judged on some topics too, by the bias seen there. CSV columns: those of evaluate (estimate is
+    the adjusted score), then unadjusted, adjustment, helps, confidence.
     """
     if output is not None:
         check_writable(output)
@@ -201,6 +201,13 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
         n_common = counted(int(result["n_common"].max()), "common topic")
         how = f"{n_common} of {int(result['n_topics'].max())}"
     remark(f"{unpooled} beside {pooled}, {how}" + ("" if seed is None else f", seed {seed}"))
+    outside, judged = result.attrs["judged_outside_pool"], result.attrs["n_judged"]
+    if outside:
+        remark(
+            f"{outside} of {judged} judged documents are in no run's first "
+            f"{result.attrs['pool_depth']} ranks: if runs that made the pool are not among RUN, "
+            "the adjustment by runs left out is too large"
+        )
     helps = result["helps"].sum("run")
     shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
     remark(

@@ -88,6 +88,17 @@ def test_the_measure_is_rbp_at_ten_where_none_is_named(command, pool):
     assert {row["measure"] for row in csv.DictReader(io.StringIO(out))} == {"RBP(p=0.8)@10"}
 
 
+def test_judged_documents_outside_the_pool_are_counted(command, pool):
+    assert "judged documents" not in command(*words(pool))[2]
+    lines = len((pool / "qrels").read_text().splitlines())
+    (pool / "d").write_text((pool / "c").read_text().replace(" c\n", " d\n"))
+    result = be.adjust_scores(collection(pool), pool_depth=3)
+    assert result.attrs["n_judged"] == lines
+    assert result.attrs["judged_outside_pool"] > 0
+    err = command(*words(pool))[2]
+    assert f"{result.attrs['judged_outside_pool']} of {lines} judged documents are in no run" in err
+
+
 def test_teams_leave_together(command, pool):
     flags = ["--format", "csv", "--leave-out", "team", "--teams", pool / "teams.csv"]
     code, out, err = command(*words(pool, *flags))
