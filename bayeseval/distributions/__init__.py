@@ -1,6 +1,14 @@
-"""Distributions for PyMC models; PyMC loads when one is used."""
+"""Wallenius' urn: moments, likelihood, and PyMC distributions; PyMC loads when one is used."""
 
+from bayeseval.distributions.urn_estimate import urn_estimate
+from bayeseval.distributions.urn_moments import simulated_urn_means, urn_moments
 from bayeseval.distributions.wallenius_count import wallenius_count
 from bayeseval.distributions.wallenius_sequence import wallenius_sequence
 
-__all__ = ["wallenius_count", "wallenius_sequence"]
+__all__ = [
+    "simulated_urn_means",
+    "urn_estimate",
+    "urn_moments",
+    "wallenius_count",
+    "wallenius_sequence",
+]

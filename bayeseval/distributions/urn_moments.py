@@ -30,11 +30,12 @@ def urn_moments(
     over the square root of their number. What is random: M and the draws, given q and w. Cost:
     length squared per M.
 
-    With w on the non-relevant documents, as equation 12 has it, the mean grows for common relevant
-    documents when w falls from 1 (q = .2: they crowd the ranks just below 10) and falls only when
-    the judged ranks hold nearly all of them. Section 3.2 says that mean and standard deviation
-    decrease with w: so they do when w is the weight of the *relevant* documents, which is
-    ``odds=1 / w``.
+    With w on the non-relevant documents, as equation 12 has it, the mean grows when w falls from 1
+    (N = 100, ten judged: two- to threefold at w = .05), since the relevant documents that do not
+    fit into the judged ranks crowd those just below; it goes down only where the judged ranks come
+    to hold nearly all of them (q = .05, w below .1). Section 3.2 says that mean and standard
+    deviation decrease with w: so they do when w is the weight of the *relevant* documents, which
+    is ``odds=1 / w``.
 
     Parameters
     ----------
