@@ -83,6 +83,11 @@ def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
             f"a design of scheme '{scheme}' cannot be drawn from; schemes that can: "
             f"{', '.join(SCHEMES)}"
         )
+    if "stratum_stage" in design:
+        raise ValueError(
+            "the strata of a design drawn in stages follow its own judgments, so it cannot be drawn "
+            "from again; make another with dynamic_sampling and another random_seed"
+        )
     if scheme == "with_replacement":
         return
     if n_draws is not None:

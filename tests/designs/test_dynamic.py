@@ -258,9 +258,15 @@ def test_a_stage_that_does_not_fit_the_one_before_is_refused(collection):
     fewer = be.select(collection, topics=["1", "2"])
     with pytest.raises(ValueError, match="previous does not fit the collection"):
         be.designs.dynamic_stage(fewer, first, **options)
-    two = be.draw(first, n_replicates=2, random_seed=1)
+    two = first.selected.expand_dims(replicate=2)
     with pytest.raises(ValueError, match="not 2 replicates"):
         be.designs.dynamic_stage(be.reveal(collection, first, two), first, **options)
+
+
+def test_a_design_in_stages_cannot_be_drawn_again(collection):
+    design = be.designs.dynamic_sampling(collection, budget=40, n_strata=8, random_seed=1)
+    with pytest.raises(ValueError, match="follow its own judgments.*another random_seed"):
+        be.draw(design, random_seed=1)
 
 
 def test_predictions_join_those_that_are_there_already(collection):
