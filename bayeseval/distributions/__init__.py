@@ -3,6 +3,7 @@
 from bayeseval.distributions.urn_estimate import urn_estimate
 from bayeseval.distributions.urn_moments import simulated_urn_means, urn_moments
 from bayeseval.distributions.wallenius_count import wallenius_count
+from bayeseval.distributions.wallenius_moments import wallenius_sequence_moments
 from bayeseval.distributions.wallenius_sequence import wallenius_sequence
 
 __all__ = [
@@ -11,4 +12,5 @@ __all__ = [
     "urn_moments",
     "wallenius_count",
     "wallenius_sequence",
+    "wallenius_sequence_moments",
 ]

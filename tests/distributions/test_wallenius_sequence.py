@@ -288,12 +288,12 @@ def test_a_value_that_is_no_relevance_has_probability_zero():
 def test_nutpie_samples_a_model_and_predicts_what_nobody_judged():
     rng = np.random.default_rng(12)
     true = np.array([-3.0, -2.0, -0.5])
-    judged = rng.random((8, 3, 10)) < 0.8
+    judged = rng.random((5, 3, 10)) < 0.8
     topics = wallenius_sequence(
-        None, np.tile(true, (8, 1)), 40, judged, logit_prevalence=np.full(8, -1.5)
+        None, np.tile(true, (5, 1)), 40, judged, logit_prevalence=np.full(5, -1.5)
     )
     seen = pm.draw(topics, random_seed=13)
-    coords = {"topic": range(8), "run": ["a", "b", "c"], "rank": range(1, 11)}
+    coords = {"topic": range(5), "run": ["a", "b", "c"], "rank": range(1, 11)}
     with pm.Model(coords=coords) as model:
         log_odds = pm.Normal("log_odds", np.float64(-1), np.float64(2), dims="run")
         prevalence = pm.Normal("prevalence", np.float64(-2), np.float64(1))
@@ -302,7 +302,7 @@ def test_nutpie_samples_a_model_and_predicts_what_nobody_judged():
             dims=("topic", "run", "rank"), observed=seen,
         )  # fmt: skip
         fit = pm.sample(
-            400, tune=400, chains=2, cores=1, nuts_sampler="nutpie", random_seed=14,
+            250, tune=300, chains=2, cores=1, nuts_sampler="nutpie", random_seed=14,
             progressbar=False, quiet=True,
         )  # fmt: skip
     assert int(fit["sample_stats/diverging"].sum()) == 0
@@ -312,7 +312,7 @@ def test_nutpie_samples_a_model_and_predicts_what_nobody_judged():
     assert (abs(deviation) < 4).all()
     predicted = pm.sample_posterior_predictive(fit, model, random_seed=15, progressbar=False)
     found = (predicted["posterior_predictive/relevance"] == 1).sum("rank").mean()
-    assert float(found) == pytest.approx((seen == 1).sum(-1).mean(), abs=0.6)
+    assert float(found) == pytest.approx((seen == 1).sum(-1).mean(), abs=0.8)
 
 
 @pytest.mark.parametrize(
