@@ -85,8 +85,8 @@ def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
         )
     if "stratum_stage" in design:
         raise ValueError(
-            "the strata of a design drawn in stages follow its own judgments, so it cannot be drawn "
-            "from again; make another with dynamic_sampling and another random_seed"
+            "the strata of a design drawn in stages follow its own judgments, so it cannot be "
+            "drawn from again; make another with dynamic_sampling and another random_seed"
         )
     if scheme == "with_replacement":
         return

@@ -96,8 +96,8 @@ def dynamic_sampling(
     of AP stays unbiased for ``stat``. What breaks it: the default M of ``dyn`` learns from other
     strata, and those of later stages depend on the sample of the stratum they predict; the bias is
     not zero, but 40 samples of round 5 do not tell it from zero (``benchmarks/pooling_round5.py``:
-    .0004 with an error of .0006 on real runs, P@10). ``draw`` refuses such
-    a design, for it would draw again from the strata of this one sample; loop over seeds. Cost: a regression for each
+    .0004 with an error of .0006 on real runs, P@10). ``draw`` refuses such a design, for it would
+    draw again from the strata of this one sample; loop over seeds. Cost: a regression for each
     stage, and 4 bytes x pairs of the frame x runs.
 
     References
