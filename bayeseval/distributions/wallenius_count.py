@@ -31,12 +31,12 @@ def wallenius_count(
 
     which is the sum of the probabilities of all sequences of draws (equation 12 of Park) with x
     relevant documents. The integral is computed by a trapezoid rule whose nodes follow the peak:
-    within 3e-12 of an exact sum over sequences in log P(x), over the whole support, for odds from
-    exp(-14) to exp(12), up to n = 60 and N = 1000; for n = 1000, N = 2000 the pmf sums to one
-    within 2e-12.
+    log P(x) is within 1e-11 of the exact sum over sequences, over the whole support, for n up to
+    60, N up to 1000 and log w from -14 to 12, and the pmf sums to one within 2e-10 for n = 10000,
+    N = 20000.
 
     What is random: the draws of the run, given M, N and w. What breaks it: runs whose documents
-    have more than two weights. Cost: some 20 microseconds per value, whatever n.
+    have more than two weights. Cost: the same for every n and N, 161 nodes per value.
 
     Parameters
     ----------

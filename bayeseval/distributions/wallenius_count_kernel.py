@@ -18,8 +18,8 @@ import numba
 import numpy as np
 
 # Nodes of the trapezoid rule, and how far the log integrand has fallen at the first and last one.
-N_NODES = 129
-FALL = 42.0
+N_NODES = 161
+FALL = 38.0
 # Beyond this the log pmf is a straight line in the log odds to machine precision.
 LARGEST_LOG_ODDS = 300.0
 

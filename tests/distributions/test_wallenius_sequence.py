@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.special import expit, logsumexp
 
 from bayeseval.distributions import wallenius_count, wallenius_sequence
+from bayeseval.distributions.wallenius_sequence_kernel import run_log_likelihoods
 
 # Compiling a graph with numba takes seconds; tests of its compiled form say so.
 PYTHON = "FAST_COMPILE"
@@ -128,6 +129,18 @@ def test_a_gap_of_hundreds_agrees_with_the_distribution_of_counts(log_odds):
         following = np.log(left) - np.log(left + np.exp(log_odds) * other)
     value = run_log_likelihood(colour, log_odds, 1000, n_relevant)
     assert value == pytest.approx(logsumexp(log_pmf + following), abs=1e-10)
+
+
+@pytest.mark.parametrize("n_relevant", [1, 50, 500, 999])
+@pytest.mark.parametrize("log_odds", [-5.0, -1.0, 2.0])
+def test_both_relevances_after_a_gap_of_hundreds_sum_to_one(n_relevant, log_odds):
+    colour = np.full((2, 800), -1, dtype=np.int8)
+    colour[:, 799] = [0, 1]
+    whole = [np.full(2, x) for x in (1000, n_relevant)]
+    value, slope = run_log_likelihoods(colour, np.full(2, log_odds), *whole)
+    chance = np.exp(value)
+    assert chance.sum() == pytest.approx(1.0, abs=1e-12)
+    assert chance @ slope == pytest.approx(0.0, abs=1e-10)
 
 
 def test_a_judgment_that_all_but_rules_out_the_likely_states_is_still_exact():
@@ -285,34 +298,33 @@ def test_a_value_that_is_no_relevance_has_probability_zero():
     assert np.isneginf(run_log_likelihood([1, 2, 0], -1.0, 10, 5))
 
 
-def test_nutpie_samples_a_model_and_predicts_what_nobody_judged():
-    rng = np.random.default_rng(12)
-    true = np.array([-3.0, -2.0, -0.5])
-    judged = rng.random((5, 3, 10)) < 0.8
-    topics = wallenius_sequence(
-        None, np.tile(true, (5, 1)), 40, judged, logit_prevalence=np.full(5, -1.5)
-    )
-    seen = pm.draw(topics, random_seed=13)
-    coords = {"topic": range(5), "run": ["a", "b", "c"], "rank": range(1, 11)}
-    with pm.Model(coords=coords) as model:
+def test_nutpie_fits_a_generative_model_to_its_own_draw():
+    true = {"log_odds": np.array([-3.0, -2.0, -0.5]), "logit_prevalence": np.array(-1.5)}
+    judged = np.random.default_rng(12).random((5, 3, 10)) < 0.8
+    with pm.Model(coords={"topic": range(5), "run": ["a", "b", "c"], "rank": range(10)}) as model:
         log_odds = pm.Normal("log_odds", np.float64(-1), np.float64(2), dims="run")
-        prevalence = pm.Normal("prevalence", np.float64(-2), np.float64(1))
+        prevalence = pm.Normal("logit_prevalence", np.float64(-2), np.float64(1))
         wallenius_sequence(
-            "relevance", log_odds[None], 40, judged, logit_prevalence=prevalence[None],
-            dims=("topic", "run", "rank"), observed=seen,
+            "relevance", log_odds, 40, pm.Data("judged", judged, dims=("topic", "run", "rank")),
+            logit_prevalence=prevalence, dims=("topic", "run", "rank"),
         )  # fmt: skip
+    seen = pm.draw(pm.do(model, true)["relevance"], random_seed=13)
+    assert ((seen >= 0) == judged).all()
+    with pm.observe(model, {"relevance": seen}) as observed:
         fit = pm.sample(
             250, tune=300, chains=2, cores=1, nuts_sampler="nutpie", random_seed=14,
             progressbar=False, quiet=True,
         )  # fmt: skip
     assert int(fit["sample_stats/diverging"].sum()) == 0
-    posterior = fit["posterior/log_odds"]
-    # Four standard deviations: one false alarm in 5000 seeds.
-    deviation = (posterior.mean(("chain", "draw")) - true) / posterior.std(("chain", "draw"))
-    assert (abs(deviation) < 4).all()
-    predicted = pm.sample_posterior_predictive(fit, model, random_seed=15, progressbar=False)
+    for name, value in true.items():
+        # Four standard deviations: one false alarm in some 4000 seeds.
+        draws = fit["posterior"][name].stack(sample=("chain", "draw"))
+        assert (abs(draws.mean("sample") - value) < 4 * draws.std("sample")).all()
+    predicted = pm.sample_posterior_predictive(fit, observed, random_seed=15, progressbar=False)
     found = (predicted["posterior_predictive/relevance"] == 1).sum("rank").mean()
     assert float(found) == pytest.approx((seen == 1).sum(-1).mean(), abs=0.8)
+    pointwise = pm.compute_log_likelihood(fit, model=observed, progressbar=False)
+    assert pointwise["log_likelihood/relevance"].dims == ("chain", "draw", "topic")
 
 
 @pytest.mark.parametrize(
