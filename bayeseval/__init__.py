@@ -1,6 +1,15 @@
 """Search evaluation with error bars when only some documents are judged."""
 
-from bayeseval import designs, experiments, plots, predictors, simulate
+from bayeseval import (
+    designs,
+    experiments,
+    inference,
+    models,
+    plots,
+    posterior,
+    predictors,
+    simulate,
+)
 from bayeseval.adjustment import adjust_by_topics, adjust_scores
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
@@ -8,6 +17,8 @@ from bayeseval.distributions.urn_estimate import urn_estimate
 from bayeseval.estimators.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
+from bayeseval.inference import fit, open_fit, save_fit, verdict
+from bayeseval.posterior import posterior_scores, summarize
 from bayeseval.trec import (
     add_runs,
     qrels_frame,
@@ -31,10 +42,16 @@ __all__ = [
     "dual_runs",
     "evaluate",
     "experiments",
+    "fit",
+    "inference",
     "mean_over_topics",
+    "models",
     "open_collection",
+    "open_fit",
     "paired_difference",
     "plots",
+    "posterior",
+    "posterior_scores",
     "predictors",
     "qrels_frame",
     "rbp_bounds",
@@ -46,9 +63,12 @@ __all__ = [
     "runs_frame",
     "save_collection",
     "save_design",
+    "save_fit",
     "select",
     "simulate",
+    "summarize",
     "urn_estimate",
+    "verdict",
     "write_prels",
     "write_probs",
     "write_qrels",

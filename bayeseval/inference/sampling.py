@@ -1,0 +1,171 @@
+"""Posterior draws of a model: the only place that calls a sampler."""
+
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.inference.verdict import verdict, verdict_text
+
+KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
+SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
+BROKEN_RHAT = 1.5
+BROKEN_DIVERGENCES = 0.2
+
+
+def fit(
+    model,
+    *,
+    draws: int = 750,
+    tune: int = 500,
+    chains: int = 4,
+    random_seed: int,
+    sampler: str = "nutpie",
+    observed: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+) -> xr.DataTree:
+    """Posterior draws of a model by the no-U-turn sampler.
+
+    What is known of the model's variables is observed first: the data ``judged_NAME`` of the model
+    are the values of its variable ``NAME``, or ``observed`` gives others (those of a simulation,
+    say).
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Such as :func:`bayeseval.models.relevance_model` makes; it is not changed.
+    draws, tune, chains : int
+        Draws that are kept and steps of adaptation, per chain. The defaults give 3,000 draws.
+    random_seed : int
+        Seed; the same seed gives the same draws.
+    sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
+        Implementation of the sampler; the last two need packages of their own.
+    observed : dict of variable -> values, optional
+        Values to observe instead of the model's data.
+    options : dict, optional
+        Options of the sampler, such as ``{"target_accept": 0.95}``.
+    progress : bool, optional
+        Whether to show a progress bar; default: on a terminal.
+
+    Returns
+    -------
+    DataTree
+        Groups posterior, sample_stats, observed_data and constant_data, ready for ArviZ and for
+        :func:`bayeseval.posterior_scores`.
+
+    Raises
+    ------
+    ValueError
+        An unknown sampler; nothing observed; a discrete parameter, or a seed that is no int >= 0.
+    RuntimeError
+        A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
+        moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
+
+    Warns
+    -----
+    UserWarning
+        Where the sampler ran but :func:`bayeseval.verdict` finds fault with it.
+
+    References
+    ----------
+    Hoffman and Gelman, "The no-U-turn sampler", JMLR 15 (2014). Seyboldt, Carlson and Carpenter,
+    "Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence" (2026), on nutpie.
+
+    Examples
+    --------
+    >>> import pymc as pm, bayeseval as be
+    >>> with pm.Model() as model:
+    ...     known = pm.Data("judged_score", [0.2, 0.4, 0.3])
+    ...     score = pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
+    >>> fitted = be.fit(model, random_seed=1)
+    >>> round(float(fitted["posterior/mean"].mean()), 1)
+    0.3
+    """
+    import pymc as pm
+
+    _check_request(sampler, random_seed)
+    known: dict[Any, Any] = _known(model) if observed is None else dict(observed)
+    conditioned = pm.observe(model, known) if known else model
+    _check_model(conditioned)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
+        fitted = pm.sample(
+            draws=draws,
+            tune=tune,
+            chains=chains,
+            random_seed=random_seed,
+            nuts_sampler=sampler,  # type: ignore[arg-type]
+            nuts=dict(options or {}),
+            progressbar=sys.stderr.isatty() if progress is None else progress,
+            compute_convergence_checks=False,
+            quiet=True,
+            model=conditioned,
+        )
+    assert isinstance(fitted, xr.DataTree)
+    fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
+    _check_unbroken(fitted, [variable.name for variable in conditioned.free_RVs])
+    found = verdict(fitted)
+    if not found["passed"].all():
+        warnings.warn(f"the sampler did not pass: {verdict_text(found)}", stacklevel=2)
+    return fitted
+
+
+def _known(model) -> dict[str, Any]:
+    """Values of the variables that the model's own data speak of."""
+    data = {variable.name: variable for variable in model.data_vars}
+    return {
+        variable.name: data[KNOWN + variable.name].get_value()
+        for variable in model.free_RVs
+        if KNOWN + variable.name in data
+    }
+
+
+def _check_request(sampler: str, random_seed: int) -> None:
+    if sampler not in SAMPLERS:
+        raise ValueError(f"there is no sampler '{sampler}'; samplers: {', '.join(SAMPLERS)}")
+    if not isinstance(random_seed, int | np.integer) or random_seed < 0:
+        raise ValueError(f"random_seed is {random_seed!r}; allowed: a whole number, 0 or more")
+
+
+def _check_model(model) -> None:
+    """Refuse what the no-U-turn sampler cannot do before it is tried."""
+    if not model.observed_RVs:
+        raise ValueError(
+            "nothing in the model is observed: give observed={variable: values}, or keep the "
+            f"values in the model as data named {KNOWN} and the variable"
+        )
+    discrete = [variable.name for variable in model.free_RVs if variable.dtype.startswith("int")]
+    if discrete:
+        raise ValueError(
+            f"variable '{discrete[0]}' is discrete and not observed, and the no-U-turn sampler "
+            "needs gradients; sum it out, or observe it"
+        )
+
+
+def _check_unbroken(fitted: xr.DataTree, names: list[str]) -> None:
+    """Refuse draws that no warning could make usable."""
+    statistics = fitted.children["sample_stats"].to_dataset()
+    if "diverging" not in statistics or "energy" not in statistics:
+        raise RuntimeError(
+            "the sampler was not the no-U-turn sampler: it fell back on another, which happens "
+            "where the gradient of a variable is not implemented"
+        )
+    for name in names:
+        values = fitted.children["posterior"].to_dataset()[name]
+        if not np.isfinite(values.to_numpy()).all():
+            raise RuntimeError(f"the sampler is broken: draws of '{name}' are not finite")
+        if (values.std(["chain", "draw"], skipna=False) == 0).any():
+            raise RuntimeError(f"the sampler is broken: a value of '{name}' never moved")
+    share = float(statistics["diverging"].mean())
+    if share > BROKEN_DIVERGENCES:
+        raise RuntimeError(f"the sampler is broken: {share:.0%} of its draws diverged")
+    worst = verdict(fitted).sel(check="r_hat")
+    if float(worst["value"]) > BROKEN_RHAT:
+        raise RuntimeError(
+            f"the sampler is broken: its chains disagree on {worst['worst'].item()}, r_hat "
+            f"{float(worst['value']):.2f}"
+        )

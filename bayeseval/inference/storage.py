@@ -1,0 +1,82 @@
+"""Fits on disk: one netCDF file each."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import xarray as xr
+
+from bayeseval.collection.labels import same_strings
+
+
+def save_fit(fitted: xr.DataTree, path) -> None:
+    """Save a fit as netCDF, whole or not at all.
+
+    Parameters
+    ----------
+    fitted : DataTree
+        What :func:`bayeseval.fit` returns.
+    path : str or Path
+        Where to; a file that is there is replaced.
+
+    Raises
+    ------
+    ValueError
+        Where the path is a folder, or its folder does not exist.
+
+    Examples
+    --------
+    >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
+    >>> path = Path(tempfile.mkdtemp()) / "fit.nc"
+    >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
+    >>> open_fit(path)["posterior/mean"].values
+    array([[0.1, 0.2]])
+    """
+    path = Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: it is a folder, or its folder does not exist.")
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        part = Path(folder) / path.name
+        fitted.to_netcdf(part, engine="h5netcdf")
+        os.replace(part, path)
+
+
+def open_fit(path) -> xr.DataTree:
+    """Open a fit that :func:`save_fit` wrote, read into memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        A netCDF file.
+
+    Returns
+    -------
+    DataTree
+
+    Raises
+    ------
+    ValueError
+        Where the file is missing or holds no posterior draws.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ValueError(f"{path} does not exist; a fit is a netCDF file.")
+    try:
+        fitted = xr.open_datatree(path, engine="h5netcdf")
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a fit ({error}).") from error
+    with fitted:
+        fitted = fitted.load()
+    if "posterior" not in fitted.children:
+        raise ValueError(f"{path} holds no posterior draws, so it is not a fit.")
+    return xr.DataTree.from_dict({node.path: _plain_text(node) for node in fitted.subtree})
+
+
+def _plain_text(node) -> xr.Dataset:
+    dataset = node.to_dataset(inherit=False)
+    text = {
+        name: (coord.dims, same_strings(coord.values))
+        for name, coord in dataset.coords.items()
+        if coord.dtype.kind in "OT"
+    }
+    return dataset.assign_coords(text)

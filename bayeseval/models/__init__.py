@@ -1,0 +1,5 @@
+"""Bayesian models in PyMC: one function each, generative, fitted by ``bayeseval.fit``."""
+
+from bayeseval.models.relevance import grade_model, relevance_model
+
+__all__ = ["grade_model", "relevance_model"]

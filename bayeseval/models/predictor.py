@@ -1,0 +1,166 @@
+"""Linear predictor that the models of relevance and of grades share, with its priors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.models.features import RankScale, rank_scale
+from bayeseval.models.ranks import Frame
+
+PRIORS: dict[str, tuple[float, ...]] = {
+    "intercept": (-1.5, 1.5),
+    "slope": (-0.5, 1.0),
+    "curvature": (0.0, 0.5),
+    "topic_intercept_sd": (1.0,),
+    "topic_slope_sd": (0.5,),
+    "reliability_sd": (1.0,),
+    "topic_component_sd": (1.0,),
+    "grade_gap": (0.0, 0.75),
+}
+
+
+def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64, ...]]:
+    """Numbers of every prior: the defaults, and what the user gave instead.
+
+    Examples
+    --------
+    >>> prior_values({"topic_slope_sd": 0.2})["topic_slope_sd"]
+    (np.float64(0.2),)
+    """
+    values = dict(PRIORS)
+    for name, given in (priors or {}).items():
+        if name not in PRIORS:
+            raise ValueError(f"there is no prior '{name}'; priors: {', '.join(PRIORS)}")
+        numbers = tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
+        if len(numbers) != len(PRIORS[name]) or not np.isfinite(numbers).all() or numbers[-1] <= 0:
+            form = "(mean, sd)" if len(PRIORS[name]) == 2 else "a scale"
+            raise ValueError(f"prior '{name}' is {given!r}; allowed: {form}, the spread above 0")
+        values[name] = numbers
+    return {name: tuple(np.float64(v) for v in numbers) for name, numbers in values.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors:
+    """Predictors of the judged pairs.
+
+    Parameters
+    ----------
+    frame : Frame
+    scale : RankScale
+    judged : int array (judged_pair,)
+        Rows of the frame that are judged.
+    log_rank : float array (judged_pair,)
+    component : float array (judged_pair, component)
+    n_topic_components : int
+    """
+
+    frame: Frame
+    scale: RankScale
+    judged: NDArray[np.int64]
+    log_rank: NDArray[np.float64]
+    component: NDArray[np.float64]
+    n_topic_components: int
+
+    @classmethod
+    def of(cls, frame: Frame, n_components: int, n_topic_components: int) -> "Predictors":
+        """Predictors of the judged pairs of a frame."""
+        for name, number, least in (
+            ("n_components", n_components, 1),
+            ("n_topic_components", n_topic_components, 0),
+        ):
+            if number < least:
+                raise ValueError(f"{name} is {number}; allowed: {least} or more")
+        scale = rank_scale(frame, n_components)
+        known = ~np.isnan(frame.grade)
+        parts = []
+        for topic, ranks in frame.topics():
+            inside = known[frame.topic == topic]
+            parts.append(scale.predictors(ranks, np.flatnonzero(ranks.in_frame)[inside]))
+        log_rank, component = (np.concatenate(part) for part in zip(*parts, strict=True))
+        n_own = min(n_topic_components, component.shape[1])
+        return cls(frame, scale, np.flatnonzero(known), log_rank, component, n_own)
+
+    @property
+    def own(self) -> NDArray[np.float64]:
+        """1 and the log rank (judged_pair, predictor)."""
+        return np.column_stack([np.ones(self.log_rank.size), self.log_rank])
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """First components in units of the first (judged_pair, topic_component)."""
+        return self.component[:, : self.n_topic_components] / self.scale.first_sd
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        """Labels of the model's dims."""
+        collection = self.frame.collection
+        number = np.arange(1, self.component.shape[1] + 1)
+        return {
+            "topic": collection["topic"].to_numpy(),
+            "run": collection["run"].to_numpy()[self.frame.run],
+            "predictor": ["intercept", "log_rank"],
+            "component": number,
+            "topic_component": number[: self.n_topic_components],
+            "judged_pair": self.frame.labels(self.judged),
+        }
+
+
+def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float64, ...]]):
+    """Variables of the linear predictor in the model of the context; returns it (judged_pair,).
+
+    Intercepts and slopes of topics are known well and centred on the population's; what topics make
+    of the components is known badly and drawn in units of its standard deviation. Few and simple
+    operations keep the compilation short, which takes longer than the sampling of a small model.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    _constants(predictors)
+    topic = pm.Data("judged_topic", predictors.frame.topic[predictors.judged], dims="judged_pair")
+    own = pm.Data("topic_value", predictors.own, dims=("judged_pair", "predictor"))
+    component = pm.Data("component_value", predictors.component, dims=("judged_pair", "component"))
+
+    mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
+    population = pm.Normal("population_effect", mean, spread, dims="predictor")
+    curvature = pm.Normal("curvature", *values["curvature"])
+    scale = np.array([values[name][0] for name in ("topic_intercept_sd", "topic_slope_sd")])
+    topic_sd = pm.HalfNormal("topic_sd", scale, dims="predictor")
+    effect = pm.Normal("topic_effect", population, topic_sd, dims=("topic", "predictor"))
+    reliability_sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
+    along = pm.Normal("component_effect", np.float64(0), reliability_sd, dims="component")
+    pm.Deterministic("reliability", pt.dot(predictors.scale.rotation, along), dims="run")
+    logit = (own * effect[topic]).sum(axis=-1) + pt.dot(component, along)
+    logit = logit + curvature * predictors.scale.curve(predictors.log_rank)
+    if predictors.n_topic_components:
+        logit = logit + _topic_components(predictors, values, topic)
+    return logit
+
+
+def _topic_components(predictors: Predictors, values, topic):
+    """What the judged pairs' topics make of the first components, beyond what all make of them."""
+    import pymc as pm
+
+    sd = pm.HalfNormal("topic_component_sd", *values["topic_component_sd"])
+    dims = ("topic", "topic_component")
+    deviation = pm.Normal("topic_component_deviation", np.float64(0), np.float64(1), dims=dims)
+    pm.Deterministic("topic_component_effect", sd * deviation, dims=dims)
+    return sd * (predictors.scaled * deviation[topic]).sum(axis=-1)
+
+
+def _constants(predictors: Predictors) -> None:
+    """What it takes to find the predictors of other pairs, kept with the model and its fit."""
+    import pymc as pm
+
+    scale = predictors.scale
+    pm.Data("frame_checksum", np.int64(predictors.frame.checksum))
+    pm.Data("rank_depth", np.int64(scale.depth))
+    pm.Data("log_rank_mean", np.float64(scale.log_rank_mean))
+    pm.Data("log_rank_sd", np.float64(scale.log_rank_sd))
+    pm.Data("log_rank_skew", np.float64(scale.log_rank_skew))
+    pm.Data("run_slope", scale.run_slope, dims="run")
+    pm.Data("run_mean", scale.run_mean, dims="run")
+    pm.Data("rotation", scale.rotation, dims=("run", "component"))
+    pm.Data("component_sd", scale.component_sd, dims="component")

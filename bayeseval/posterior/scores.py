@@ -1,0 +1,253 @@
+"""Posterior draws of the scores of runs, streamed topic by topic."""
+
+import warnings
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import topic_starts
+from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
+from bayeseval.estimators.filled import FilledRelevance
+from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.estimators.scoring import SCORES
+from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.measures.names import Measure, parse_measures, relevance
+from bayeseval.posterior.relevance import RelevanceDraws
+from bayeseval.progress import track
+from bayeseval.uncertainty.slots import Slots
+
+OUTSIDE = ("nonrelevant", "model")
+BOOTSTRAP_STREAM = 1
+
+
+def posterior_scores(
+    fitted: xr.DataTree,
+    sampled: xr.DataTree,
+    measures,
+    *,
+    outside: str = "nonrelevant",
+    over: str | None = "topic",
+    population: str = "sample",
+    random_seed: int | None = None,
+) -> xr.Dataset:
+    r"""Posterior draws of any score of every run, from the draws of a model of relevance.
+
+    Under every draw of the parameters each unjudged document of the frame gets a relevance (or a
+    grade) by chance, independent given the parameters; judged documents keep their grades. Then the
+    measure is computed as for complete judgments. So P@k, RBP, AP or nDCG of a run, and whatever is
+    made of the scores of several runs, has a posterior distribution: dims chain and draw.
+
+    What is random: relevance of the unjudged documents and the parameters; with
+    ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
+    What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`).
+    Cost: one topic's documents times draws, a byte each, at a time.
+
+    Parameters
+    ----------
+    fitted : DataTree
+        Fit of ``relevance_model`` or ``grade_model``.
+    sampled : DataTree
+        Collection that the model was made from. Runs may have been added since, and are scored too.
+    measures : str, ir_measures object, or list of them
+        P, RBP, DCG, NumRel, NumRelRet, AP, nDCG, R and Rprec. Graded ones, and relevance levels
+        other than the model's, need a fit of ``grade_model``.
+    outside : {"nonrelevant", "model"}
+        Documents outside the frame: non-relevant, or as the model says of their ranks. The frame
+        often holds what runs ranked high, and then "model" extrapolates.
+    over : {"topic"} or None
+        Means over topics, or a score per topic.
+    population : {"sample", "topics"}
+        Means over these topics, or over the population that they are a random sample of: then every
+        draw weighs the topics by Dirichlet(1, ..., 1), the same for all runs (Bayesian bootstrap).
+        It assumes no shape of the scores over topics; its variance over topics is (T - 1)/(T + 1)
+        times the usual :math:`s^2 / T`.
+    random_seed : int, optional
+        Seed of the draws of relevance.
+
+    Returns
+    -------
+    Dataset
+        ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None;
+        ``outside_weight`` as in :func:`evaluate`, without chain and draw. A topic that a run lacks
+        scores 0; a topic without a judgment is NaN and left out of means.
+
+    Raises
+    ------
+    ValueError
+        A fit of another collection; a measure that the model has no grades for; an unknown option.
+
+    References
+    ----------
+    Rubin, "The Bayesian bootstrap", Annals of Statistics 9 (1981), doi:10.1214/aos/1176345338.
+
+    Examples
+    --------
+    >>> import pandas as pd, pymc as pm, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
+    >>> collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
+    >>> with be.models.relevance_model(collection):
+    ...     prior = pm.sample_prior_predictive(
+    ...         5, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"}
+    ...     )
+    >>> prior["posterior"] = prior["prior"]  # everything is judged: any parameters will do
+    >>> be.posterior_scores(prior, collection, "P@2").estimate.values.ravel()
+    array([0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+    check_option(population=population)
+    if outside not in OUTSIDE:
+        raise ValueError(f"outside must be one of {', '.join(OUTSIDE)}, not {outside!r}")
+    if over not in ("topic", None):
+        raise ValueError(f"over must be 'topic' or None, not {over!r}")
+    draws = RelevanceDraws(fitted, sampled, random_seed)
+    problem = _problem(sampled, _parsed(measures, draws, sampled))
+    estimate, lost = _streamed(problem, draws, outside, _weights(problem, draws, over, population))
+    _warn_unjudged(problem)
+    attrs = {
+        "estimator": "grade_model" if draws.graded else "relevance_model",
+        "outside": outside,
+        "population": population if over == "topic" else "",
+        "relevance_level": draws.binary_level() or 0,
+    }
+    return _labelled(problem, draws, estimate, lost, over).assign_attrs(attrs)
+
+
+def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:
+    """Measures, each of which the model must have relevances for."""
+    grades = grade_scale(sampled)
+    level = draws.binary_level()
+    parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
+    for measure in parsed:
+        if measure.name not in SCORES:
+            raise ValueError(
+                f"{measure.label} has no posterior scores; measures that have them: "
+                f"{', '.join(SCORES)}"
+            )
+        if level is None:
+            continue
+        if measure.graded and (level != 1 or max(grades, default=0.0) > 1):
+            raise ValueError(f"{measure.label} counts grades; fit be.models.grade_model for it")
+        if not measure.graded and measure.relevance_level != level:
+            raise ValueError(
+                f"{measure.label} counts grades from {measure.relevance_level} and the model those "
+                f"from {level}; fit it with relevance_level={measure.relevance_level}, or fit "
+                "be.models.grade_model"
+            )
+    return parsed
+
+
+def _problem(sampled: xr.DataTree, measures: list[Measure]) -> Problem:
+    """Rankings and frame, without any estimate."""
+    designed = "design" in sampled.children
+    sample, grade = framed_sample(sampled) if designed else judged_sample(sampled)
+    known = EstimatedRelevance(
+        sample, grade, grade_scale(sampled), lambda *_: None, random=False, random_seed=0
+    )
+    row_of_pair = np.full(sampled.sizes["pair"] + 1, -1, dtype=np.int32)
+    row_of_pair[sample.pair] = np.arange(sample.n_pairs) - sample.start[sample.topic]
+    ranking = sampled["rankings/ranking"].to_numpy()
+    starts = topic_starts(sampled)
+    return Problem(sampled, measures, known, ranking, starts, row_of_pair, None, {})
+
+
+def _weights(problem, draws, over, population) -> NDArray[np.float64] | None:
+    """Weight of each topic in the mean under each draw (topic, draw); None for no mean."""
+    if over is None:
+        return None
+    judged = problem.judged_topic
+    weights = np.zeros((judged.size, draws.n_draws))
+    if population == "sample":
+        weights[judged] = 1.0 / judged.sum()
+    else:
+        random = np.random.default_rng([draws.seed_word, BOOTSTRAP_STREAM])
+        weights[judged] = random.dirichlet(np.ones(judged.sum()), size=draws.n_draws).T
+    return weights
+
+
+def _streamed(
+    problem: Problem, draws: RelevanceDraws, outside: str, weights
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores (measure, run, draw) or (measure, run, topic, draw), and the weight outside."""
+    n_runs, n_topics = problem.ranking.shape[:2]
+    by_topic = (len(problem.measures), n_runs, n_topics)
+    lost = np.full(by_topic, np.nan)
+    whole = by_topic if weights is None else by_topic[:2]
+    estimate = np.zeros((*whole, draws.n_draws))
+    if weights is None:
+        estimate[:] = np.nan
+    topics = np.flatnonzero(problem.judged_topic).tolist()
+    for topic in track(topics, "posterior scores"):
+        position, relevance_of = _topic_relevance(problem, draws, topic, outside)
+        lost[:, :, topic] = 0.0
+        if outside == "nonrelevant":
+            lost[:, :, topic] = problem.outside_weight(topic, position)[..., 0]
+        for index, measure in enumerate(problem.measures):
+            score = SCORES[measure.name](measure, relevance_of).estimate
+            if weights is None:
+                estimate[index, :, topic] = score
+            else:
+                estimate[index] += weights[topic] * score
+    return estimate, lost
+
+
+def _topic_relevance(problem, draws, topic, outside) -> tuple[NDArray[np.int32], TopicRelevance]:
+    """Positions of the runs' documents on a topic, and the relevance of these under every draw."""
+    first, last = problem.start[topic : topic + 2]
+    ranking = problem.ranking[:, topic]
+    if outside == "model":
+        pairs = np.arange(last - first)
+        position = np.where(ranking < 0, -1, ranking - first).astype(np.int32)
+    else:
+        pairs = np.flatnonzero(problem.row_of_pair[first:last] >= 0)
+        position = problem.row_of_pair[ranking]
+    codes = draws.topic(topic, pairs)
+    nothing = np.zeros((draws.n_draws, 0))
+    whole = nothing.astype(np.int64)
+
+    def filled(table: NDArray) -> FilledRelevance:
+        value = table[codes]
+        return FilledRelevance(value, nothing, np.zeros(draws.n_draws))
+
+    def binary(level: int) -> FilledRelevance:
+        return filled((draws.scale >= level).astype(np.int8))
+
+    def gain_levels(measure: Measure) -> list[tuple[float, FilledRelevance]]:
+        gains = relevance(measure, draws.scale)
+        levels = np.unique(gains[gains > 0]) if (gains > 0).any() else np.ones(1)
+        steps = np.diff(levels, prepend=0.0)
+        return [
+            (float(step), filled((gains >= level).astype(np.int8)))
+            for step, level in zip(steps, levels, strict=True)
+        ]
+
+    slots = Slots(whole, nothing, whole, whole, nothing)
+    return position, TopicRelevance(position, slots, binary, gain_levels, 0)
+
+
+def _warn_unjudged(problem: Problem) -> None:
+    unjudged = problem.collection["topic"].to_numpy()[~problem.judged_topic]
+    if unjudged.size:
+        warnings.warn(
+            f"{unjudged.size} topics have no judgment and score NaN, the first is '{unjudged[0]}'",
+            stacklevel=3,
+        )
+
+
+def _labelled(problem, draws, estimate, lost, over) -> xr.Dataset:
+    sizes = tuple(draws.sizes.values())
+    values = np.moveaxis(estimate, -1, 0).reshape(*sizes, *estimate.shape[:-1])
+    dims = ["measure", "run", "topic"]
+    labels = problem.labels
+    scores = xr.Dataset(
+        {
+            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
+            "outside_weight": (tuple(dims), lost),
+        },
+        coords=labels,
+    )
+    if over is None:
+        return scores
+    mean = scores["outside_weight"].mean("topic", skipna=True)
+    return scores.assign(outside_weight=mean).drop_vars("topic")

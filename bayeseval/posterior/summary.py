@@ -1,0 +1,48 @@
+"""Summaries of posterior scores."""
+
+import xarray as xr
+
+
+def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
+    """Posterior mean, standard deviation and central interval of scores.
+
+    Parameters
+    ----------
+    post : Dataset
+        What :func:`posterior_scores` returns.
+    ci_prob : float
+        Posterior probability of the interval, with as much below it as above.
+
+    Returns
+    -------
+    Dataset
+        ``estimate`` (posterior mean), ``standard_error`` (posterior standard deviation) and
+        ``interval`` with ``ci_bound = ("lower", "upper")``, over measure, run and topic, if any;
+        ``outside_weight`` as it was. The names are those of :func:`mean_over_topics`, so that the
+        two kinds of answer stand side by side.
+
+    Raises
+    ------
+    ValueError
+        ``ci_prob`` outside (0, 1).
+
+    Examples
+    --------
+    >>> draws = [[[0.1, 0.2, 0.3, 0.4, 0.5]]]
+    >>> post = xr.Dataset({"estimate": (("measure", "chain", "draw"), draws)})
+    >>> summarize(post, ci_prob=0.5).interval.values
+    array([[0.2, 0.4]])
+    """
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob is {ci_prob}; allowed: between 0 and 1")
+    draws = ("chain", "draw")
+    estimate = post["estimate"]
+    tail = (1.0 - ci_prob) / 2.0
+    bounds = estimate.quantile([tail, 1.0 - tail], dim=draws, skipna=False)
+    interval = bounds.rename(quantile="ci_bound").assign_coords(ci_bound=["lower", "upper"])
+    summary = post.drop_vars("estimate").assign(
+        estimate=estimate.mean(draws, skipna=False),
+        standard_error=estimate.std(draws, ddof=1, skipna=False),
+        interval=interval.transpose(..., "ci_bound"),
+    )
+    return summary.assign_attrs(post.attrs | {"ci_prob": ci_prob, "ci_kind": "eti"})

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
+
+GRADES = (2, 0, 1, 0, 0, 1, 2, 0)
+
+
+def logit(probability):
+    return np.log(probability / (1 - probability))
+
+
+def test_complete_grades_give_the_exact_graded_scores():
+    collection = collection_of_three(GRADES)
+    measures = ["nDCG@3", "DCG@2", "AP", "P(rel=2)@2"]
+    fitted = handmade_fit(be.models.grade_model(collection))
+    post = be.posterior_scores(fitted, collection, measures, random_seed=1)
+    exact = be.evaluate(collection, measures, estimator="assumed").estimate.mean("topic")
+    np.testing.assert_allclose(post.estimate - exact, 0.0, atol=1e-12)
+
+
+def test_unjudged_documents_reach_each_grade_as_often_as_the_cutpoints_say():
+    sampled = half_judged(collection_of_three(GRADES), budget=3)
+    model = be.models.grade_model(sampled)
+    flat = {
+        "topic_component_effect": 0.0,
+        "topic_effect": 0.0,
+        "component_effect": 0.0,
+        "curvature": 0.0,
+        "grade_gap": logit(0.8),
+    }
+    fitted = handmade_fit(model, **flat)
+    levels = be.posterior_scores(fitted, sampled, ["NumRel", "NumRel(rel=2)"], random_seed=1)
+    grade = sampled["judgments/grade"].to_numpy()
+    for measure, level, share in (("NumRel", 1, 0.5), ("NumRel(rel=2)", 2, 0.2)):
+        drawn = levels.estimate.sel(measure=measure, run="a").mean() * 2 - (grade >= level).sum()
+        assert abs(float(drawn) - 2 * share) < 4 * np.sqrt(2 * 0.25 / 2000)
+
+
+def test_labels_change_the_odds_by_their_error_rates():
+    sampled = half_judged(collection_of_three((1, 0, 1, 0, 0, 1, 0, 0)), budget=3)
+    label = np.full(8, 1.0)
+    label[np.flatnonzero(~np.isnan(sampled["judgments/grade"].to_numpy()))[:2]] = 0.0
+    sampled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", label)}))
+    model = be.models.relevance_model(sampled, external="llm")
+    rate = np.array([[0.8, 0.2], [0.4, 0.6]])  # a label of 1 triples the odds
+    flat = {
+        "topic_component_effect": 0.0,
+        "topic_effect": 0.0,
+        "component_effect": 0.0,
+        "curvature": 0.0,
+        "llm_rate": rate,
+    }
+    post = be.posterior_scores(handmade_fit(model, **flat), sampled, "NumRel", random_seed=1)
+    seen = (sampled["judgments/grade"].to_numpy() >= 1).sum()
+    drawn = float(post.estimate.sel(run="a").mean()) * 2 - seen
+    assert abs(drawn - 2 * 0.75) < 4 * np.sqrt(2 * 0.19 / 2000)
+
+
+def test_labels_change_the_odds_of_every_grade():
+    sampled = half_judged(collection_of_three(GRADES), budget=3)
+    label = np.full(8, 1.0)
+    label[np.flatnonzero(~np.isnan(sampled["judgments/grade"].to_numpy()))[:2]] = 0.0
+    sampled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", label)}))
+    model = be.models.grade_model(sampled, external="llm")
+    rate = np.array([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]])
+    flat = {
+        "topic_component_effect": 0.0,
+        "topic_effect": 0.0,
+        "component_effect": 0.0,
+        "curvature": 0.0,
+    }
+    fitted = handmade_fit(model, **flat, llm_rate=rate, grade_gap=logit(0.8))
+    post = be.posterior_scores(fitted, sampled, "NumRel(rel=2)", random_seed=1)
+    mass = np.array([0.5, 0.3, 0.2]) * rate[:, 1]
+    seen = (sampled["judgments/grade"].to_numpy() >= 2).sum()
+    drawn = float(post.estimate.sel(run="a").mean()) * 2 - seen
+    assert abs(drawn - 2 * mass[2] / mass.sum()) < 4 * np.sqrt(2 * 0.25 / 2000)
+
+
+def test_graded_measures_need_a_model_of_grades():
+    sampled = half_judged(collection_of_three(GRADES))
+    fitted = handmade_fit(be.models.relevance_model(sampled))
+    with pytest.raises(ValueError, match="fit be.models.grade_model for it"):
+        be.posterior_scores(fitted, sampled, "nDCG@3")

@@ -1,0 +1,184 @@
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.models.features import discount
+from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
+
+MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]
+# a prior of one value is a fit whose relevances have known, independent probabilities
+FIXED = {
+    "topic_effect": np.array([[-0.4, 0.7], [0.6, -0.2]]),
+    "topic_component_effect": np.array([[0.5], [-1.0]]),
+    "component_effect": np.array([0.8, -0.5]),
+    "curvature": 0.2,
+}
+
+
+@pytest.fixture(scope="module")
+def sampled() -> xr.DataTree:
+    return half_judged(collection_of_three())
+
+
+@pytest.fixture(scope="module")
+def fitted(sampled) -> xr.DataTree:
+    return handmade_fit(be.models.relevance_model(sampled, n_topic_components=1), **FIXED)
+
+
+def relevance_probability(sampled, fitted) -> np.ndarray:
+    """Probability of every pair, written out anew from the model's formula."""
+    constant = fitted["constant_data"].to_dataset()
+    ranking = sampled["rankings/ranking"].to_numpy()
+    n_pairs = sampled.sizes["pair"]
+    g = np.zeros((n_pairs, 3))
+    score = np.zeros(n_pairs)
+    for run, topic, rank in np.argwhere(ranking >= 0):
+        pair = ranking[run, topic, rank]
+        g[pair, run] = discount(4)[rank + 1]
+        score[pair] += 1.0 / (61.0 + rank)
+    fused = np.zeros(n_pairs)
+    for topic in range(2):
+        pairs = np.flatnonzero(sampled["pair_topic"].to_numpy() == topic)
+        order = pairs[np.lexsort((-pairs, -score[pairs]))]
+        fused[order] = np.arange(1, pairs.size + 1)
+    x = (np.log(fused) - np.log(fused).mean()) / np.log(fused).std()
+    g = g - g.mean(axis=0)
+    z = (g - np.outer(x, g.T @ x / n_pairs)) @ constant["rotation"].to_numpy()
+    topic = sampled["pair_topic"].to_numpy()
+    effect, own = FIXED["topic_effect"][topic], FIXED["topic_component_effect"][topic, 0]
+    logit = effect[:, 0] + effect[:, 1] * x + own * z[:, 0] / z[:, 0].std()
+    logit += FIXED["curvature"] * (x**2 - 1 - (x**3).mean() * x) + z @ FIXED["component_effect"]
+    probability = 1.0 / (1.0 + np.exp(-logit))
+    grade = sampled["judgments/grade"].to_numpy()
+    return np.where(np.isnan(grade), probability, grade >= 1)
+
+
+def enumerated(sampled, probability, measures) -> xr.Dataset:
+    """Mean and variance of the mean scores over every possible filling of the relevances."""
+    free = np.flatnonzero((probability > 0) & (probability < 1))
+    mean, square = 0.0, 0.0
+    for values in itertools.product([0, 1], repeat=free.size):
+        relevance = probability.copy()
+        relevance[free] = values
+        chance = np.where(values, probability[free], 1 - probability[free]).prod()
+        full = sampled.copy()
+        full["judgments"] = xr.DataTree(
+            sampled["judgments"].to_dataset(inherit=False).assign(grade=("pair", relevance))
+        )
+        score = be.evaluate(full, measures, estimator="assumed").estimate.mean("topic")
+        mean, square = mean + chance * score, square + chance * score**2
+    return xr.Dataset({"mean": mean, "variance": square - mean**2})
+
+
+def test_complete_judgments_give_the_exact_scores_under_every_draw():
+    collection = collection_of_three()
+    model = be.models.relevance_model(collection)
+    post = be.posterior_scores(handmade_fit(model), collection, MEASURES, random_seed=1)
+    exact = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
+    assert post.estimate.sizes["draw"] == SHAPE[1]
+    np.testing.assert_allclose(post.estimate - exact, 0.0, atol=1e-12)
+
+
+def test_mean_and_variance_are_those_of_every_possible_filling(sampled, fitted):
+    measures = ["P@2", "RBP(p=0.8)", "AP", "R@2"]
+    exact = enumerated(sampled, relevance_probability(sampled, fitted), measures)
+    post = be.posterior_scores(fitted, sampled, measures, random_seed=1).estimate
+    error = (post.mean(["chain", "draw"]) - exact["mean"]) / np.sqrt(exact["variance"] / 2000)
+    assert float(np.abs(error).max()) < 4.0  # 12 normal errors: above 4 once in 1,300 seeds
+    ratio = post.var(["chain", "draw"]) / exact["variance"]
+    assert float(np.abs(np.log(ratio)).max()) < 0.2
+
+
+def test_posterior_mean_of_precision_is_the_average_of_the_probabilities(sampled, fitted):
+    probability = relevance_probability(sampled, fitted)
+    top = probability[sampled["rankings/ranking"].to_numpy()[:, :, :2]].mean(axis=2)
+    post = be.posterior_scores(fitted, sampled, "P@2", over=None, random_seed=2).estimate
+    mean = post.mean(["chain", "draw"]).sel(measure="P@2").transpose("run", "topic")
+    np.testing.assert_allclose(mean, top, atol=4 * 0.36 / np.sqrt(2000))
+
+
+def test_scores_per_topic_average_to_the_means(sampled, fitted):
+    by_topic = be.posterior_scores(fitted, sampled, "AP", over=None, random_seed=4)
+    mean = be.posterior_scores(fitted, sampled, "AP", over="topic", random_seed=4)
+    xr.testing.assert_allclose(by_topic.estimate.mean("topic"), mean.estimate)
+    assert "topic" not in mean.dims
+
+
+def test_runs_added_later_are_scored_with_the_same_draws(sampled, fitted):
+    grown = be.dual_runs(sampled, random_seed=1)
+    before = be.posterior_scores(fitted, sampled, "P@2", random_seed=5).estimate
+    after = be.posterior_scores(fitted, grown, "P@2", random_seed=5).estimate
+    assert after.sizes["run"] == 6
+    xr.testing.assert_equal(after.sel(run=list("abc")), before)
+
+
+def test_population_of_topics_adds_the_spread_between_topics():
+    collection = collection_of_three((1, 1, 0, 0, 0, 0, 0, 1))
+    fitted = handmade_fit(be.models.relevance_model(collection))
+    post = be.posterior_scores(fitted, collection, "P@2", population="topics", random_seed=1)
+    exact = be.evaluate(collection, "P@2", estimator="assumed").estimate.sel(measure="P@2")
+    variance = post.estimate.var(["chain", "draw"]).sel(measure="P@2")
+    expected = ((exact - exact.mean("topic")) ** 2).sum("topic") / (2 * 3)
+    np.testing.assert_allclose(variance, expected, rtol=0.1)
+    assert float(expected.max()) > 0.05
+
+
+def test_documents_outside_the_frame_count_nothing_or_what_the_model_says():
+    collection = collection_of_three()
+    frame = xr.DataArray(np.tile([True, True, True, False], 2), dims="pair")
+    design = be.designs.pps_strata(collection, budget=3, n_strata=1, frame=frame)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    fitted = handmade_fit(be.models.relevance_model(sampled))
+    outside = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
+    inside = be.posterior_scores(fitted, sampled, "P@2", random_seed=1)
+    assert float(outside.estimate.std()) == 0.0  # all of the frame was judged
+    assert inside.outside_weight.sel(run="b").item() == 0.5
+    model = be.posterior_scores(fitted, sampled, "P@2", outside="model", random_seed=1)
+    assert float(model.outside_weight.max()) == 0.0
+    gain = (model.estimate - inside.estimate).mean(["chain", "draw"]).sel(measure="P@2")
+    assert gain.sel(run="a").item() == 0.0
+    assert 0.05 < gain.sel(run="b").item() < 0.5
+
+
+def test_same_seed_same_scores(sampled, fitted):
+    first, again, other = (
+        be.posterior_scores(fitted, sampled, "P@2", random_seed=seed).estimate for seed in (1, 1, 2)
+    )
+    xr.testing.assert_equal(first, again)
+    assert not first.equals(other)
+
+
+def test_a_fit_of_another_frame_is_refused(sampled, fitted):
+    with pytest.raises(ValueError, match="does not belong to this collection"):
+        be.posterior_scores(fitted, collection_of_three((1, 0, 0, 1)), "P@2")
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        ("P(rel=2)@5", "fit it with relevance_level=2"),
+        ("RR", "no posterior scores; measures that have them: P, RBP"),
+    ],
+)
+def test_measures_that_the_model_cannot_score_are_refused(sampled, fitted, measures, message):
+    with pytest.raises(ValueError, match=message):
+        be.posterior_scores(fitted, sampled, measures)
+
+
+@pytest.mark.parametrize(
+    ("option", "allowed"), [("outside", "nonrelevant, model"), ("over", "or None")]
+)
+def test_unknown_options_are_refused(sampled, fitted, option, allowed):
+    with pytest.raises(ValueError, match=allowed):
+        be.posterior_scores(fitted, sampled, "P@2", **{option: "elsewhere"})
+
+
+def test_topics_without_a_judgment_are_left_out_with_a_warning():
+    collection = collection_of_three((1, 0, 1, 0, np.nan, np.nan, np.nan, np.nan))
+    fitted = handmade_fit(be.models.relevance_model(collection))
+    with pytest.warns(UserWarning, match="1 topics have no judgment"):
+        post = be.posterior_scores(fitted, collection, "P@2", random_seed=1)
+    np.testing.assert_allclose(post.estimate.sel(run="a"), 0.5)
