@@ -13,10 +13,6 @@ import math
 import numba
 import numpy as np
 
-# Values of M looked at together, and how far below the best log term of the sum over M a term
-# counts as nothing (20000 such terms change a log-likelihood by less than 1e-17).
-BLOCK = 16
-CUT = 50.0
 # States below this part of all are left out at either end; rescaling starts below FAINT.
 NEGLIGIBLE = 1e-100
 FAINT = 1e-60

@@ -88,12 +88,13 @@ def test_both_relevances_after_a_gap_of_hundreds_sum_to_one(n_relevant, log_odds
     assert chance @ slope == pytest.approx(0.0, abs=1e-10)
 
 
-def test_a_judgment_that_all_but_rules_out_the_likely_states_is_still_exact():
-    # 300 unjudged ranks of a good run, then all M = 60 relevant documents in a row: the first 300
-    # held none of them, which has a probability far below the smallest float64.
-    log_odds, n_relevant = -6.0, 60
-    colour = np.r_[np.full(300, -1), np.ones(n_relevant)].astype(np.int8)
-    filled = np.where(colour < 0, 0, colour)
+@pytest.mark.parametrize("relevant", [0, 1])
+def test_a_judgment_that_all_but_rules_out_the_likely_states_is_still_exact(relevant):
+    # 300 unjudged ranks of a run that likes one kind, then all 60 documents of that kind in a row:
+    # the first 300 held none of them, far less likely than the smallest float64.
+    log_odds, n_relevant = (-6.0, 60) if relevant else (6.0, 940)
+    colour = np.r_[np.full(300, -1), np.full(60, relevant)].astype(np.int8)
+    filled = np.where(colour < 0, 1 - relevant, colour)
     value = run_log_likelihood(colour, log_odds, 1000, n_relevant)
     assert value < -800
     assert value == pytest.approx(run_log_likelihood(filled, log_odds, 1000, n_relevant), rel=1e-12)
