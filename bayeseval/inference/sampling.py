@@ -24,6 +24,7 @@ def fit(
     chains: int = 4,
     random_seed: int,
     sampler: str = "nutpie",
+    approximation: str | None = None,
     observed: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
@@ -44,6 +45,10 @@ def fit(
         Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         Implementation of the sampler; the last two need packages of their own.
+    approximation : {"laplace"}, optional
+        For a quick look at ``relevance_model``: a normal approximation at the posterior's mode
+        instead of a sampler, in seconds, with ``draws`` times ``chains`` draws in one chain
+        (:mod:`bayeseval.inference.laplace`; ``models/README.md`` has its error).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional
@@ -60,7 +65,8 @@ def fit(
     Raises
     ------
     ValueError
-        An unknown sampler; nothing observed; a discrete parameter, or a seed that is no int >= 0.
+        An unknown sampler or approximation; nothing observed; a discrete parameter, or a seed that
+        is no int >= 0.
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
@@ -89,6 +95,8 @@ def fit(
 
     _check_request(sampler, random_seed)
     known: dict[Any, Any] = _known(model) if observed is None else dict(observed)
+    if approximation is not None:
+        return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
     with warnings.catch_warnings():
@@ -111,6 +119,16 @@ def fit(
     found = verdict(fitted)
     if not found["passed"].all():
         warnings.warn(f"the sampler did not pass: {verdict_text(found)}", stacklevel=2)
+    return fitted
+
+
+def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:
+    from bayeseval.inference.laplace import laplace
+
+    if approximation != "laplace":
+        raise ValueError(f"approximation is {approximation!r}; allowed: 'laplace' or None")
+    fitted = laplace(model, known, draws=draws, random_seed=random_seed)
+    fitted.attrs |= {"approximation": "laplace", "seed": int(random_seed)}
     return fitted
 
 

@@ -28,6 +28,11 @@ def verdict(
         Over ``check`` (divergences, r_hat, ess_bulk, ess_tail, bfmi): ``value``, the worst found;
         ``limit``; ``passed``; ``worst``, where it was found.
 
+    Raises
+    ------
+    ValueError
+        A fit without chains, such as a Laplace approximation.
+
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and
@@ -46,6 +51,8 @@ def verdict(
     """
     import arviz as az
 
+    if "sample_stats" not in fitted.children:
+        raise ValueError("this fit has no sampler's statistics: an approximation has no verdict")
     posterior = fitted["posterior"].to_dataset()
     statistics = fitted["sample_stats"].to_dataset()
     energy = statistics["energy"]

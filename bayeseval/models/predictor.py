@@ -102,6 +102,8 @@ class Predictors:
             "topic": collection["topic"].to_numpy(),
             "run": collection["run"].to_numpy()[self.frame.run],
             "predictor": ["intercept", "log_rank"],
+            "fixed_effect": ["intercept", "log_rank", "curvature"],
+            "prior_number": ["mean", "sd"],
             "component": number,
             "topic_component": number[: self.n_topic_components],
             "judged_pair": self.frame.labels(self.judged),
@@ -119,6 +121,8 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     import pytensor.tensor as pt
 
     _constants(predictors)
+    fixed = np.array([values[name] for name in ("intercept", "slope", "curvature")]).T
+    pm.Data("fixed_prior", fixed, dims=("prior_number", "fixed_effect"))
     topic = pm.Data("judged_topic", predictors.frame.topic[predictors.judged], dims="judged_pair")
     own = pm.Data("topic_value", predictors.own, dims=("judged_pair", "predictor"))
     component = pm.Data("component_value", predictors.component, dims=("judged_pair", "component"))
@@ -133,7 +137,8 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     along = pm.Normal("component_effect", np.float64(0), reliability_sd, dims="component")
     pm.Deterministic("reliability", pt.dot(predictors.scale.rotation, along), dims="run")
     logit = (own * effect[topic]).sum(axis=-1) + pt.dot(component, along)
-    logit = logit + curvature * predictors.scale.curve(predictors.log_rank)
+    curve = pm.Data("curve_value", predictors.scale.curve(predictors.log_rank), dims="judged_pair")
+    logit = logit + curvature * curve
     if predictors.n_topic_components:
         logit = logit + _topic_components(predictors, values, topic)
     return logit

@@ -1,0 +1,114 @@
+"""Posterior scores on TREC-COVID round 5 as a table: error, coverage, time, the verdict.
+
+Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Truth: the complete
+judgments; frame: the judged pairs; 20 pps strata; 126 runs, from which the model learns, and their
+dual runs, from which it does not. Run it with ``python benchmarks/bayes_round5.py``.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import bayeseval as be
+from tests.conftest import REAL_DATA, unpacked
+
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budget", type=int, default=100)
+    parser.add_argument("--replicates", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--components", type=int, default=60)
+    parser.add_argument("--topic-components", type=int, default=4)
+    parser.add_argument("--draws", type=int, default=750)
+    parser.add_argument("--approximation", choices=["laplace"])
+    parser.add_argument("--saved", help="a collection saved with the complete judgments")
+    options = parser.parse_args()
+    both = be.dual_runs(_collection(options.saved), random_seed=options.seed)
+    truth = be.evaluate(both, MEASURES, estimator="assumed").estimate.mean("topic")
+    design = be.designs.pps_strata(both, budget=options.budget)
+    selected = be.draw(design, n_replicates=options.replicates, random_seed=options.seed)
+    parts = []
+    for number in range(options.replicates):
+        sampled = be.reveal(both, design, selected.isel(replicate=number))
+        parts.append(_posterior(sampled, options, number))
+        print(_line(parts[-1], number), flush=True)
+    _print_table(xr.concat(parts, dim="replicate"), truth, both["contributed"].to_numpy())
+
+
+def _collection(saved: str | None) -> xr.DataTree:
+    if saved:
+        return be.open_collection(saved)
+    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    runs = unpacked(folder / "round5-runs.tar.xz")
+    return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
+
+
+def _posterior(sampled: xr.DataTree, options, number: int) -> xr.Dataset:
+    """Summary of one sample, with the time of each step and the verdict."""
+    model = be.models.relevance_model(
+        sampled,
+        n_components=options.components,
+        n_topic_components=options.topic_components,
+    )
+    seconds = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the verdict is printed for every sample
+        began = time.perf_counter()
+        fitted = be.fit(
+            model,
+            draws=options.draws,
+            random_seed=options.seed + number,
+            approximation=options.approximation,
+        )
+        seconds["fit"] = time.perf_counter() - began
+    began = time.perf_counter()
+    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed + number)
+    seconds["scores"] = time.perf_counter() - began
+    summary = be.summarize(post)
+    sampling = float(fitted["posterior"].attrs.get("sampling_time", np.nan))
+    summary = summary.assign(seconds=("step", [seconds["fit"], sampling, seconds["scores"]]))
+    return summary if options.approximation else summary.assign(verdict=be.verdict(fitted)["value"])
+
+
+def _line(summary: xr.Dataset, number: int) -> str:
+    fit, sampling, scores = summary["seconds"].to_numpy()
+    text = f"sample {number}: fit {fit:.0f} s (sampling {sampling:.0f} s), scores {scores:.0f} s"
+    if "verdict" in summary:
+        pairs = zip(summary["check"].values, summary["verdict"].values, strict=True)
+        text += "; " + ", ".join(f"{check} {value:.4g}" for check, value in pairs)
+    return text
+
+
+def _print_table(summary: xr.Dataset, truth: xr.DataArray, contributed: np.ndarray) -> None:
+    error = summary["estimate"] - truth
+    lower, upper = (summary["interval"].sel(ci_bound=bound) for bound in ("lower", "upper"))
+    covered = (lower <= truth) & (truth <= upper)
+    print("| measure | runs | bias | rms_error | posterior_sd | coverage | coverage_error |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for measure in MEASURES:
+        for group, name in ((contributed, "real"), (~contributed, "dual")):
+            part = {"measure": measure, "run": np.flatnonzero(group)}
+            chosen = error.sel(measure=measure).isel(run=part["run"])
+            share = covered.sel(measure=measure).isel(run=part["run"]).mean("run")
+            spread = summary["standard_error"].sel(measure=measure).isel(run=part["run"])
+            numbers = [
+                float(chosen.mean()),
+                float(np.sqrt((chosen**2).mean())),
+                float(np.sqrt((spread**2).mean())),
+                float(share.mean()),
+                float(share.std(ddof=1) / np.sqrt(share.size)) if share.size > 1 else np.nan,
+            ]
+            cells = " | ".join(f"{number:.4f}" for number in numbers)
+            print(f"| {measure} | {name} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()
