@@ -155,21 +155,19 @@ def variant_table(collection, truth, frame, n_samples, seed) -> pd.DataFrame:
                 row |= {"variant": name, "measure": MEAN[measure]}
                 row |= agreement(estimate, true)
                 row["missing"] = float(estimate.isnull().mean())
-                row["coverage"] = mean_coverage(scores.sel(measure=measure), true)
+                held, without = mean_coverage(scores.sel(measure=measure), true)
+                row |= {"coverage": held, "no interval": without}
                 rows.append(row)
     return pd.DataFrame(rows)
 
 
-def mean_coverage(scores: xr.Dataset, truth: xr.DataArray) -> float:
-    """Share of 90 % normal intervals of the mean that hold the truth; NaN without a variance."""
-    known = scores["estimate"].notnull() & scores["standard_error"].notnull()
-    error = scores["standard_error"].where(known)
-    if not known.any():
-        return np.nan
-    number = known.sum("topic")
-    width = 1.6449 * np.sqrt((error**2).sum("topic", skipna=True)) / number
-    off = scores["estimate"].where(known).mean("topic", skipna=True) - truth.mean("topic")
-    return float((abs(off) <= width).mean())
+def mean_coverage(scores: xr.Dataset, truth: xr.DataArray) -> tuple[float, float]:
+    """Share of the 90 % intervals of the mean that hold the truth, and of means without one."""
+    mean = be.mean_over_topics(scores).interval
+    true = truth.mean("topic")
+    lower, upper = mean.sel(ci_bound="lower"), mean.sel(ci_bound="upper")
+    held = ((lower <= true) & (true <= upper)).where(lower.notnull())
+    return float(held.mean(skipna=True)), float(lower.isnull().mean())
 
 
 def main() -> None:

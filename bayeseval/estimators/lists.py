@@ -70,10 +70,13 @@ class ListScore:
         NaN where the method gives no estimate.
     variance : float array (run, replicate) or None
         None where the method gives none.
+    degrees_of_freedom : float array (run, replicate), or float
+        Of the variance; infinite where it is taken for known.
     """
 
     estimate: NDArray[np.float64]
     variance: NDArray[np.float64] | None = None
+    degrees_of_freedom: NDArray[np.float64] | float = np.inf
 
 
 ListEstimator = Callable[..., ListScore]  # (measure: Measure, topic: TopicLists, **options)

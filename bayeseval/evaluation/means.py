@@ -16,7 +16,8 @@ def mean_over_topics(
     With ``"topics"`` they are a random sample themselves:
     :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the *estimates* over
     topics, which already contains the design variance; the interval uses Student's t with T - 1
-    degrees of freedom. Topics without a score (NaN) are left out.
+    degrees of freedom. Topics without a score (NaN) are left out; for a
+    "sample", a topic that has a score but no standard error leaves the mean without one.
 
     Parameters
     ----------

@@ -77,4 +77,4 @@ def _score_lists(problem: Problem, arrays: Arrays) -> None:
             arrays["estimate"][index, :, topic] = score.estimate
             if score.variance is not None:
                 arrays["standard_error"][index, :, topic] = np.sqrt(score.variance)
-                arrays["degrees_of_freedom"][index, :, topic] = np.inf  # normal: none are known
+                arrays["degrees_of_freedom"][index, :, topic] = score.degrees_of_freedom

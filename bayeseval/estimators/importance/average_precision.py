@@ -46,7 +46,7 @@ of sampling from finite populations", Annals of Mathematical Statistics 14, 1943
 
 import numpy as np
 
-from bayeseval.estimators.importance.draws import Draws, check_options, topic_draws
+from bayeseval.estimators.importance.draws import Draws, check_options, freedom, topic_draws
 from bayeseval.estimators.importance.linear import (
     importance_linear,
     importance_r_precision,
@@ -126,13 +126,16 @@ def importance_average_precision(
             estimate = (total * number + covariance) / (number**2 + number_variance)
         spread = np.maximum(spread, 0.0) / number**2
     # without a relevant document among the draws there is no telling how far the zero is off
-    return ListScore(np.where(none_seen, 0.0, estimate), np.where(none_seen, np.nan, spread))
+    spread = np.where(none_seen, np.nan, spread)
+    return ListScore(np.where(none_seen, 0.0, estimate), spread, freedom(draws.total, spread))
 
 
 def importance_sum_of_precisions(
     measure: Measure, topic: TopicLists, *, conditioning: str = "run", ratio: str = "plain"
 ) -> ListScore:
-    """SP, the sum of the precisions at the relevant documents: the numerator of AP.
+    r"""SP, the sum of the precisions at the relevant documents: the numerator of AP.
+
+    .. math:: \widehat{SP} = \frac{Z}{n^2} \sum_{i,j} k_i k_j\, rel(i)\, rel(j)\, JD(i,j) / I(i,j)
 
     Exactly unbiased given two draws or more on the run's documents, for a fixed number of draws.
 
@@ -147,6 +150,28 @@ def importance_sum_of_precisions(
     -------
     ListScore
         Estimates and approximate variances (run, replicate), NaN with fewer than two draws.
+
+    Raises
+    ------
+    ValueError
+        As :func:`importance_average_precision`.
+
+    References
+    ----------
+    Aslam, Pavlu and Yilmaz (2006), sections 2.1 to 2.3, doi:10.1145/1148170.1148263.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1]], dtype=np.int32),
+    ...     grade=np.array([[1.0, 0.0]]),
+    ...     pooled=np.ones(2, dtype=bool),
+    ...     draw_probability=np.array([0.5, 0.5]),
+    ...     draw_count=np.array([[1, 1]]),
+    ... )
+    >>> importance_sum_of_precisions(parse_measures("AP")[0], topic).estimate.round(4)
+    array([[0.6667]])
     """
     check_options(conditioning, ratio)
     draws = topic_draws(measure, topic)

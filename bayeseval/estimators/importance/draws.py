@@ -82,6 +82,11 @@ def topic_draws(measure: Measure, topic: TopicLists) -> Draws:
     )
 
 
+def freedom(number, variance) -> NDArray[np.float64]:
+    """Degrees of freedom of such a variance: one less than the draws; infinite where it is 0."""
+    return np.where(variance > 0, np.maximum(number - 1.0, 1.0), np.inf)
+
+
 def mean_and_variance(number, total, squares) -> tuple:
     """Mean of independent terms and the unbiased variance of that mean; NaN where too few."""
     with np.errstate(divide="ignore", invalid="ignore"):

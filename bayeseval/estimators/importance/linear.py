@@ -8,6 +8,7 @@ import numpy as np
 from bayeseval.estimators.importance.draws import (
     Draws,
     check_options,
+    freedom,
     mean_and_variance,
     topic_draws,
 )
@@ -44,8 +45,10 @@ def importance_linear(
     Returns
     -------
     ListScore
-        Estimates and variances (run, replicate). 0, with variance 0, where A has no document that
-        can be drawn.
+        Estimates and variances (run, replicate), with :math:`K_A - 1` degrees of freedom; a single
+        draw on A gives an estimate without a variance, so a mean over topics has a standard error
+        only where every topic with an estimate has two draws ("none" has one whenever two
+        documents were drawn at all). 0, with variance 0, where A has no document that can be drawn.
 
     Raises
     ------
@@ -71,8 +74,8 @@ def importance_linear(
     """
     check_options(conditioning, ratio)
     weight = rank_weight(measure, topic.position.shape[1])[:, None]
-    estimate, variance = _hansen_hurwitz(weight, topic_draws(measure, topic), conditioning)
-    return ListScore(estimate, variance)
+    estimate, variance, number = _hansen_hurwitz(weight, topic_draws(measure, topic), conditioning)
+    return ListScore(estimate, variance, freedom(number, variance))
 
 
 def importance_relevant_count(
@@ -124,9 +127,14 @@ def importance_relevant_count(
     array([[1.]])
     """
     check_options(conditioning, ratio)
-    estimate, variance = topic_draws(measure, topic).relevant
-    n_runs = topic.position.shape[0]
-    return ListScore(np.tile(estimate, (n_runs, 1)), np.tile(variance, (n_runs, 1)))
+    draws = topic_draws(measure, topic)
+    estimate, variance = draws.relevant
+    every_run = (topic.position.shape[0], 1)
+    return ListScore(
+        np.tile(estimate, every_run),
+        np.tile(variance, every_run),
+        np.tile(freedom(draws.total, variance), every_run),
+    )
 
 
 def importance_r_precision(
@@ -182,13 +190,13 @@ def importance_r_precision(
     cutoff = np.maximum(np.nan_to_num(number), 1.0)
     rank = np.arange(topic.position.shape[1])
     weight = np.clip(cutoff - rank[:, None], 0.0, 1.0) / cutoff
-    estimate, _ = _hansen_hurwitz(weight, draws, conditioning)
+    estimate, _, _ = _hansen_hurwitz(weight, draws, conditioning)
     estimate = np.where(number == 0, 0.0, estimate)
     return ListScore(np.where(np.isnan(number), np.nan, estimate))
 
 
 def _hansen_hurwitz(weight, draws: Draws, conditioning: str) -> tuple:
-    """Estimate and variance (run, replicate) of a weighted sum of relevances."""
+    """Estimate, variance and number of draws (run, replicate) of a weighted sum of relevances."""
     from bayeseval.estimators.importance.sums import drawn_sums
 
     shape = weight.shape[0], draws.count.shape[1]
@@ -200,4 +208,4 @@ def _hansen_hurwitz(weight, draws: Draws, conditioning: str) -> tuple:
     if conditioning == "none":
         number, mass = np.broadcast_to(draws.total, number.shape), 1.0
     estimate, variance = mean_and_variance(number, mass * total, mass**2 * squares)
-    return np.where(reached, estimate, 0.0), np.where(reached, variance, 0.0)
+    return np.where(reached, estimate, 0.0), np.where(reached, variance, 0.0), number
