@@ -106,6 +106,17 @@ def label_positions(own, labels) -> np.ndarray:
     return index.get_indexer(np.asarray(labels).astype(object)).astype(np.int64)
 
 
+def row_of_pair(pairs, n_pairs: int) -> np.ndarray:
+    """Row of every pair in a list of pairs, -1 where it lacks it.
+
+    The array has one entry more than there are pairs: it serves position -1, an empty rank, so that
+    a ranking can be used as its index as it is.
+    """
+    row = np.full(n_pairs + 1, -1, dtype=np.int32)
+    row[pairs] = np.arange(len(pairs))
+    return row
+
+
 def same_strings(labels) -> np.ndarray:
     """Labels as a numpy array of fixed-width text, whatever they came as."""
     if isinstance(labels, xr.DataArray):

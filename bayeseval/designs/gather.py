@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.designs.frame import contributing_runs, ordered_frame
 from bayeseval.designs.sample import Sample
 
@@ -70,18 +71,17 @@ def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
     runs = contributing_runs(collection, _design_runs(collection))
     ranking = collection["rankings/ranking"].to_numpy()[runs]
     n_pairs = collection.sizes["pair"]
-    row_of_pair = np.full(n_pairs + 1, -1, dtype=np.int64)
-    row_of_pair[sample.pair] = np.arange(sample.n_pairs)
+    row_of = row_of_pair(sample.pair, n_pairs)
     run_rank = np.zeros((sample.n_pairs, runs.size), dtype=np.int32)
     for column, run in enumerate(ranking):
-        row = row_of_pair[run]
+        row = row_of[run]
         topic, rank = np.nonzero(row >= 0)
         run_rank[row[topic, rank], column] = rank + 1
     mask = np.zeros(n_pairs, dtype=bool)
     mask[sample.pair] = True
     fused_rank = np.zeros(sample.n_pairs, dtype=np.int32)
     for pairs in ordered_frame(collection, mask, runs):
-        fused_rank[row_of_pair[pairs]] = np.arange(1, pairs.size + 1)
+        fused_rank[row_of[pairs]] = np.arange(1, pairs.size + 1)
     return replace(sample, fused_rank=fused_rank, run_rank=run_rank)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.lists import TopicLists
 from bayeseval.measures.names import Measure, relevance
 
@@ -70,12 +71,11 @@ def topic_draws(measure: Measure, topic: TopicLists) -> Draws:
             "estimates need the grade of every drawn document"
         )
     rows = np.flatnonzero(topic.draw_probability > 0)
-    row_of = np.full(topic.draw_probability.size + 1, -1, dtype=np.int32)  # the last is for -1
-    row_of[rows] = np.arange(rows.size)
+    position = row_of_pair(rows, drawn.shape[1])[topic.top(measure.cutoff)]
     drawn = drawn[:, rows]
     value = np.where(drawn, relevance(measure, topic.grade[:, rows]), 0.0)
     return Draws(
-        position=row_of[topic.top(measure.cutoff)],
+        position=position,
         probability=topic.draw_probability[rows],
         count=np.ascontiguousarray(np.where(drawn, topic.draw_count[:, rows], 0).T),
         value=np.ascontiguousarray(value.T, dtype=np.float64),

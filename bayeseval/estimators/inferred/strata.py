@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.lists import ListScore, TopicLists
 from bayeseval.measures.names import Measure, relevance
 
@@ -95,12 +96,10 @@ def sampled_strata(measure: Measure, topic: TopicLists) -> SampledStrata:
             f"{stray.size} judged documents are outside the strata of their topic, the first is "
             f"its pair {stray[0]}; an inferred measure needs the stratum of every judged document"
         )
-    row_of_pair = np.full(pool.size + 1, -1)
-    row_of_pair[inside] = np.arange(inside.size)
     gain = relevance(measure, topic.grade[:, inside]).T
     row, replicate = np.nonzero(~np.isnan(gain))
     return SampledStrata(
-        position=row_of_pair[topic.top(measure.cutoff)],
+        position=row_of_pair(inside, pool.size)[topic.top(measure.cutoff)],
         stratum=stratum,
         size=size.astype(np.float64),
         first=np.searchsorted(row, np.arange(inside.size + 1)),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.lists import TopicLists
 from bayeseval.measures.names import Measure, relevance
 
@@ -62,12 +63,10 @@ def expanded_sample(measure: Measure, topic: TopicLists) -> ExpandedSample:
             f"pair {wrong[0]} of its topic with {probability[wrong[0]]}; statAP needs one for each"
         )
     pairs = np.flatnonzero(somewhere)
-    row_of_pair = np.full(somewhere.size + 1, -1, dtype=np.int32)
-    row_of_pair[pairs] = np.arange(pairs.size)
     relevances = relevance(measure, topic.grade[:, pairs]).T
     expanded = np.nan_to_num(relevances) / probability[pairs, None]
     return ExpandedSample(
-        position=row_of_pair[topic.top(measure.cutoff)],
+        position=row_of_pair(pairs, somewhere.size)[topic.top(measure.cutoff)],
         value=np.ascontiguousarray(expanded),
         sampled=np.ascontiguousarray(~np.isnan(relevances)),
         probability=probability[pairs],
