@@ -76,6 +76,17 @@ def test_the_distribution_function_equals_enumeration_for_eight_unjudged_ranks()
     assert abs(between - law.normal_cdf).max() < 0.06  # eight weights are near normal already
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_the_distribution_starts_from_the_base_at_its_relevance_level(level):
+    collection = collection_of({"1": [1, None, 2, None], "2": [2, 1, None]})
+    options = {"relevance_level": level, "tail": "nonrelevant"}
+    law = be.rbp_uncertainty_cdf(collection, 0.5, 0.2, **options)
+    known = be.rbp_uncertainty(collection, 0.5, 0.2, over="topic", **options)
+    by_hand = {1: (0.5 + 0.125 + 0.5 + 0.25) / 2, 2: (0.125 + 0.5) / 2}
+    assert law.base.item() == known.base.item() == by_hand[level]
+    assert law.attrs["relevance_level"] == level
+
+
 def test_per_topic_values_by_hand():
     known = be.rbp_uncertainty(collection_of({"1": [1, None, 0, None]}), 0.5, 0.2)
     weights = np.array([0.25, 0.0625])

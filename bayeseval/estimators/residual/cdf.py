@@ -27,6 +27,7 @@ def rbp_uncertainty_cdf(
     *,
     n_points: int = 201,
     tail: str = "nonrelevant",
+    relevance_level: int = 1,
     cutoff: int | None = None,
     missing_topics: str = "zero",
     tolerance: float = 1e-6,
@@ -54,7 +55,7 @@ def rbp_uncertainty_cdf(
     n_points : int
         Values per run, evenly from 5 standard deviations below the mean to 5 above, as far as the
         sum reaches.
-    tail, cutoff, missing_topics
+    tail, relevance_level, cutoff, missing_topics
         As for :func:`rbp_uncertainty`.
     tolerance : float
         Wanted bound away from jumps.
@@ -93,7 +94,9 @@ def rbp_uncertainty_cdf(
             "the judgments have the dim 'replicate'; the distribution is that of one set of "
             "judgments."
         )
-    sums = residual_sums(collection, persistence, cutoff=cutoff, tail=tail)
+    sums = residual_sums(
+        collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
+    )
     probability = probabilities(relevance_probability, sums)
     scored = scored_topics(sums, missing_topics)
     weights = UnjudgedWeights(collection, persistence, cutoff, tail, probability, scored)
@@ -107,7 +110,7 @@ def rbp_uncertainty_cdf(
         name: (("run", "point"), np.array(v)) for name, v in zip(names, zip(*rows), strict=True)
     }
     base = uncertainty_moments(sums, probability, missing_topics, "topic")["base"]
-    attrs = residual_attrs(persistence, cutoff, **options)
+    attrs = residual_attrs(persistence, cutoff, relevance_level=relevance_level, **options)
     return xr.Dataset(laws, coords={"run": sums["run"]}).assign(base=base).assign_attrs(attrs)
 
 
