@@ -29,6 +29,19 @@ class UnjudgedWeights:
         Probability of relevance.
     scored : DataArray (run, topic)
         Whether a topic counts in the mean of a run.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1]})
+    >>> collection = be.read_collection(qrels, run)
+    >>> cells = {"dims": ("run", "topic"), "coords": {"run": ["a"], "topic": ["1"]}}
+    >>> probability = xr.DataArray([[0.2]], **cells)
+    >>> scored = xr.DataArray([[True]], **cells)
+    >>> weights = UnjudgedWeights(collection, 0.5, None, "nonrelevant", probability, scored)
+    >>> round(weights.mean_of(run=0, replicate=0, tolerance=1e-6).mean, 3)  # .2 * (.25 + .125)
+    0.075
     """
 
     def __init__(
