@@ -46,7 +46,7 @@ def urn_moments(
     relevant_probability : float or DataArray, optional
         q. Give this or `n_relevant`.
     n_relevant : int or DataArray, optional
-        M.
+        M, whole numbers.
     judged_depth : int
         d, at least 0.
     persistence : float
@@ -54,7 +54,7 @@ def urn_moments(
     length : int, optional
         Ranks of the list; all N by default.
     n_topics : int
-        Topics averaged over.
+        Topics averaged over, at least 1.
 
     Returns
     -------
@@ -77,6 +77,7 @@ def urn_moments(
     >>> same.unjudged_mean.item(), same.standard_deviation.item()  # mean .2 * .8**10
     (0.021475, 0.002025)
     """
+    _check_topics(n_topics)
     _check(n_documents, odds, relevant_probability, n_relevant, judged_depth, persistence, length)
     if relevant_probability is None:
         known, kernel = n_relevant, _of_number
@@ -134,6 +135,7 @@ def simulated_urn_means(
     """
     from bayeseval.distributions.urn_kernels import simulated_means
 
+    _check_topics(n_topics)
     _check(n_documents, odds, relevant_probability, None, judged_depth, persistence, length)
     weight = rank_weights(judged_depth, persistence, length or n_documents)
     rng = np.random.default_rng(random_seed)
@@ -187,6 +189,8 @@ def _check(n_documents, odds, probability, n_relevant, judged_depth, persistence
         raise ValueError(f"relevant_probability must lie in [0, 1], not {probability!r}.")
     if n_relevant is not None and not _within(n_relevant, 0, n_documents):
         raise ValueError(f"n_relevant must lie between 0 and n_documents, not {n_relevant!r}.")
+    if n_relevant is not None and not _whole(n_relevant):
+        raise ValueError(f"n_relevant must be a whole number of documents, not {n_relevant!r}.")
     if not 0.0 < persistence < 1.0:
         raise ValueError(f"persistence must lie between 0 and 1, not {persistence!r}.")
     if judged_depth < 0 or not 1 <= (length or n_documents) <= n_documents:
@@ -194,6 +198,16 @@ def _check(n_documents, odds, probability, n_relevant, judged_depth, persistence
             f"judged_depth must be at least 0 and length between 1 and n_documents, not "
             f"{judged_depth} and {length}."
         )
+
+
+def _check_topics(n_topics: int) -> None:
+    """Refuse means over no topic or over parts of one."""
+    if not (_within(n_topics, 1, np.inf) and _whole(n_topics)):
+        raise ValueError(f"n_topics must be a whole number, 1 or more, not {n_topics!r}.")
+
+
+def _whole(value) -> bool:
+    return bool((np.asarray(value) % 1 == 0).all())
 
 
 def _within(value, low: float, high: float) -> bool:

@@ -106,9 +106,20 @@ def test_shapes_follow_the_arrays_and_certain_proportions_are_allowed():
         ({"length": 11}, "length between 1 and n_documents"),
         ({"persistence": 1.0}, "persistence must lie between 0 and 1"),
         ({"n_documents": 0}, "n_documents must be at least 1"),
+        ({"n_topics": 0}, "n_topics must be a whole number, 1 or more, not 0"),
+        ({"n_topics": 2.5}, "n_topics must be a whole number, 1 or more, not 2.5"),
+        (
+            {"n_relevant": 2.7, "relevant_probability": None},
+            "n_relevant must be a whole number of documents, not 2.7",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_refused(change, message):
     asked = {"n_documents": 10, "odds": 0.5, "relevant_probability": 0.2, "judged_depth": 2}
     with pytest.raises(ValueError, match=message):
         urn_moments(**(asked | change))
+
+
+def test_simulated_means_over_no_topic_are_refused():
+    with pytest.raises(ValueError, match="n_topics must be a whole number, 1 or more, not 0"):
+        simulated_urn_means(10, 0.5, 0.2, judged_depth=2, n_topics=0, random_seed=1)
