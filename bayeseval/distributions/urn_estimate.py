@@ -4,9 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection
-from bayeseval.designs.gather import grade_columns
-from bayeseval.distributions.urn_likelihood import UrnLists, prefix_lists
+from bayeseval.distributions.urn_likelihood import UrnLists
+from bayeseval.distributions.urn_lists import urn_lists
 from bayeseval.progress import track
 
 LOGIT_RANGE = (-14.0, 8.0)
@@ -20,13 +19,15 @@ def urn_estimate(
     n_documents: int | xr.DataArray,
     depth: int,
     relevance_level: int = 1,
+    runs: list[str] | None = None,
+    gaps: str = "refuse",
     profile: xr.DataArray | NDArray | None = None,
 ) -> xr.Dataset:
     r"""Estimates of q (relevant proportion) and w (relevance ratio of each run), with profile.
 
-    The urn of equation 12 is fitted to the first `depth` ranks of every run by maximum likelihood:
-    one q for all topics, M ~ Binomial(N, q) once per topic and common to its runs, one w per run.
-    Unjudged ranks in between are summed over exactly.
+    The urn of equation 12 is fitted to the first `depth` ranks of the runs by maximum likelihood:
+    one q for all topics, M ~ Binomial(N, q) once per topic and common to its runs, one w per run:
+    its relevance ratio, the weight of a non-relevant document in units of that of a relevant one.
 
     Estimand: q and w of the urn. Random: M and the draws. From the top of a list the two are nearly
     not identified apart when N is large: only the depletion of the urn tells them apart. What the
@@ -34,10 +35,19 @@ def urn_estimate(
     first rank; read that, and the two alone only where their standard errors are small, which
     `profile_log_likelihood` shows. Standard errors come from the observed information. Runs that
     share documents are not independent given M and w: with several runs this is a composite
-    likelihood, whose standard errors are too small. What breaks it: a top that is not judged in
-    full because documents were left out for what they are; topics of unlike difficulty (w is
-    common to all of them); M more variable than Binomial. Cost: runs times topics times N times
-    depth per evaluation, some hundred evaluations, and two per run for the standard errors.
+    likelihood, whose standard errors are too small. What breaks it: topics of unlike difficulty (w
+    is common to all of them); M more variable than Binomial; gaps that are not ignorable. Cost:
+    runs times topics times N times depth per evaluation, some hundred evaluations, and two per run
+    for the standard errors.
+
+    Gaps, unjudged documents at the first `depth` ranks, may be summed over only if, given what is
+    judged, being judged does not depend on the relevance of what is not: ignorable are ranks left
+    out by lot, or by a rule that looks at the rank alone, such as judging one run to another depth
+    in each topic. Gaps are *not* ignorable where judging depended on other runs' rankings, as in
+    pools: another run's top holds more of the relevant documents, so the judged part of an unpooled
+    run is better than the run, and so are the judged ranks below the depth of the pool. Nothing in
+    the likelihood shows it and the standard errors stay small. Hence by default any gap is refused;
+    runs of a pool, down to its depth, have none. A topic without any judgment says nothing.
 
     Parameters
     ----------
@@ -50,6 +60,11 @@ def urn_estimate(
         Ranks used, such as the pool depth.
     relevance_level : int
         Lowest relevant grade.
+    runs : list of str, optional
+        Runs to fit, in the collection's order; by default those of the depth pool that the
+        judgments come from, without such a design the contributing ones.
+    gaps : {"refuse", "ignorable"}
+        Refuse gaps, or sum over them exactly; those at the end of a list are cut off.
     profile : array of float, optional
         Values of logit q for the profile likelihood; by default 13 from 3 below the estimate to 3
         above.
@@ -57,17 +72,19 @@ def urn_estimate(
     Returns
     -------
     Dataset
-        ``logit_q``, ``log_odds`` (run), ``contrast`` (run), each with ``_standard_error``;
+        ``logit_q``, ``log_odds`` (run), which is log w, the log of the relevance ratio (not of
+        odds of relevance), and ``contrast`` (run), each with ``_standard_error``;
         ``relevant_probability``, ``log_likelihood``; ``covariance`` (parameter,
-        parameter_other) of logit q and the log odds; ``profile_log_likelihood`` (logit) and
-        ``profile_log_odds`` (logit, run): the likelihood and the log odds that go best with a given
+        parameter_other) of logit q and log w; ``profile_log_likelihood`` (logit) and
+        ``profile_log_odds`` (logit, run): the likelihood and the log w that go best with a given
         logit q. Standard errors are NaN where the information is singular.
 
     Raises
     ------
     ValueError
-        Replicates, a random design, no judged document, ``depth`` below 1, N below what the lists
-        hold.
+        Replicates, a random design, no judged document, ``depth`` below 1 or deeper than the pool,
+        N below what the lists hold, an unknown run or one that is not of the pool, gaps that are
+        not said to be ignorable.
 
     References
     ----------
@@ -84,8 +101,14 @@ def urn_estimate(
     >>> fit.relevant_probability.item(), float(np.exp(fit.log_odds[0]))
     (0.2004, 0.102)
     """
-    lists = _lists(collection, n_documents, depth, relevance_level)
-    run = collection["run"].to_numpy()
+    lists, run = urn_lists(
+        collection,
+        n_documents=n_documents,
+        depth=depth,
+        relevance_level=relevance_level,
+        runs=runs,
+        gaps=gaps,
+    )
     best = _maximum(lists)
     points = best[0] + np.linspace(-3.0, 3.0, 13) if profile is None else np.asarray(profile)
     covariance = _covariance(lists, best)
@@ -108,50 +131,17 @@ def urn_estimate(
             "profile_log_odds": (("logit", "run"), along),
         },
         coords={"run": run, "logit": points, "parameter": names, "parameter_other": names},
-        attrs={"depth": depth, "relevance_level": relevance_level},
+        attrs={"depth": depth, "relevance_level": relevance_level, "gaps": gaps},
     )
-
-
-def _lists(collection, n_documents, depth: int, relevance_level: int) -> UrnLists:
-    """Judged tops of the runs, checked."""
-    check_collection(collection)
-    if depth < 1:
-        raise ValueError(f"depth must be at least 1, not {depth}.")
-    if "design" in collection.children:
-        scheme = collection["design"].attrs["scheme"]
-        if scheme != "deterministic":
-            raise ValueError(
-                f"the judgments come from a {scheme} design; the urn's likelihood is that of the "
-                "judged top of a list and needs judgments to a depth, such as those of a pool."
-            )
-    grade = grade_columns(collection)
-    if len(grade) > 1:
-        raise ValueError("the judgments have the dim 'replicate'; estimate from one of them.")
-    numbers = n_documents
-    if isinstance(n_documents, xr.DataArray):
-        numbers = n_documents.sel(topic=collection["topic"].to_numpy()).to_numpy()
-    numbers = np.broadcast_to(numbers, collection.sizes["topic"]).astype(np.int64)
-    ranking = collection["rankings/ranking"].to_numpy()
-    lists = prefix_lists(ranking, grade[0], depth, relevance_level, numbers)
-    if not lists.length.any():
-        raise ValueError(f"no run has a judged document in its first {depth} ranks.")
-    short = lists.length.max(axis=1) > numbers
-    if short.any():
-        topic = collection["topic"].to_numpy()[int(np.argmax(short))]
-        raise ValueError(
-            f"n_documents must be at least the ranks used; topic '{topic}' has "
-            f"{numbers[int(np.argmax(short))]} documents and a run with more."
-        )
-    return lists
 
 
 def _maximum(
     lists: UrnLists, start: NDArray[np.float64] | None = None, logit: float | None = None
 ) -> NDArray[np.float64]:
-    """Parameters (logit q, contrast per run turned into log odds) of the largest likelihood.
+    """Parameters (logit q, contrast per run turned into log w) of the largest likelihood.
 
     The search runs over logit q and the contrasts, which are far less correlated than logit q and
-    the log odds. With ``logit`` given it is held fixed.
+    log w. With ``logit`` given it is held fixed.
     """
     from scipy.optimize import minimize
 
@@ -197,7 +187,7 @@ def _covariance(lists: UrnLists, best: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def _profile(lists: UrnLists, best, points) -> tuple[NDArray, NDArray]:
-    """Largest log-likelihood at every logit q, and the log odds it is reached with."""
+    """Largest log-likelihood at every logit q, and the log w it is reached with."""
     value, along = np.empty(points.size), np.empty((points.size, best.size - 1))
     for index, logit in enumerate(track(points.tolist(), "profile likelihood")):
         held = _maximum(lists, np.append(logit, best[1:] + logit - best[0]), logit)

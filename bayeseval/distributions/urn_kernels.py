@@ -74,7 +74,9 @@ def simulated_means(rng, n_replicates, n_topics, n_documents, probability, odds,
 
 @numba.njit(cache=True, nogil=True)
 def sequence_log_likelihood(relevance, n_documents, n_relevant, log_odds):
-    """Log-likelihood of a list and its derivative with respect to the log odds.
+    """Log-likelihood of a list and its derivative by log w.
+
+    w, ``exp(log_odds)``, is the relevance ratio.
 
     ``relevance[rank]`` is 1, 0, or -1 where it is not known: there both are summed over, forward
     over the number of relevant documents among the unknown ranks, scaled rank by rank. Minus

@@ -62,7 +62,7 @@ class UrnLists:
         logit : float
             Logit of q.
         log_odds : float array (run,)
-            log w.
+            log w, the logs of the relevance ratios.
         """
         total, gradient = 0.0, np.zeros(1 + self.n_runs)
         probability = 1.0 / (1.0 + np.exp(-logit))
@@ -97,39 +97,3 @@ class UrnLists:
             int(self.n_documents[topic]),
             np.ascontiguousarray(log_odds, dtype=np.float64),
         )
-
-
-def prefix_lists(
-    ranking: NDArray[np.integer],
-    grade: NDArray[np.floating],
-    depth: int,
-    relevance_level: int,
-    n_documents: NDArray[np.integer],
-) -> UrnLists:
-    """First ranks of the runs as an urn sees them; unjudged ranks at the end say nothing.
-
-    Parameters
-    ----------
-    ranking : int array (run, topic, rank)
-        Positions of pairs, -1 for none.
-    grade : float array (pair,)
-        Grades, NaN where not judged.
-    depth : int
-        Ranks used.
-    relevance_level : int
-        Lowest relevant grade.
-    n_documents : int array (topic,)
-        N.
-
-    Returns
-    -------
-    UrnLists
-        Lists cut at `depth` and after their last judged rank.
-    """
-    top = np.swapaxes(ranking[:, :, :depth], 0, 1)
-    shown = np.where(top >= 0, grade[top], np.nan)
-    relevance = np.where(np.isnan(shown), -1, shown >= relevance_level).astype(np.int8)
-    judged = relevance >= 0
-    last = relevance.shape[2] - np.argmax(judged[:, :, ::-1], axis=2)
-    length = np.where(judged.any(axis=2), last, 0)
-    return UrnLists(np.ascontiguousarray(relevance), length, np.asarray(n_documents))
