@@ -205,3 +205,10 @@ def test_replicates_stand_side_by_side_and_have_no_one_distribution():
             np.testing.assert_array_equal(both_one, one[name])
     with pytest.raises(ValueError, match="the judgments have the dim 'replicate'"):
         be.rbp_uncertainty_cdf(sampled, 0.8, 0.2)
+
+
+@pytest.mark.parametrize("function", [be.rbp_uncertainty, be.rbp_uncertainty_cdf])
+def test_a_collection_without_judgments_is_refused(function):
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": ["x", "y"], "score": [2, 1]})
+    with pytest.raises(ValueError, match="the collection has no judgments"):
+        function(be.read_collection(None, run), 0.8, 0.2)

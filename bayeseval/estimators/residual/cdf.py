@@ -89,14 +89,14 @@ def rbp_uncertainty_cdf(
     check_residual_options(persistence, cutoff, **options)
     if n_points < 2:
         raise ValueError(f"n_points must be at least 2, not {n_points}.")
-    if "replicate" in collection["judgments/grade"].dims:
+    sums = residual_sums(
+        collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
+    )
+    if "replicate" in sums.dims:
         raise ValueError(
             "the judgments have the dim 'replicate'; the distribution is that of one set of "
             "judgments."
         )
-    sums = residual_sums(
-        collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
-    )
     probability = probabilities(relevance_probability, sums)
     scored = scored_topics(sums, missing_topics)
     weights = UnjudgedWeights(collection, persistence, cutoff, tail, probability, scored)
