@@ -9,8 +9,6 @@ topics; topics without an estimate are left out and counted.
 """
 
 import argparse
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +16,7 @@ import xarray as xr
 from scipy import stats
 
 import bayeseval as be
-from tests.conftest import REAL_DATA, unpacked
+from tests.conftest import trec_covid, unpacked
 
 MEASURES = ["AP", "Rprec", "P@100", "P@10"]
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -27,7 +25,7 @@ MEAN = {"AP": "MAP", "Rprec": "mean R-precision", "P@100": "mean P@100", "P@10":
 
 def round5(hold_out: str, seed: int) -> xr.DataTree:
     """Runs and complete judgments of round 5; `contributed` marks the training runs."""
-    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
     table = pd.read_csv(folder / "round5-official.csv", usecols=[0, 1, 4])
     table.columns = ["run", "team", "contributed"]

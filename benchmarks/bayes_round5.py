@@ -6,16 +6,14 @@ dual runs, from which it does not. Run it with ``python benchmarks/bayes_round5.
 """
 
 import argparse
-import os
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 import bayeseval as be
-from tests.conftest import REAL_DATA, unpacked
+from tests.conftest import trec_covid, unpacked
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 
@@ -27,7 +25,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--components", type=int, default=60)
     parser.add_argument("--topic-components", type=int, default=4)
-    parser.add_argument("--draws", type=int, default=750)
+    parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--approximation", choices=["laplace"])
     parser.add_argument("--saved", help="a collection saved with the complete judgments")
     options = parser.parse_args()
@@ -46,7 +44,7 @@ def main() -> None:
 def _collection(saved: str | None) -> xr.DataTree:
     if saved:
         return be.open_collection(saved)
-    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
     return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 

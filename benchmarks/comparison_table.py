@@ -6,14 +6,12 @@ the judged pairs drawn 100 times; depth pools and hedge.
 """
 
 import argparse
-import os
 import time
-from pathlib import Path
 
 import xarray as xr
 
 import bayeseval as be
-from tests.conftest import REAL_DATA, unpacked
+from tests.conftest import trec_covid, unpacked
 
 COLUMNS = ["bias", "bias_error_paper", "bias_error", "rms_bias", "rms_sigma", "rms_error"]
 TOPICS = ["rmse_topics", "rmse_more_topics"]
@@ -40,7 +38,7 @@ def main() -> None:
 
 def round5() -> xr.DataTree:
     """Round 5 with the complete judgments."""
-    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
     return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 

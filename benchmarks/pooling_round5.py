@@ -6,14 +6,12 @@ not. Pools are measured once with unjudged as non-relevant, samples ``--replicat
 """
 
 import argparse
-import os
-from pathlib import Path
 
 import xarray as xr
 
 import bayeseval as be
 from bayeseval.progress import track
-from tests.conftest import REAL_DATA, unpacked
+from tests.conftest import trec_covid, unpacked
 
 STAGE = ("external", "dynamic_sampling")
 ESTIMATORS = {
@@ -94,7 +92,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
     collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
     both = be.dual_runs(collection, random_seed=options.seed)

@@ -5,11 +5,9 @@ judgments; frame: the judged pairs; 20 pps strata; 100 samples; 126 runs and the
 """
 
 import argparse
-import os
-from pathlib import Path
 
 import bayeseval as be
-from tests.conftest import REAL_DATA, unpacked
+from tests.conftest import trec_covid, unpacked
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10"]
 ESTIMATORS = ["assumed", "stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]
@@ -34,7 +32,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    folder = Path(os.environ[REAL_DATA]) / "trec-covid"
+    folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
     collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
     both = be.dual_runs(collection, random_seed=options.seed)

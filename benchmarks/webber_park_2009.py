@@ -8,7 +8,6 @@ runs that did not contribute, adjusted, against the later judgments.
 """
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from tests.conftest import REAL_DATA, unpacked
+from tests.conftest import trec_covid, unpacked
 
 COMMON = (5, 10, 15, 20)
 SOURCES = {"contributed": "of the 56 contributing runs", "other": "of the 87 other runs"}
@@ -193,7 +192,7 @@ def main() -> None:
     parser.add_argument("--choices", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    collection, first = two_stages(Path(os.environ[REAL_DATA]) / "trec-covid")
+    collection, first = two_stages(trec_covid())
     n_judged = int(collection["judgments/grade"].notnull().sum())
     print(f"{len(first)} judgments in round 1, {n_judged} in all")
     experiment(collection, options)

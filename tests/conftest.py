@@ -34,6 +34,17 @@ def round1_runs(real_data) -> Path:
     return unpacked(real_data / "trec-covid" / "round1-runs.tar.xz")
 
 
+def trec_covid() -> Path:
+    """Folder of the TREC-COVID data, for scripts: they end with one sentence where it is not."""
+    folder = Path(os.environ.get(REAL_DATA, "")) / "trec-covid"
+    if not os.environ.get(REAL_DATA) or not folder.is_dir():
+        raise SystemExit(
+            f"set the environment variable {REAL_DATA} to the folder with trec-covid/ (its qrels "
+            "and the archives of its runs)"
+        )
+    return folder
+
+
 def unpacked(archive: Path) -> Path:
     """Folder ``runs`` of an archive, unpacked once and kept among the system's temporary files."""
     size = archive.stat().st_size

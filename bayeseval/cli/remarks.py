@@ -21,6 +21,7 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     """
     _remark_outside_weight(scores)
     _remark_left_out(scores, mean)
+    _remark_no_estimate(scores)
     _remark_lacking(collection, scores)
     _remark_no_error(mean)
 
@@ -67,6 +68,26 @@ def _remark_left_out(scores: xr.Dataset, mean: xr.Dataset) -> None:
             )
     if parts:
         remark(f"--outside missing leaves run-topic scores out of the means: {'; '.join(parts)}")
+
+
+def _remark_no_estimate(scores: xr.Dataset) -> None:
+    """Say how many topics an estimator has no estimate for though others have."""
+    if scores.attrs["outside"] == "missing" or scores.attrs["missing_topics"] == "skip":
+        return
+    estimated = scores["estimate"].notnull()
+    parts = []
+    for label in estimated["measure"].to_numpy():
+        here = estimated.sel(measure=label)
+        lacking = here.any("run") & ~here
+        if lacking.any():
+            number = lacking.sum("topic")
+            run = number["run"].to_numpy()[int(number.argmax("run"))]
+            parts.append(f"{label} {int(lacking.sum())}, most of run {run} ({int(number.max())})")
+    if parts:
+        remark(
+            f"run-topic scores without an estimate, left out of the means: {'; '.join(parts)}; "
+            "means over different topics do not compare"
+        )
 
 
 def _remark_lacking(collection: xr.DataTree, scores: xr.Dataset) -> None:

@@ -29,7 +29,8 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
     if np.isnan(collection["design/inclusion_probability"].to_numpy()).any():
         raise ValueError(
             "'dyn' predicts every pair of the frame, and these judgments (prels or probs) list "
-            "only the sampled ones; estimators that exist for them: assumed, stat"
+            "only the sampled ones; estimators that exist for them: assumed, "
+            "condensed, stat, stat_ap"
         )
     sample, grade = designed_sample(collection)
     sample = with_ranks(collection, sample)

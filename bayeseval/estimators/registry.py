@@ -1,5 +1,7 @@
 """Names of the estimators."""
 
+from inspect import signature
+
 import xarray as xr
 
 from bayeseval.estimators.assumed import assumed
@@ -37,6 +39,17 @@ def estimated_relevance(
 ) -> EstimatedRelevance:
     """What an estimator that fills in relevances makes of the judgments of a collection."""
     return ESTIMATORS[estimator](collection, predictor, random_seed)
+
+
+def list_options(estimator: str) -> list[str]:
+    """Names of the keyword options that an estimator of whole lists takes."""
+    taken = {
+        name
+        for function in LIST_ESTIMATORS[estimator].values()
+        for name, parameter in signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    return sorted(taken)
 
 
 def check_estimator(collection: xr.DataTree, estimator: str) -> None:

@@ -18,6 +18,7 @@ from bayeseval.estimators.registry import (
     SCHEMES,
     check_estimator,
     estimated_relevance,
+    list_options,
 )
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
@@ -246,7 +247,15 @@ def _check_options(estimator: str, predictor, options: dict | None) -> None:
             f"estimator '{estimator}' has no estimator_options; estimators that may have some: "
             f"{', '.join(sorted(LIST_ESTIMATORS))}"
         )
-    if estimator in LIST_ESTIMATORS and predictor is not None:
+    if estimator in ESTIMATORS:
+        return
+    if predictor is not None:
         raise ValueError(
             f"estimator '{estimator}' uses no predictor; use estimator='dyn' with a predictor"
+        )
+    allowed = list_options(estimator)
+    if not isinstance(options or {}, dict) or not set(options or {}) <= set(allowed):
+        raise ValueError(
+            f"estimator_options of '{estimator}' must be a dict with keys among "
+            f"{', '.join(allowed) or 'none at all'}, not {options!r}"
         )

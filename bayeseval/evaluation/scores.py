@@ -56,7 +56,9 @@ def evaluate(
     ci_prob : float
         Coverage of the interval per topic.
     estimator_options : dict, optional
-        Keyword options of "inf" and the like: the smoothing constants, for instance.
+        Of "inf": ``relevant_smoothing`` (1e-5) and ``sampled_smoothing`` (3e-5, the larger one). Of
+        "importance": ``conditioning`` ("run" or "none") and ``ratio`` ("plain" or "beale"). Of
+        "condensed": ``depth``, the ranks that documents may move up from.
 
     Returns
     -------
@@ -75,6 +77,14 @@ def evaluate(
 
     Notes
     -----
+    "assumed" takes unjudged documents for non-relevant, "condensed" takes them out of the rankings
+    (Sakai 2007). "inf" sets each to what its stratum of the pool leads one to expect, and to 1/3
+    where nothing was sampled: biased (Yilmaz, Kanoulas and Aslam 2008; AP, nDCG, P, NumRel,
+    NumRelRet). "stat_ap" weighs by inclusion probabilities and takes pairs for independent (Pavlu
+    and Aslam 2007; AP, P, Rprec, NumRel). "importance" is for draws with replacement (Aslam, Pavlu
+    and Yilmaz 2006; AP, Rprec and linear measures). Their documentation is in
+    ``bayeseval.estimators``. What follows is about "stat" and "dyn".
+
     What is random is the sample alone. For linear measures ``stat`` and ``dyn`` are exactly
     unbiased. The variance of a stratified sample is :math:`\sum_h N_h^2 (1 - n_h/N_h) s_h^2 / n_h`
     with :math:`s_h^2` the sample variance of weight times residual, exactly unbiased with stat or a

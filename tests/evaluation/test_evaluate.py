@@ -277,3 +277,16 @@ def test_inferred_measures_take_the_pool_of_plain_qrels_for_one_stratum():
     assert scores.outside_weight.sel(measure="P@5").item() == 0, "the pool is what is known of"
     with pytest.raises(ValueError, match="'importance' needs a design.*assumed, condensed, inf"):
         be.evaluate(pool, "AP", estimator="importance")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "given", "message"),
+    [
+        ("inf", {"smooth": 1}, "'inf' must be a dict with keys among relevant_smoothing, sampled"),
+        ("condensed", "depth", "'condensed' must be a dict with keys among depth, not 'depth'"),
+        ("stat_ap", {"depth": 1}, "'stat_ap' must be a dict with keys among none at all"),
+    ],
+)
+def test_options_that_a_list_estimator_lacks_are_refused(collection, estimator, given, message):
+    with pytest.raises(ValueError, match=message):
+        be.evaluate(sampled_once(collection), "P@2", estimator=estimator, estimator_options=given)

@@ -63,3 +63,10 @@ def test_a_pool_has_no_chance_error_and_no_interval(table):
 def test_budgets_and_pool_depths_must_go_in_pairs(both):
     with pytest.raises(ValueError, match="there are 2 and 1"):
         be.experiments.comparison(both, budgets=[10, 20], pool_depths=[2], random_seed=1)
+
+
+def test_a_sample_is_no_truth_to_compare_with(both):
+    design = be.designs.pps_strata(both, budget=20, n_strata=5)
+    sampled = be.reveal(both, design, be.draw(design, random_seed=1))
+    with pytest.raises(ValueError, match="random sample \\(stratified\\) and no truth"):
+        be.experiments.comparison(sampled, budgets=[10], pool_depths=[2], random_seed=1)

@@ -87,7 +87,8 @@ def importance_average_precision(
         Estimates (run, replicate); like the paper's they are not limited, and a topic where a run
         has two or three unlikely draws can come out far above 1. The variance is that of the
         linearised ratio, SP by what dropping one draw changes (a jackknife over draws to first
-        order): approximate, and too small where few relevant documents were drawn.
+        order): approximate, too small where few relevant documents were drawn, and NaN where
+        fewer than two were.
 
     Raises
     ------
@@ -118,6 +119,7 @@ def importance_average_precision(
     total, variance, covariance = _sum_of_precisions(draws, conditioning)
     number, number_variance = draws.relevant
     none_seen = number == 0
+    few_seen = ((draws.count > 0) & (draws.value > 0)).sum(axis=0) < 2
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = total / number
         spread = variance - 2.0 * plain * covariance + plain**2 * number_variance
@@ -125,8 +127,8 @@ def importance_average_precision(
         if ratio == "beale":
             estimate = (total * number + covariance) / (number**2 + number_variance)
         spread = np.maximum(spread, 0.0) / number**2
-    # without a relevant document among the draws there is no telling how far the zero is off
-    spread = np.where(none_seen, np.nan, spread)
+    # SP and R of a single relevant document go up and down together: no telling how far off
+    spread = np.where(few_seen, np.nan, spread)
     return ListScore(np.where(none_seen, 0.0, estimate), spread, freedom(draws.total, spread))
 
 
