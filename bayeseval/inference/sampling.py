@@ -19,7 +19,7 @@ BROKEN_DIVERGENCES = 0.2
 def fit(
     model,
     *,
-    draws: int = 750,
+    draws: int = 1000,
     tune: int = 500,
     chains: int = 4,
     random_seed: int,
@@ -40,7 +40,7 @@ def fit(
     model : pymc.Model
         Such as :func:`bayeseval.models.relevance_model` makes; it is not changed.
     draws, tune, chains : int
-        Draws that are kept and steps of adaptation, per chain. The defaults give 3,000 draws.
+        Draws that are kept and steps of adaptation, per chain. The defaults give 4,000 draws.
     random_seed : int
         Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro", "blackjax"}

@@ -14,12 +14,15 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "intercept": (-1.5, 1.5),
     "slope": (-0.5, 1.0),
     "curvature": (0.0, 0.5),
-    "topic_intercept_sd": (1.0,),
-    "topic_slope_sd": (0.5,),
+    "topic_intercept_sd": (-0.4, 0.6),
+    "topic_slope_sd": (-1.2, 0.6),
     "reliability_sd": (1.0,),
     "topic_component_sd": (1.0,),
     "grade_gap": (0.0, 0.75),
 }
+
+CENTRED_FROM = 80  # judged pairs a topic
+MANY_COMPONENTS = 20  # these tell their standard deviation well, and need no other way of writing
 
 
 def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64, ...]]:
@@ -27,7 +30,7 @@ def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64
 
     Examples
     --------
-    >>> prior_values({"topic_slope_sd": 0.2})["topic_slope_sd"]
+    >>> prior_values({"reliability_sd": 0.2})["reliability_sd"]
     (np.float64(0.2),)
     """
     values = dict(PRIORS)
@@ -113,9 +116,8 @@ class Predictors:
 def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float64, ...]]):
     """Variables of the linear predictor in the model of the context; returns it (judged_pair,).
 
-    Intercepts and slopes of topics are known well and centred on the population's; what topics make
-    of the components is known badly and drawn in units of its standard deviation. Few and simple
-    operations keep the compilation short, which takes longer than the sampling of a small model.
+    Few and simple operations keep the compilation short, which takes longer than the sampling of a
+    small model.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -130,11 +132,11 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
     population = pm.Normal("population_effect", mean, spread, dims="predictor")
     curvature = pm.Normal("curvature", *values["curvature"])
-    scale = np.array([values[name][0] for name in ("topic_intercept_sd", "topic_slope_sd")])
-    topic_sd = pm.HalfNormal("topic_sd", scale, dims="predictor")
-    effect = pm.Normal("topic_effect", population, topic_sd, dims=("topic", "predictor"))
+    log_sd = np.array([values[name] for name in ("topic_intercept_sd", "topic_slope_sd")])
+    topic_sd = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
+    effect = _topic_effects(predictors, population, topic_sd)
     reliability_sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
-    along = pm.Normal("component_effect", np.float64(0), reliability_sd, dims="component")
+    along = _component_effects(predictors, reliability_sd)
     pm.Deterministic("reliability", pt.dot(predictors.scale.rotation, along), dims="run")
     logit = (own * effect[topic]).sum(axis=-1) + pt.dot(component, along)
     curve = pm.Data("curve_value", predictors.scale.curve(predictors.log_rank), dims="judged_pair")
@@ -142,6 +144,31 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     if predictors.n_topic_components:
         logit = logit + _topic_components(predictors, values, topic)
     return logit
+
+
+def _topic_effects(predictors: Predictors, population, topic_sd):
+    """Intercepts and slopes of topics, centred on the population's where they are known well.
+
+    The two ways of writing say the same; which the sampler takes to depends on how much a topic's
+    judgments tell: with few, effects in units of their standard deviation leave no funnel.
+    """
+    import pymc as pm
+
+    dims = ("topic", "predictor")
+    if predictors.judged.size >= CENTRED_FROM * np.unique(predictors.frame.topic).size:
+        return pm.Normal("topic_effect", population, topic_sd, dims=dims)
+    deviation = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims=dims)
+    return pm.Deterministic("topic_effect", population + topic_sd * deviation, dims=dims)
+
+
+def _component_effects(predictors: Predictors, reliability_sd):
+    """Effects of the components, in units of their standard deviation where they are few."""
+    import pymc as pm
+
+    if predictors.component.shape[1] >= MANY_COMPONENTS:
+        return pm.Normal("component_effect", np.float64(0), reliability_sd, dims="component")
+    deviation = pm.Normal("component_deviation", np.float64(0), np.float64(1), dims="component")
+    return pm.Deterministic("component_effect", reliability_sd * deviation, dims="component")
 
 
 def _topic_components(predictors: Predictors, values, topic):

@@ -36,20 +36,23 @@ def relevance_model(
     runs of one kind may be good on one topic and bad on another. q and g are taken less their
     regression on x over the frame: they are what the fused rank does not say.
 
-    =====================  =================  ====================================================
-    name in ``priors``     default            why
-    =====================  =================  ====================================================
-    intercept              Normal(-1.5, 1.5)  a document of middling rank in a middling topic: .01
-                                              to .8 relevant, for a frame holds mostly misses
-    slope                  Normal(-0.5, 1)    per standard deviation of log rank; runs beat chance,
-                                              but by how much differs between collections
-    curvature              Normal(0, 0.5)     bends the curve, rarely turns it
-    topic_intercept_sd     HalfNormal(1)      easy and hard topics: odds times 3 to 7 between topics
-    topic_slope_sd         HalfNormal(0.5)    fusion works better on some topics; seldom reversed
-    reliability_sd         HalfNormal(1)      one run's first rank multiplies the odds by up to 7;
-                                              learned, so hundreds of like runs shrink each other
-    topic_component_sd     HalfNormal(1)      as topic_intercept_sd, at the extremes of a component
-    =====================  =================  ====================================================
+    =====================  ====================  =================================================
+    name in ``priors``     default               why
+    =====================  ====================  =================================================
+    intercept              Normal(-1.5, 1.5)     a document of middling rank in a middling topic:
+                                                 .01 to .8 relevant, as frames hold mostly misses
+    slope                  Normal(-0.5, 1)       per standard deviation of log rank; fusion beats
+                                                 chance, but by how much differs
+    curvature              Normal(0, 0.5)        bends the curve, rarely turns it
+    topic_intercept_sd     LogNormal(-0.4, 0.6)  easy and hard topics exist: .25 to 1.8 on the
+                                                 logit scale, median .67
+    topic_slope_sd         LogNormal(-1.2, 0.6)  fusion works better on some topics: .11 to .8,
+                                                 median .3, so seldom reversed
+    reliability_sd         HalfNormal(1)         one run's first rank multiplies the odds by up to
+                                                 7; learned: hundreds of like runs shrink each other
+    topic_component_sd     HalfNormal(1)         may be none at all; the largest effects are those
+                                                 of a topic's intercept
+    =====================  ====================  =================================================
 
     The reliabilities are independent normal given their standard deviation. They are sampled as the
     coefficients of the leading principal components of the runs' g, which are independent normal
@@ -65,7 +68,7 @@ def relevance_model(
     those that the reliabilities were learned from. For the dual runs of Cormack and Grossman, whose
     relevant documents are shuffled among themselves, its intervals are badly wrong
     (``models/README.md`` has the figures): there use ``estimator="dyn"``.
-    Cost: 5,000 judged pairs and 126 runs take under a minute on two cores.
+    Cost: 5,000 judged pairs and 126 runs take about a minute of two cores, after compiling.
 
     Parameters
     ----------
@@ -75,7 +78,8 @@ def relevance_model(
     relevance_level : int
         Least grade that counts as relevant.
     priors : dict, optional
-        Other numbers for the table's: (mean, sd) of a Normal, scale of a HalfNormal.
+        Other numbers for the table's: (mean, sd) of a Normal or of the log, scale of a
+        HalfNormal.
     external : str or list of str
         Columns of /predictors, such as an LLM judge's labels or another assessor's grades: see
         :mod:`bayeseval.models.external`.

@@ -24,7 +24,7 @@ def fitted(model) -> xr.DataTree:
 
 def test_draws_follow_the_exact_posterior(fitted):
     draws = fitted["posterior/mean"]
-    assert dict(draws.sizes) == {"chain": 4, "draw": 750}
+    assert dict(draws.sizes) == {"chain": 4, "draw": 1000}
     exact_mean, exact_sd = 100 * 0.283 / 101, 1 / np.sqrt(101)
     size = float(az.ess(draws).item())
     assert abs(float(draws.mean()) - exact_mean) < 4 * exact_sd / np.sqrt(size)

@@ -7,6 +7,7 @@ from pymc.distributions import transforms
 
 import bayeseval as be
 from bayeseval.designs.gather import designed_sample, with_ranks
+from bayeseval.models import predictor
 from bayeseval.models.features import discount, rank_scale
 from bayeseval.models.ranks import Frame
 from tests.small import small_collection
@@ -100,6 +101,13 @@ def test_model_has_labels_from_the_data_and_an_unobserved_response(sampled):
     np.testing.assert_array_equal(model["judged_relevance"].get_value(), grade[judged] >= 1)
 
 
+@pytest.fixture
+def centred(monkeypatch):
+    """Effects written as parameters of their own, however few the judgments and the runs."""
+    monkeypatch.setattr(predictor, "CENTRED_FROM", 0)
+    monkeypatch.setattr(predictor, "MANY_COMPONENTS", 0)
+
+
 def response_logp(model, known, response, **given) -> np.ndarray:
     """Pointwise log probability of a response, the parameters not given at their start."""
     conditioned = pm.observe(model, known)
@@ -109,7 +117,7 @@ def response_logp(model, known, response, **given) -> np.ndarray:
     return logp(point | given)[0]
 
 
-def test_likelihood_is_that_of_the_formula(sampled):
+def test_likelihood_is_that_of_the_formula(sampled, centred):
     model = be.models.relevance_model(sampled, n_topic_components=1)
     point = {
         "curvature": np.array(0.2),
@@ -132,7 +140,31 @@ def test_likelihood_is_that_of_the_formula(sampled):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_reliabilities_are_the_image_of_the_components(sampled):
+def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypatch):
+    logps = []
+    population, sd = np.array([-1.0, -0.4]), np.array([0.8, 0.5])
+    deviation = np.array([[0.5, -1.0], [2.0, 0.3]])
+    along = np.array([0.3, -0.2, 0.9])
+    for least in (0, 100):
+        monkeypatch.setattr(predictor, "CENTRED_FROM", least)
+        monkeypatch.setattr(predictor, "MANY_COMPONENTS", least)
+        model = be.models.relevance_model(sampled)
+        known = {"relevance": model["judged_relevance"].get_value()}
+        effect = along[: len(model.coords["component"])]
+        given = {"topic_effect": population + sd * deviation, "component_effect": 0.7 * effect}
+        if least:
+            given = {
+                "topic_deviation": deviation,
+                "topic_sd_log__": np.log(sd),
+                "population_effect": population,
+                "component_deviation": effect,
+                "reliability_sd_log__": np.log(0.7),
+            }
+        logps.append(response_logp(model, known, "relevance", **given))
+    np.testing.assert_allclose(logps[0], logps[1], rtol=1e-10)
+
+
+def test_reliabilities_are_the_image_of_the_components(sampled, centred):
     model = be.models.relevance_model(sampled)
     effect = np.arange(1.0, 1 + len(model.coords["component"]))
     rotation = model["rotation"].get_value()
@@ -148,7 +180,7 @@ def test_a_run_that_is_its_own_fusion_has_nothing_to_add():
     assert be.models.relevance_model(collection).coords["component"] == ()
 
 
-def test_grades_below_two_give_the_likelihood_of_relevance():
+def test_grades_below_two_give_the_likelihood_of_relevance(centred):
     collection = small_collection()
     grade = np.minimum(collection["judgments/grade"], 1)
     judgments = collection["judgments"].to_dataset(inherit=False).assign(grade=grade)
@@ -169,7 +201,7 @@ def test_grades_below_two_give_the_likelihood_of_relevance():
     np.testing.assert_allclose(above, below, rtol=1e-9)
 
 
-def test_grades_reach_each_level_by_the_cutpoints():
+def test_grades_reach_each_level_by_the_cutpoints(centred):
     collection = small_collection()
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
