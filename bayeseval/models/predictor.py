@@ -125,7 +125,9 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     _constants(predictors)
     fixed = np.array([values[name] for name in ("intercept", "slope", "curvature")]).T
     pm.Data("fixed_prior", fixed, dims=("prior_number", "fixed_effect"))
-    topic = pm.Data("judged_topic", predictors.frame.topic[predictors.judged], dims="judged_pair")
+    topic: Any = pm.Data(
+        "judged_topic", predictors.frame.topic[predictors.judged], dims="judged_pair"
+    )
     own = pm.Data("topic_value", predictors.own, dims=("judged_pair", "predictor"))
     component = pm.Data("component_value", predictors.component, dims=("judged_pair", "component"))
 
@@ -146,7 +148,7 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     return logit
 
 
-def _topic_effects(predictors: Predictors, population, topic_sd):
+def _topic_effects(predictors: Predictors, population, topic_sd) -> Any:
     """Intercepts and slopes of topics, centred on the population's where they are known well.
 
     The two ways of writing say the same; which the sampler takes to depends on how much a topic's
@@ -161,7 +163,7 @@ def _topic_effects(predictors: Predictors, population, topic_sd):
     return pm.Deterministic("topic_effect", population + topic_sd * deviation, dims=dims)
 
 
-def _component_effects(predictors: Predictors, reliability_sd):
+def _component_effects(predictors: Predictors, reliability_sd) -> Any:
     """Effects of the components, in units of their standard deviation where they are few."""
     import pymc as pm
 
@@ -171,7 +173,7 @@ def _component_effects(predictors: Predictors, reliability_sd):
     return pm.Deterministic("component_effect", reliability_sd * deviation, dims="component")
 
 
-def _topic_components(predictors: Predictors, values, topic):
+def _topic_components(predictors: Predictors, values, topic) -> Any:
     """What the judged pairs' topics make of the first components, beyond what all make of them."""
     import pymc as pm
 
