@@ -7,6 +7,7 @@ from bayeseval.designs.gather import grade_columns
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
 from bayeseval.designs.pooling import Budget, followed_frame, pooled_design
+from bayeseval.measures.parameters import check_relevance_level
 
 METHODS = ("hedge", "move_to_front")
 
@@ -80,6 +81,7 @@ def next_documents(
     check_rate(learning_rate, list_length)
     start = followed_frame(collection, n_documents, frame, pool_depth, runs)
     grade = _grades_so_far(collection)
+    check_relevance_level(relevance_level)
     relevant, known = grade >= relevance_level, ~np.isnan(grade)
     if method == "hedge":
         order = chosen_by_hedge(

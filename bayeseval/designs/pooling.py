@@ -9,6 +9,7 @@ from bayeseval.collection import check_collection
 from bayeseval.designs.frame import check_budget, contributing_runs, frame_mask, pooled_by
 from bayeseval.designs.gather import grade_columns
 from bayeseval.designs.stratified import labelled_design
+from bayeseval.measures.parameters import check_relevance_level
 
 Budget = int | Mapping[str, int] | xr.DataArray
 
@@ -129,10 +130,12 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
 
 def simulated_relevance(collection: xr.DataTree, relevance_level: int, name: str) -> np.ndarray:
     """Which pairs (bool) an assessor would call relevant; pairs without a grade are not."""
+    check_relevance_level(relevance_level)
     if "judgments" not in collection.children:
         raise ValueError(
-            f"{name} follows the judgments and the collection has none; ask next_documents what "
-            "to judge first"
+            f"{name} follows the judgments and the collection has none; ask "
+            f"{'dynamic_stage' if name == 'dynamic_sampling' else 'next_documents'} what to judge "
+            "first"
         )
     grade = grade_columns(collection)
     if len(grade) > 1:

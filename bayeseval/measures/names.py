@@ -10,7 +10,7 @@ from bayeseval.measures.parameters import (
     EXAMPLES,
     PARAMETERS,
     check_params,
-    check_whole,
+    check_relevance_level,
     gain_table,
     name_and_params,
 )
@@ -119,7 +119,7 @@ def parse_measures(
     listed = list(measures) if isinstance(measures, list | tuple) else [measures]
     if not listed:
         raise ValueError(f"measures is empty; name at least one, such as {EXAMPLES}.")
-    check_whole(relevance_level, "relevance_level", f"relevance_level={relevance_level!r}")
+    check_relevance_level(relevance_level)
     table = gain_table(gain, grades)
     parsed = [_measure(measure, relevance_level, table) for measure in listed]
     labels = [measure.label for measure in parsed]

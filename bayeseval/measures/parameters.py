@@ -104,6 +104,11 @@ def check_whole(value: Any, parameter: str, where: str) -> None:
         raise ValueError(f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}.")
 
 
+def check_relevance_level(level: Any) -> None:
+    """Refuse a least relevant grade that is no whole number of at least 1."""
+    check_whole(level, "relevance_level", f"relevance_level={level!r}")
+
+
 def gain_table(
     gain: Any, grades: Iterable[float] | None = None
 ) -> tuple[tuple[float, float], ...] | None:

@@ -163,3 +163,11 @@ def test_unknown_methods_and_replicates_are_refused(collection):
         be.designs.next_documents(sampled, 1)
     with pytest.raises(ValueError, match="follows one set of judgments, not 2 replicates"):
         be.designs.hedge(sampled, 1, frame="retrieved")
+
+
+@pytest.mark.parametrize("level", [0, 1.5, "1", float("nan")])
+def test_a_level_of_relevance_is_a_whole_number(level):
+    collection = be.simulate.urn_collection([0.1, 0.3], n_topics=1, prevalence=0.2, random_seed=1)
+    for pool in (be.designs.hedge, be.designs.move_to_front, be.designs.next_documents):
+        with pytest.raises(ValueError, match="relevance_level must be a whole number, 1 or more"):
+            pool(collection, 3, relevance_level=level)

@@ -146,9 +146,9 @@ def test_a_topic_without_judgments_is_nan_and_told():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"persistence": 1.0}, "persistence must lie between 0 and 1"),
-        ({"persistence": 0.0}, "persistence must lie between 0 and 1"),
-        ({"cutoff": 0}, "cutoff must be at least 1, not 0"),
+        ({"persistence": 1.0}, "persistence must be a number between 0 and 1"),
+        ({"persistence": 0.0}, "persistence must be a number between 0 and 1"),
+        ({"cutoff": 0}, "cutoff must be a whole number, 1 or more, not 0"),
         ({"tail": "none"}, "tail must be one of 'unjudged', 'nonrelevant', not 'none'"),
         ({"over": "run"}, "over must be one of None, 'topic', not 'run'"),
         ({"missing_topics": "no"}, "missing_topics must be one of 'zero', 'skip', not 'no'"),
@@ -157,3 +157,18 @@ def test_a_topic_without_judgments_is_nan_and_told():
 def test_options_that_do_not_exist_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         be.rbp_bounds(two_topics(), **options)
+
+
+@pytest.mark.parametrize(
+    ("persistence", "options", "message"),
+    [
+        ("0.8", {}, "persistence must be a number between 0 and 1.*not '0.8'"),
+        (0.8, {"cutoff": 2.5}, "cutoff must be a whole number, 1 or more, not 2.5"),
+        (0.8, {"relevance_level": float("nan")}, "relevance_level must be a whole number"),
+    ],
+)
+def test_what_is_no_parameter_is_refused(persistence, options, message):
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": list("ab"), "score": [2, 1]})
+    qrels = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1]})
+    with pytest.raises(ValueError, match=message):
+        be.rbp_bounds(be.read_collection(qrels, run), persistence, **options)

@@ -1,12 +1,14 @@
 """Weights of the ranks that rank-biased precision knows, and of those it does not."""
 
 import warnings
+from numbers import Integral, Real
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
 from bayeseval.estimators.lists import CollectionLists, TopicLists
+from bayeseval.measures.parameters import check_relevance_level
 
 OPTIONS = {
     "tail": ("unjudged", "nonrelevant"),
@@ -18,12 +20,14 @@ OPTIONS = {
 
 def check_residual_options(persistence: float, cutoff: int | None, **given: str | None) -> None:
     """Refuse a persistence, a cutoff or an option that is not allowed."""
-    if not 0.0 < persistence < 1.0:
+    if not isinstance(persistence, Real) or not 0.0 < persistence < 1.0:
         raise ValueError(
-            f"persistence must lie between 0 and 1, neither included, not {persistence!r}."
+            f"persistence must be a number between 0 and 1, neither included, not {persistence!r}."
         )
-    if cutoff is not None and cutoff < 1:
-        raise ValueError(f"cutoff must be at least 1, not {cutoff}; leave it out for no cutoff.")
+    if cutoff is not None and (not isinstance(cutoff, Integral) or cutoff < 1):
+        raise ValueError(
+            f"cutoff must be a whole number, 1 or more, not {cutoff!r}; leave it out for no cutoff."
+        )
     for name, value in given.items():
         if value not in OPTIONS[name]:
             allowed = ", ".join(map(repr, OPTIONS[name]))
@@ -82,6 +86,7 @@ def residual_sums(
     >>> [sums[name].item() for name in ("base", "weight", "squares")]
     [0.625, 0.375, 0.0677]
     """
+    check_relevance_level(relevance_level)
     lists, n_topics = checked_lists(collection)
     columns = [
         _topic_sums(lists.topic(topic), persistence, relevance_level, cutoff, tail)

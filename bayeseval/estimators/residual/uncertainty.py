@@ -1,5 +1,7 @@
 """Rank-biased precision when each unjudged document is relevant with a given probability."""
 
+from numbers import Real
+
 import numpy as np
 import xarray as xr
 
@@ -159,7 +161,13 @@ def scored_topics(sums: xr.Dataset, missing_topics: str) -> xr.DataArray:
 
 def probabilities(given: float | xr.DataArray, sums: xr.Dataset) -> xr.DataArray:
     """Probability of relevance (run, topic), with labels checked."""
-    given = given if isinstance(given, xr.DataArray) else xr.DataArray(float(given))
+    if not isinstance(given, xr.DataArray):
+        if not isinstance(given, Real):
+            raise ValueError(
+                "relevance_probability must be a number in [0, 1] or a DataArray over run and "
+                f"topic, not {given!r}."
+            )
+        given = xr.DataArray(float(given))
     shape = sums["retrieved"]
     stray = set(given.dims) - set(shape.dims)
     if stray:
