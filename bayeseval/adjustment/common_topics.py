@@ -35,11 +35,12 @@ def adjust_by_topics(
     Parameters
     ----------
     true : DataArray (..., topic)
-        True scores; those outside the common topics are not looked at and may be NaN.
+        True scores; those outside the common topics are not looked at and may be NaN or absent.
     unadjusted : DataArray (..., topic)
-        Cheap scores of all topics: unpooled, or by a cheaper assessor. NaN is left out.
+        Cheap scores of all topics: unpooled, or by a cheaper assessor. NaN is left out. Its labels
+        (topics, runs, measures) are those of the answer; the other two are matched to them.
     common : DataArray of bool (topic,)
-        Topics with true scores.
+        Topics with true scores; a topic that it does not list is not common.
     n_boot : int
         Bootstrap samples of the common topics; 0 does without.
     random_seed : int, optional
@@ -52,8 +53,9 @@ def adjust_by_topics(
     Dataset
         ``unadjusted``, ``adjustment``, ``adjusted``; ``standard_error`` and ``interval`` (Student's
         t with n - 1 degrees of freedom); ``common_mean`` and ``common_mean_error``, the comparator;
-        ``topic_deviation`` and ``common_deviation``, the roots of s_a^2 and s_t^2; ``helps`` and
-        ``confidence``, condition 6; ``n_topics`` and ``n_common``. With a bootstrap also
+        ``topic_deviation`` and ``common_deviation``, the roots of s_a^2 and s_t^2; ``helps`` (1 or
+        0, NaN where no error is known) and ``confidence``, condition 6; ``n_topics`` and
+        ``n_common``. With a bootstrap also
         ``bootstrap_interval`` and ``bootstrap_confidence``: the common topics are resampled and the
         deviations of a scaled by :math:`\sqrt{(1 - n / N)\, n / (n - 1)}`, so that their variance
         is that of (3).
@@ -61,8 +63,8 @@ def adjust_by_topics(
     Raises
     ------
     ValueError
-        No common topic; a true score missing on a common topic that has an unadjusted one;
-        ``ci_prob`` outside (0, 1); ``n_boot`` below 0.
+        No common topic; one that ``unadjusted`` does not list; a true score missing on a common
+        topic that has an unadjusted one; ``ci_prob`` outside (0, 1); ``n_boot`` below 0.
 
     Notes
     -----
@@ -90,7 +92,8 @@ def adjust_by_topics(
     """
     if n_boot < 0:
         raise ValueError(f"n_boot must be 0 or more, not {n_boot}")
-    delta = _differences(true, unadjusted, common)
+    true = true.reindex_like(unadjusted)
+    delta = _differences(true, unadjusted, _common_like(common, unadjusted))
     n_topics, n_common = unadjusted.notnull().sum("topic"), delta.notnull().sum("topic")
     adjustment = delta.mean("topic", skipna=True)
     left = 1.0 - n_common / n_topics
@@ -112,7 +115,7 @@ def adjust_by_topics(
             "common_mean_error": (left * common_deviation**2 / n_common) ** 0.5,
             "topic_deviation": deviation,
             "common_deviation": common_deviation,
-            "helps": error < abs(adjustment),
+            "helps": (error < abs(adjustment)).where(error.notnull()),
             "confidence": _confidence(adjustment, error),
             "n_topics": n_topics,
             "n_common": n_common,
@@ -126,9 +129,20 @@ def adjust_by_topics(
     return result
 
 
-def _differences(true: xr.DataArray, unadjusted: xr.DataArray, common) -> xr.DataArray:
+def _common_like(common: xr.DataArray, unadjusted: xr.DataArray) -> xr.DataArray:
+    """Common topics by the labels of the unadjusted scores."""
+    marked = common.astype(bool)
+    if "topic" in common.indexes and "topic" in unadjusted.indexes:
+        strange = marked.where(~common["topic"].isin(unadjusted["topic"]), other=False)
+        of_topic = strange.any([dim for dim in strange.dims if dim != "topic"])
+        if of_topic.any():
+            label = common["topic"].values[int(np.argmax(of_topic.values))]
+            raise ValueError(f"topic '{label}' is common and is no topic of the unadjusted scores")
+    return marked.astype(float).reindex_like(unadjusted) > 0.0  # NaN, not listed: not common
+
+
+def _differences(true: xr.DataArray, unadjusted: xr.DataArray, known) -> xr.DataArray:
     """True less unadjusted scores on the common topics, NaN elsewhere."""
-    known = common.astype(bool)
     if not known.any():
         raise ValueError("common topics must be at least 1, and there is none")
     lacking = known & true.isnull() & unadjusted.notnull()

@@ -89,10 +89,9 @@ def test_all_topics_common_give_the_truth_without_error():
 def test_one_common_topic_gives_an_estimate_without_error():
     result = adjusted([4], random_seed=1)
     assert result.adjustment.item() == pytest.approx(0.5)
-    for name in ("standard_error", "confidence", "bootstrap_confidence"):
+    for name in ("standard_error", "helps", "confidence", "bootstrap_confidence"):
         assert np.isnan(result[name].item())
     assert result.interval.isnull().all()
-    assert not result.helps.item()
 
 
 def test_condition_6_compares_the_error_with_the_adjustment():
@@ -148,6 +147,34 @@ def test_a_topic_that_a_run_lacks_is_left_out_of_its_mean():
     assert result.adjustment.item() == pytest.approx(DELTA[:2].mean())
     assert result.adjusted.item() == pytest.approx(UNPOOLED[kept].mean() + DELTA[:2].mean())
     assert (result.n_topics.item(), result.n_common.item()) == (5, 2)
+
+
+def labelled(values, topics) -> xr.DataArray:
+    return xr.DataArray(np.asarray(values), dims="topic", coords={"topic": list(topics)})
+
+
+def test_a_common_topic_without_true_or_unadjusted_score_is_named_and_not_dropped():
+    cheap = labelled([0.1, 0.2, 0.3, 0.4], "abcd")
+    common = labelled([True, True, True], "abc")
+    with pytest.raises(ValueError, match="topic 'c' is common and lacks a true score"):
+        be.adjust_by_topics(labelled([0.5, 0.6], "ab"), cheap, common)
+    true = labelled([0.5, 0.6, 0.7], "abc")
+    with pytest.raises(ValueError, match="topic 'c' is common and is no topic of the unadjusted"):
+        be.adjust_by_topics(true, cheap.sel(topic=["a", "b", "d"]), common)
+    runs = {"run": ["p", "q"]}
+    with pytest.raises(ValueError, match="topic 'a' is common and lacks a true score"):
+        be.adjust_by_topics(true.expand_dims(run=["p"]), cheap.expand_dims(runs), common)
+
+
+def test_labels_are_matched_whatever_their_order_and_unlisted_topics_are_not_common():
+    cheap = labelled(UNPOOLED, "abcdefg")
+    true = labelled(TRUE, "abcdefg")
+    listed = labelled([True, True, True], "gca")
+    result = be.adjust_by_topics(true.sel(topic=list("cga")), cheap, listed, n_boot=0)
+    everything = be.adjust_by_topics(true, cheap, cheap.topic.isin(list("acg")), n_boot=0)
+    xr.testing.assert_allclose(result, everything)
+    assert (result.n_topics.item(), result.n_common.item()) == (7, 3)
+    assert result.adjustment.item() == pytest.approx(DELTA[[0, 2, 6]].mean(), abs=1e-12)
 
 
 def test_mistakes_are_named():
