@@ -25,7 +25,7 @@ def left_out_bias(
     .. math:: \beta_s(r) = p_s - u_s(r)
 
     with p the mean score by all judgments Q and u that by :math:`Q' = Q \setminus \{\text{uniquely
-    pooled from } s\} \cup \{\text{returned by } r\}`.
+    pooled from } s\} \cup \{\text{returned by } r\}`. Internal: ``adjust_scores`` has the example.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def adjusted_by_runs(
     SE is the error of predicting the bias of one more run of the same kind: the spread of the
     biases (its estimate over S, plus what S underestimates it by) and the error of their mean. With
     every run a group of its own it is :math:`s_\beta^2 (1 + 1/|S|)`. Student's t has G - 1 degrees
-    of freedom.
+    of freedom. Internal: ``adjust_scores`` has the example.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def adjusted_by_runs(
                 adjusted, error, ci_prob=ci_prob, degrees_of_freedom=n_groups - 1.0
             ),
             "adjustment_error": of_mean**0.5,
-            "helps": of_mean**0.5 < size,
+            "helps": (of_mean**0.5 < size).where(size.notnull()),
             "confidence": xr.apply_ufunc(ndtr, size / (2.0 * error.where(error > 0))).fillna(
                 xr.where(size > 0, 1.0, 0.0)
             ),

@@ -20,9 +20,11 @@ class Pool:
     judged : int array (judged_pair,)
         Positions of the judged pairs.
     pooled_runs, unpooled_runs : int array
-        Positions of the runs that made the pool, and of those that did not.
+        Positions of the runs that made the pool, and of those to adjust.
     pooled, unpooled : bool array (run, judged_pair)
         Whether a run of either kind returns the document to the pool depth.
+    by_others : bool array (judged_pair,)
+        Whether any run that did not make the pool, to be adjusted or not, returns it.
     """
 
     judged: NDArray[np.int64]
@@ -30,16 +32,17 @@ class Pool:
     unpooled_runs: NDArray[np.int64]
     pooled: NDArray[np.bool_]
     unpooled: NDArray[np.bool_]
+    by_others: NDArray[np.bool_]
 
     @property
     def only_unpooled(self) -> NDArray[np.bool_]:
-        """Judged pairs (judged_pair,) that unpooled runs return and no pooled one."""
-        return self.unpooled.any(axis=0) & ~self.pooled.any(axis=0)
+        """Judged pairs (judged_pair,) that runs outside the pool return and no pooled one."""
+        return self.by_others & ~self.pooled.any(axis=0)
 
     @property
     def n_outside(self) -> int:
         """Number of judged pairs that no run returns to the pool depth."""
-        return int((~self.pooled.any(axis=0) & ~self.unpooled.any(axis=0)).sum())
+        return int((~self.pooled.any(axis=0) & ~self.by_others).sum())
 
     def unique(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Judged pairs that one group of the pooled runs alone returns, (group, judged_pair).
@@ -82,7 +85,8 @@ def judged_pool(
     returned = np.zeros((top.shape[0], judged.size + 1), dtype=bool)
     returned[np.arange(top.shape[0])[:, None], top.reshape(top.shape[0], -1)] = True
     returned = returned[:, :-1]
-    return Pool(judged, pooled, unpooled, returned[pooled], returned[unpooled])
+    by_others = returned[~contributed].any(axis=0)
+    return Pool(judged, pooled, unpooled, returned[pooled], returned[unpooled], by_others)
 
 
 def _unpooled_runs(collection: xr.DataTree, runs: Sequence[str] | None) -> NDArray[np.int64]:

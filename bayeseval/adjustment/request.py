@@ -89,3 +89,20 @@ def warn_unjudged_documents(
             f"of them of run '{run}'; the adjustment takes what was judged for all there is",
             stacklevel=3,
         )
+
+
+def warn_fully_judged(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
+    """Say which unpooled runs lack no judgment among those `seen` (pair,), True for all."""
+    judged = ~np.isnan(grade_columns(collection)[0])
+    topics = np.unique(collection["pair_topic"].to_numpy()[judged])
+    top = collection["rankings/ranking"].to_numpy()[pool.unpooled_runs][:, topics, :pool_depth]
+    known = np.append(judged & seen, True)
+    full = known[top].all(axis=(1, 2)) & (top >= 0).any(axis=(1, 2))
+    if full.any():
+        first = collection["run"].to_numpy()[pool.unpooled_runs[int(full.argmax())]]
+        warnings.warn(
+            f"every document that {int(full.sum())} of the unpooled runs return to depth "
+            f"{pool_depth} is judged, the first such run is '{first}': plain scores (be.evaluate) "
+            "need no adjusting, and adjusted ones can lie beyond them",
+            stacklevel=3,
+        )

@@ -26,6 +26,8 @@ def rescored(
 ) -> xr.DataArray:
     """Scores (measure, run, topic, replicate) of runs by the judgments that are visible.
 
+    Internal: ``adjust_scores`` has the example.
+
     Parameters
     ----------
     collection : DataTree

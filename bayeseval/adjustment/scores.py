@@ -15,6 +15,7 @@ from bayeseval.adjustment.request import (
     check_request,
     common_mask,
     measure_labels,
+    warn_fully_judged,
     warn_unjudged_documents,
     warn_unjudged_topics,
 )
@@ -70,9 +71,9 @@ def adjust_scores(
     leave_out : {"run", "team"}
         Whether pooled runs leave one by one or with all runs of their team (algorithm 1).
     judged_before : bool DataArray (pair,) or DataFrame (topic, document), optional
-        Judgments that unpooled scores rest on: those that exist without the unpooled runs. Default:
-        every judgment; with common topics every judgment but those of documents that unpooled runs
-        alone return down to the pool depth (on all topics, so that all are treated alike).
+        Judgments that unpooled scores rest on: the pool of the pooled runs, Q in the paper.
+        Default: every judgment but those of documents that runs which did not contribute alone
+        return down to the pool depth (on all topics, so that all are treated alike). See Notes.
     relevance_level, gain, missing_topics
         As for ``evaluate``.
     n_boot : int
@@ -85,14 +86,15 @@ def adjust_scores(
     Returns
     -------
     Dataset (measure, run)
-        ``unadjusted``, ``adjustment``, ``adjusted``, ``standard_error``, ``interval``; ``helps``,
-        whether the standard error of a is below abs(a) (condition 6), and ``confidence``, the
+        ``unadjusted``, ``adjustment``, ``adjusted``, ``standard_error``, ``interval``; ``helps``, 1
+        where the standard error of a is below abs(a) (condition 6), else 0, NaN where no error is
+        known, and ``confidence``, the
         chance that the adjusted score is nearer to the truth than the unadjusted one. With common
         topics also what ``adjust_by_topics`` lists (bootstrap interval, the mean over the common
         topics alone as the comparator); without, ``bias`` (measure, run, left_out), that of each
-        pooled run, and ``adjustment_error``, the standard error of their mean. The attribute
-        ``judged_outside_pool`` counts the judged documents (of ``n_judged``) that no run returns to
-        the pool depth.
+        pooled run, and ``adjustment_error``, the standard error of their mean. Of the ``n_judged``
+        documents the attribute ``judged_set_aside`` counts those that unadjusted scores do not
+        rest on, ``judged_outside_pool`` those that no run returns to the pool depth.
 
     Raises
     ------
@@ -111,8 +113,14 @@ def adjust_scores(
     runs; unbiased only where r comes from the population of the pooled runs. The standard error is
     that of predicting the bias of one more such run (team), and says nothing about other runs: a
     run that is better or different in kind is adjusted too little, one with a teammate in the pool
-    too much, and all too much where the collection lacks runs that made the pool. Its
-    ``confidence`` is the normal chance that the bias of r is above a / 2. Cost: algorithm 2 scores
+    too much. Its ``confidence`` is the normal chance that the bias of r is above a / 2.
+
+    Judgments of documents that r returns and no pooled run does, made for another reason (r was
+    judged after all, or a run that the collection lacks returned them), are set aside, for each
+    pooled run loses the documents that it alone returns, whoever else brought them: so u means the
+    same for r and the others, and r is not paid twice for what was judged. ``unadjusted`` is then
+    below the plain score of r. Where every document of r is judged, its plain score needs no
+    adjusting, and algorithm 1 warns that it does worse. Cost: algorithm 2 scores
     the unpooled runs twice, algorithm 1 each pooled run once for every different set of documents
     that the unpooled runs keep in the pool.
 
@@ -149,8 +157,9 @@ def adjust_scores(
         "gain": gain,
         "missing_topics": missing_topics,
     }
-    before = _judged_before(collection, pool, judged_before, common_topics is not None)
+    before = _judged_before(collection, pool, judged_before)
     if common_topics is None:
+        warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
         result = _by_runs(collection, pool, before, measures, leave_out, ci_prob, scoring)
     else:
         common = common_mask(collection, common_topics)
@@ -165,6 +174,7 @@ def adjust_scores(
         base=base,
         pool_depth=int(pool_depth),
         judged_outside_pool=pool.n_outside,
+        judged_set_aside=int((~before[pool.judged]).sum()),
         n_judged=int(pool.judged.size),
         ci_prob=ci_prob,
     )
@@ -192,7 +202,7 @@ def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.Da
     return [true.isel(replicate=0), scores.isel(replicate=1)]
 
 
-def _judged_before(collection, pool: Pool, given, common: bool) -> NDArray[np.bool_]:
+def _judged_before(collection, pool: Pool, given) -> NDArray[np.bool_]:
     """Judged pairs (pair,) that unpooled scores rest on."""
     visible = np.zeros(collection.sizes["pair"], dtype=bool)
     visible[pool.judged] = True
@@ -203,8 +213,7 @@ def _judged_before(collection, pool: Pool, given, common: bool) -> NDArray[np.bo
         return visible & listed
     if given is not None:
         return visible & pair_mask(given, visible.size, "judged_before")
-    if common:
-        visible[pool.judged] = ~pool.only_unpooled
+    visible[pool.judged] = ~pool.only_unpooled
     return visible
 
 

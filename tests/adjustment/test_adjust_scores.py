@@ -151,7 +151,8 @@ def test_rbp_weights_are_cut_at_ten_and_not_renormalised():
     runs = pd.concat([runs, runs.assign(run="b"), runs.assign(run="new")])
     qrels = pd.DataFrame({"topic": "1", "document": documents, "grade": 1})
     table = pd.DataFrame({"run": ["a", "b", "new"], "contributed": [True, True, False]})
-    result = be.adjust_scores(be.read_collection(qrels, runs, run_table=table))
+    with pytest.warns(UserWarning, match="every document that 1 of the unpooled.*'new'"):
+        result = be.adjust_scores(be.read_collection(qrels, runs, run_table=table))
     assert result.measure.values.tolist() == ["RBP(p=0.8)@10"]
     assert result.unadjusted.item() == pytest.approx(1 - 0.8**10, abs=1e-12)
     assert (result.adjustment.item(), result.helps.item()) == (0.0, False)
@@ -213,6 +214,68 @@ def test_a_topic_without_judgment_is_left_out_with_one_warning():
         rows[rows["topic"] != "2"], runs[runs["topic"] != "2"], run_table=table
     )
     xr.testing.assert_allclose(result, be.adjust_scores(without, pool_depth=POOL_DEPTH))
+
+
+def exchangeable(seed, names, n_unpooled):
+    """Runs alike of which all 8 were judged to depth 5, those named kept, the last unpooled."""
+    random = np.random.default_rng(seed)
+    relevant = random.random((12, 40)) < 0.3
+    key = random.normal(size=(8, 12, 40)) + relevant
+    lists = np.argsort(-key)[:, :, :10]
+    rows = [
+        (str(t), f"d{d}", int(relevant[t, d])) for t in range(12) for d in {*lists[:, t, :5].flat}
+    ]
+    qrels = pd.DataFrame(rows, columns=["topic", "document", "grade"])
+    ranked = [
+        (f"r{r}", str(t), f"d{d}", -rank)
+        for r in names for t in range(12) for rank, d in enumerate(lists[r, t])
+    ]  # fmt: skip
+    runs = pd.DataFrame(ranked, columns=["run", "topic", "document", "score"])
+    table = pd.DataFrame({"run": [f"r{r}" for r in names]})
+    table["contributed"] = table.index < len(table) - n_unpooled
+    return be.read_collection(qrels, runs, run_table=table)
+
+
+@pytest.mark.parametrize(("names", "n_unpooled"), [(range(8), 2), (range(4), 1)])
+def test_runs_that_were_judged_after_all_are_warned_of_and_not_paid_twice(names, n_unpooled):
+    errors = []
+    for seed in range(12):  # all runs in sight, or half of those that were pooled
+        collection = exchangeable(seed, names, n_unpooled)
+        with pytest.warns(UserWarning, match=f"every document that {n_unpooled} of the unpooled"):
+            result = be.adjust_scores(collection, measures="P@5", pool_depth=5)
+        true = be.evaluate(collection, "P@5", estimator="assumed").estimate.mean("topic")
+        true = true.sel(run=result.run)
+        assert (result.unadjusted < true).all()
+        assert result.attrs["judged_set_aside"] > 0
+        errors.append(
+            [(part - true).mean().item() for part in (result.adjusted, result.unadjusted)]
+        )
+    (adjusted, unadjusted), spread = np.mean(errors, axis=0), np.std(errors, axis=0, ddof=1)
+    assert abs(adjusted) < 3 * spread[0] / np.sqrt(12)
+    assert unadjusted < -3 * spread[0] / np.sqrt(12)
+
+
+def test_named_judgments_that_leave_no_gap_are_warned_of_and_none_is_set_aside():
+    collection = exchangeable(0, range(4), 1)
+    every = be.qrels_frame(collection)
+    with pytest.warns(UserWarning, match="adjusted ones can lie beyond"):
+        result = be.adjust_scores(collection, judged_before=every, measures="P@5", pool_depth=5)
+    true = be.evaluate(collection, "P@5", estimator="assumed").estimate.mean("topic")
+    assert result.unadjusted.item() == pytest.approx(true.sel(run="r3").item())
+    assert result.adjusted.item() > result.unadjusted.item()
+    assert result.attrs["judged_set_aside"] == 0
+
+
+@pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
+def test_judgments_of_unpooled_runs_are_no_part_of_the_pool_in_either_algorithm(base):
+    lists, grades = random_lists(4), random_grades(4)
+    options = {"pool_depth": POOL_DEPTH, "base": base, "measures": ["P@3", "AP"]}
+    few = be.adjust_scores(toy_collection(lists, grades), **options)
+    more = be.adjust_scores(toy_collection(lists, grades, ["1", "3"]), **options)
+    xr.testing.assert_allclose(few, more)
+    assert few.attrs["judged_set_aside"] == 0 < more.attrs["judged_set_aside"]
+    alone = be.adjust_scores(toy_collection(lists, grades, ["1", "3"]), ["y"], **options)
+    xr.testing.assert_allclose(more.sel(run=["y"]), alone)
 
 
 def test_documents_that_the_common_topics_lack_are_counted():
