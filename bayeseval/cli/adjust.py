@@ -1,5 +1,6 @@
 """`bayeseval adjust`: scores of runs that were not pooled, adjusted for the bias of that."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,7 @@ Teams = Annotated[
     Path | None, typer.Option(help="CSV with the columns run and team, for --leave-out team.")
 ]
 Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals with common topics.")]
+ORDER = "the order is QRELS RUN...: judgments first"
 EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
 
 
@@ -147,15 +149,28 @@ def _hinted() -> Iterator[None]:
         if " fields where " not in str(error):
             raise
         text = str(error).rstrip(".")
-        raise ValueError(f"{text} (the order is QRELS RUN...: judgments first)") from error
+        raise ValueError(f"{text} ({ORDER})") from error
+
+
+def _plain_qrels(path: str) -> pd.DataFrame:
+    """Judgments of a file; a warning of more fields names no option that this command lacks."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        judgments = be.qrels_frame(be.read_collection(path))
+    for warning in said:
+        text = str(warning.message)
+        if "qrels_format" in text:
+            text = f"{text.split('; the others')[0]}; the others are ignored ({ORDER})"
+        warnings.warn(text, stacklevel=2)
+    return judgments
 
 
 def _judgments(qrels: str, common_qrels: str | None) -> tuple:
     """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
-    first = be.qrels_frame(be.read_collection(qrels))
+    first = _plain_qrels(qrels)
     if common_qrels is None:
         return first, first, None
-    more = be.qrels_frame(be.read_collection(common_qrels))
+    more = _plain_qrels(common_qrels)
     pairs = ["topic", "document"]
     both = first.merge(more, on=pairs, suffixes=("", "_common"))
     differing = both[both["grade"] != both["grade_common"]]
@@ -205,10 +220,19 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
     if outside:
         remark(
             f"{outside} of {judged} judged documents are in no run's first "
-            f"{result.attrs['pool_depth']} ranks: if runs that made the pool are not among RUN, "
-            "the adjustment by runs left out is too large"
+            f"{result.attrs['pool_depth']} ranks: the pool was deeper, or not all runs that made "
+            "it are among RUN"
         )
-    helps = result["helps"].sum("run")
+    aside = result.attrs["judged_set_aside"]
+    if aside and result.attrs["algorithm"] == 1:
+        remark(
+            f"{aside} of {judged} judged documents are set aside, for no RUN brought them into the "
+            "pool: unadjusted scores are below those of evaluate"
+        )
+    if result.attrs["algorithm"] == 2 and int(result["n_common"].max()) == 1:
+        remark("one common topic tells no standard error; name two or more")
+        return
+    helps = result["helps"].sum("run", skipna=True)
     shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
     remark(
         f"runs whose adjustment is larger than its standard error, of {result.sizes['run']}: "
@@ -222,6 +246,7 @@ def _rows(result: xr.Dataset) -> pd.DataFrame:
     flat = result[["adjusted", "standard_error", *EXTRA]].assign(bounds)
     rows = flat.to_dataframe(dim_order=["run", "measure"]).reset_index()
     rows = rows.rename(columns={"adjusted": "estimate"})
+    rows["helps"] = rows["helps"].astype("boolean")
     return rows.assign(topic="all", estimator="adjusted").loc[:, COLUMNS + EXTRA]
 
 
@@ -245,7 +270,7 @@ def _as_table(rows: pd.DataFrame, about: dict) -> str:
     for row in rows.to_dict("records"):
         interval = f"[{row['lower']:.4f}, {row['upper']:.4f}]"
         scores = (f"{row['unadjusted']:.4f}", f"{row['adjustment']:+.4f}", f"{row['estimate']:.4f}")
-        chance = f"{100 * row['confidence']:.0f}%"
+        chance = "-" if np.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"
         table.add_row(Text(row["run"]), Text(row["measure"]), *scores, Text(interval), chance)
     return rendered(table)
 

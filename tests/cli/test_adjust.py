@@ -149,9 +149,30 @@ def test_table_json_and_trec_eval_say_the_same(command, pool):
     answer = json.loads(out)
     assert (answer["algorithm"], answer["base"], answer["pool_depth"]) == (1, "nonrelevant", 3)
     assert answer["scores"][0]["adjustment"] == pytest.approx(x.adjustment.item())
-    assert answer["scores"][0]["helps"] is x.helps.item()
+    assert answer["scores"][0]["helps"] is bool(x.helps.item())
     code, out, err = command(*words(pool, "--format", "trec_eval"))
     assert f"RBP(p=0.8)@10         \tall\t{x.adjusted.item():.4f}" in out.splitlines()
+
+
+def test_one_common_topic_leaves_error_and_help_unknown(command, pool):
+    flags = ["--common-topics", "1"]
+    code, out, err = command(*words(pool, *flags, "--format", "json", qrels="all"))
+    assert code == 0, err
+    for score in json.loads(out)["scores"]:
+        assert (score["helps"], score["confidence"], score["standard_error"]) == (None,) * 3
+    assert "one common topic tells no standard error" in err
+    rows = command(*words(pool, *flags, "--format", "csv", qrels="all"))[1].splitlines()
+    assert [row.split(",")[10] for row in rows] == ["helps", "", ""]
+    assert "nan%" not in command(*words(pool, *flags, qrels="all"))[1]
+
+
+def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(command, pool):
+    assert "set aside" not in command(*words(pool))[2]
+    result = be.adjust_scores(collection(pool, "all"), pool_depth=3)
+    aside, judged = result.attrs["judged_set_aside"], result.attrs["n_judged"]
+    code, out, err = command(*words(pool, "--format", "csv", qrels="all"))
+    assert f"{aside} of {judged} judged documents are set aside" in err
+    same(out, result)
 
 
 def test_output_goes_to_a_file(command, pool):
@@ -195,7 +216,11 @@ def test_bad_files_are_named(command, pool):
     run, qrels = pool / "a", pool / "qrels"
     code, out, err = command("adjust", run, qrels, "--unpooled", pool / "x")
     assert (code, out) == (2, "")
-    assert "judgments first" in err.splitlines()[-1]  # after a warning on the fields of `run`
+    warned, refusal = err.splitlines()
+    assert f"{run}, line 1: 6 fields where qrels have 4" in warned
+    assert "judgments first" in warned
+    assert "--qrels-format" not in err
+    assert "judgments first" in refusal
     (pool / "x").write_text("1 Q0 d00 0 nan x\n")
     refused(command(*words(pool)), pool / "x", "line 1")
     (pool / "teams.csv").write_text("name,team\na,one\n")
