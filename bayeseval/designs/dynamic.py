@@ -10,6 +10,7 @@ from bayeseval.designs.dynamic_stages import (
     StagePlan,
     drawn_stage,
     empty_sample,
+    last_stage,
     opened_stage,
     stage_plan,
 )
@@ -76,7 +77,8 @@ def dynamic_sampling(
         A stratified design with its sample: ``inclusion_probability``, ``stratum``, ``selected``
         and ``predicted_relevance`` over pair, the last being p(d) as it was before the stage of d
         was drawn; ``stratum_size``, ``stratum_sample_size``, ``stratum_topic`` and
-        ``stratum_stage`` over stratum_id. Evaluate ``reveal(collection, design, design.selected)``.
+        ``stratum_stage`` over stratum_id; attribute ``stages_left``, here 0. Evaluate
+        ``reveal(collection, design, design.selected)``.
 
     Raises
     ------
@@ -96,9 +98,9 @@ def dynamic_sampling(
     of AP stays unbiased for ``stat``. What breaks it: the default M of ``dyn`` learns from other
     strata, and those of later stages depend on the sample of the stratum they predict; the bias is
     not zero, but 40 samples of round 5 do not tell it from zero (``benchmarks/pooling_round5.py``:
-    .0004 with an error of .0006 on real runs, P@10). ``draw`` refuses such a design, for it would
-    draw again from the strata of this one sample; loop over seeds. Cost: a regression for each
-    stage, and 4 bytes x pairs of the frame x runs.
+    .0004 with an error of .0006 on real runs, P@10), and ``evaluate`` warns of it. ``draw``
+    refuses such a design, for it would draw again from the strata of this one sample; loop over
+    seeds. Cost: a regression for each stage, and 4 bytes x pairs of the frame x runs.
 
     References
     ----------
@@ -172,6 +174,7 @@ def staged_design(
     """Design of the first ``n_stages`` stages, with its sample; their strata alone are in it."""
     here, n_pairs = plan.frame.pair, collection.sizes["pair"]
     kept = np.flatnonzero(plan.stage < n_stages)
+    left = max(0, last_stage(plan) + 1 - n_stages)
     number = np.append(np.searchsorted(kept, np.arange(plan.stage.size)), -1).astype(np.int32)
     stratum = np.full(n_pairs, -1, dtype=np.int32)
     stratum[here] = number[sample.stratum]
@@ -195,7 +198,7 @@ def staged_design(
         scheme="stratified",
         name="dynamic_sampling",
         parameters=parameters,
-    )
+    ).assign_attrs(stages_left=left)
     return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
 
 

@@ -13,6 +13,7 @@ from bayeseval.designs.dynamic_stages import (
     StagePlan,
     drawn_stage,
     empty_sample,
+    last_stage,
     opened_stage,
 )
 from bayeseval.designs.gather import grade_columns
@@ -37,7 +38,9 @@ def dynamic_stage(
 
     Judge the pairs that are ``selected`` and have no grade yet, join their judgments with
     ``attach_judgments(collection, design, qrels)`` (all of them, those of earlier stages too), and
-    ask again with the design as ``previous``, until ``stratum_stage`` has reached the last stage.
+    ask again with the design as ``previous``, until its attribute ``stages_left`` is 0. That is
+    after ``n_stages`` stages, or sooner where the frame of every topic is small: strata of the
+    least size then use it up, and no documents are left for the last stages.
     The result is then the design that :func:`bayeseval.designs.dynamic_sampling` gives where the
     grades are known; what it says on estimand, bias and cost holds here.
 
@@ -56,7 +59,8 @@ def dynamic_stage(
     -------
     Dataset
         The design of the stages so far; pairs whose stage is still to come have inclusion
-        probability 0, so estimates from an unfinished design are of the stages so far.
+        probability 0, so estimates from an unfinished design are of the stages so far. Attribute
+        ``stages_left``: how many stages are still to come.
 
     Raises
     ------
@@ -71,13 +75,13 @@ def dynamic_stage(
     >>> collection = be.read_collection(None, run.assign(score=range(8)))
     >>> options = {"budget": 4, "n_strata": 2, "n_stages": 2, "random_seed": 1}
     >>> first = be.designs.dynamic_stage(collection, **options)
-    >>> first.document.values[first.selected]
-    array(['g', 'h'], dtype='<U1')
+    >>> first.document.values[first.selected], first.attrs["stages_left"]
+    (array(['g', 'h'], dtype='<U1'), 1)
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["g", "h"], "grade": [0, 1]})
     >>> judged = be.attach_judgments(collection, first, qrels)
     >>> second = be.designs.dynamic_stage(judged, first, **options)
-    >>> int(second.selected.sum()), second.stratum_stage.values
-    (4, array([0, 1], dtype=int32))
+    >>> int(second.selected.sum()), second.stratum_stage.values, second.attrs["stages_left"]
+    (4, array([0, 1], dtype=int32), 0)
     """
     parameters, plan = planned(
         collection,
@@ -94,7 +98,7 @@ def dynamic_stage(
     sample, stage = empty_sample(plan), 0
     relevant = np.zeros(plan.frame.pair.size, dtype=bool)
     if previous is not None:
-        stage = _stages_done(previous, n_stages, parameters)
+        stage = _stages_done(previous, last_stage(plan) + 1, parameters)
         sample = _earlier_sample(collection, plan, previous, stage)
         relevant = _graded(collection, plan, sample) >= relevance_level
     sample = opened_stage(plan, sample, stage, relevant)

@@ -82,6 +82,11 @@ def stage_plan(collection: xr.DataTree, order: list, runs: np.ndarray, options: 
     )
 
 
+def last_stage(plan: StagePlan) -> int:
+    """The last stage that has a stratum: small frames have fewer strata than were asked for."""
+    return int(plan.stage.max())
+
+
 def empty_sample(plan: StagePlan) -> StagedSample:
     """The sample before the first stage."""
     n_pairs = plan.frame.pair.size

@@ -1,88 +1,20 @@
-"""Dynamic sampling: every sample of a small case, what a stage may look at, one stage at a time."""
+"""Dynamic sampling: every sample of a small case, and what a stage may look at."""
 
 import itertools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.designs.dynamic import planned, staged_design
+from bayeseval.designs.dynamic import planned
 from bayeseval.designs.dynamic_model import predicted_logit
-from bayeseval.designs.dynamic_stages import StagedSample, empty_sample, opened_stage
+from tests.designs.staged import OPTIONS, any_logit, enumerated, toy, urn_toy
 from tests.estimators.test_unbiased import numerators, true_numerators
 
 LINEAR = ["P@3", "P@8", "RBP(p=0.8)", "DCG@6", "NumRel"]
 STAGE = ("external", "dynamic_sampling")
-OPTIONS = {
-    "budget": 8,
-    "n_strata": 4,
-    "frame": None,
-    "pool_depth": None,
-    "prior": 0.4,
-    "runs": None,
-}
-
-
-def toy() -> xr.DataTree:
-    """One topic, 15 judged documents, three runs; strata of 2, 3, 4 and 6 documents, two drawn."""
-    random = np.random.default_rng(39)
-    names = np.array([f"d{number:02d}" for number in range(15)])
-    grades = random.choice([0, 0, 1, 1, 2], 15)
-    orders = {run: names[random.permutation(15)[:n]] for run, n in (("a", 12), ("b", 15), ("c", 9))}
-    qrels = pd.DataFrame({"topic": "1", "document": names, "grade": grades})
-    runs = [
-        pd.DataFrame({"run": run, "topic": "1", "document": order, "score": -np.arange(order.size)})
-        for run, order in orders.items()
-    ]
-    return be.read_collection(qrels, pd.concat(runs))
-
-
-def any_logit(frame, judged, relevant) -> np.ndarray:
-    """A model as capricious as can be: any function of the judgments will do."""
-    return np.random.default_rng([*judged, *relevant.astype(int)]).normal(size=frame.pair.size)
-
-
-def every_sample(plan, relevant, n_stages, sample=None, stage=0):
-    """All ways the stages can go: samples that share their strata, as (opened, selected list)."""
-    sample = empty_sample(plan) if sample is None else sample
-    opened = opened_stage(plan, sample, stage, relevant)
-    numbers = np.flatnonzero(plan.stage == stage)
-    ways = [
-        itertools.combinations(np.flatnonzero(opened.stratum == number), int(plan.drawn[number]))
-        for number in numbers
-    ]
-    outcomes = []
-    for way in itertools.product(*ways):
-        selected = opened.selected.copy()
-        selected[list(itertools.chain.from_iterable(way))] = True
-        outcomes.append(selected)
-    if stage + 1 == n_stages:
-        yield opened, np.array(outcomes)
-        return
-    for selected in outcomes:
-        further = StagedSample(opened.stratum, selected, opened.predicted)
-        yield from every_sample(plan, relevant, n_stages, further, stage + 1)
-
-
-def enumerated(collection, n_stages: int, aim: str) -> list[xr.DataTree]:
-    """Collections that together hold every sample once; all samples are equally likely."""
-    parameters, plan = planned(collection, n_stages=n_stages, aim=aim, **OPTIONS)
-    relevant = collection["judgments/grade"].to_numpy()[plan.frame.pair] >= 1
-    trees = []
-    for opened, outcomes in every_sample(plan, relevant, n_stages):
-        design = staged_design(collection, plan, opened, n_stages, parameters, None)
-        selected = np.zeros((len(outcomes), collection.sizes["pair"]), dtype=bool)
-        selected[:, plan.frame.pair] = outcomes
-        chosen = xr.DataArray(selected, dims=("replicate", "pair"))
-        trees.append(
-            be.designs.with_stage_predictions(be.reveal(collection, design, chosen), design)
-        )
-    return trees
-
-
 CASES = {
     "2 stages, dyn": (2, "dyn", predicted_logit),
     "2 stages, relevant": (2, "relevant", predicted_logit),
@@ -143,13 +75,7 @@ def test_a_prediction_that_learns_from_later_stages_leaves_a_small_bias(samples)
 
 @pytest.fixture(scope="module")
 def collection() -> xr.DataTree:
-    return be.simulate.urn_collection(
-        [0.02, 0.05, 0.1, 0.5],
-        n_topics=4,
-        n_documents=[300, 200, 100, 6],
-        n_relevant=[40, 60, 10, 2],
-        random_seed=3,
-    )
+    return urn_toy()
 
 
 @pytest.mark.parametrize("n_stages", [1, 3, 8])
@@ -217,67 +143,6 @@ def test_runs_that_did_not_contribute_change_nothing(collection):
         for tree in (collection, both)
     )
     xr.testing.assert_identical(one, two)
-
-
-def test_stages_judged_one_by_one_make_the_simulated_sample(collection, tmp_path):
-    options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
-    simulated = be.designs.dynamic_sampling(collection, frame="retrieved", **options)
-    truth = be.qrels_frame(collection)
-    unjudged = collection.copy()
-    del unjudged["judgments"]
-    judged, design = unjudged, None
-    for stage in range(3):
-        design = be.designs.dynamic_stage(judged, design, **options)
-        assert design.stratum_stage.max() == stage
-        be.save_design(design, tmp_path / "design.nc")
-        design = be.read_design(tmp_path / "design.nc")
-        topic = design.topic.to_numpy()[design.pair_topic.to_numpy()]
-        asked = pd.DataFrame({"topic": topic, "document": design.document})[design.selected.values]
-        judged = be.attach_judgments(unjudged, design, asked.merge(truth))
-    frame = simulated.isel(pair=np.flatnonzero(simulated.stratum >= 0))
-    assert frame.attrs == design.attrs
-    xr.testing.assert_equal(frame, design)
-    scores = be.evaluate(judged, "P@10", estimator="stat")
-    whole = be.reveal(collection, simulated, simulated.selected)
-    xr.testing.assert_equal(scores.estimate, be.evaluate(whole, "P@10", estimator="stat").estimate)
-    with pytest.raises(ValueError, match="previous has all of its 3 stages"):
-        be.designs.dynamic_stage(judged, design, **options)
-
-
-def test_a_stage_that_does_not_fit_the_one_before_is_refused(collection):
-    options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
-    first = be.designs.dynamic_stage(collection, **options)
-    blind = collection.copy()
-    blind["judgments/grade"] = collection["judgments/grade"].where(~first.selected)
-    with pytest.raises(ValueError, match="selected pairs have no grade yet, the first is topic"):
-        be.designs.dynamic_stage(blind, first, **options)
-    with pytest.raises(ValueError, match="previous was planned with aim='dyn' and now aim"):
-        be.designs.dynamic_stage(collection, first, aim="stat", **options)
-    with pytest.raises(ValueError, match="must be a design that dynamic_stage returned"):
-        be.designs.dynamic_stage(collection, be.designs.depth_pool(collection, 2), **options)
-    fewer = be.select(collection, topics=["1", "2"])
-    with pytest.raises(ValueError, match="previous does not fit the collection"):
-        be.designs.dynamic_stage(fewer, first, **options)
-    two = first.selected.expand_dims(replicate=2)
-    with pytest.raises(ValueError, match="not 2 replicates"):
-        be.designs.dynamic_stage(be.reveal(collection, first, two), first, **options)
-
-
-def test_a_design_in_stages_cannot_be_drawn_again(collection):
-    design = be.designs.dynamic_sampling(collection, budget=40, n_strata=8, random_seed=1)
-    with pytest.raises(ValueError, match="follow its own judgments.*another random_seed"):
-        be.draw(design, random_seed=1)
-
-
-def test_predictions_join_those_that_are_there_already(collection):
-    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
-    one = be.designs.with_stage_predictions(collection, design, name="first")
-    two = be.designs.with_stage_predictions(one, design.isel(pair=slice(5, None)))
-    np.testing.assert_array_equal(two["predictors/first"], design.predicted_relevance)
-    assert two["predictors/dynamic_sampling"].isnull().sum() == 5
-    with pytest.raises(ValueError, match="'pps_strata' has no predicted_relevance"):
-        plain = be.designs.pps_strata(collection, budget=24, n_strata=8)
-        be.designs.with_stage_predictions(collection, plain)
 
 
 @pytest.mark.parametrize(

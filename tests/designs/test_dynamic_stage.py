@@ -1,0 +1,103 @@
+"""One stage of a dynamic sample at a time, and what a staged design says where it is placed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.designs.staged import urn_toy
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    return urn_toy()
+
+
+def test_stages_judged_one_by_one_make_the_simulated_sample(collection, tmp_path):
+    options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
+    simulated = be.designs.dynamic_sampling(collection, frame="retrieved", **options)
+    truth = be.qrels_frame(collection)
+    unjudged = collection.copy()
+    del unjudged["judgments"]
+    judged, design = unjudged, None
+    for stage in range(3):
+        design = be.designs.dynamic_stage(judged, design, **options)
+        assert design.stratum_stage.max() == stage
+        be.save_design(design, tmp_path / "design.nc")
+        design = be.read_design(tmp_path / "design.nc")
+        topic = design.topic.to_numpy()[design.pair_topic.to_numpy()]
+        asked = pd.DataFrame({"topic": topic, "document": design.document})[design.selected.values]
+        judged = be.attach_judgments(unjudged, design, asked.merge(truth))
+    frame = simulated.isel(pair=np.flatnonzero(simulated.stratum >= 0))
+    assert frame.attrs == design.attrs
+    xr.testing.assert_equal(frame, design)
+    scores = be.evaluate(judged, "P@10", estimator="stat")
+    whole = be.reveal(collection, simulated, simulated.selected)
+    xr.testing.assert_equal(scores.estimate, be.evaluate(whole, "P@10", estimator="stat").estimate)
+    with pytest.raises(ValueError, match="previous has all of its 3 stages"):
+        be.designs.dynamic_stage(judged, design, **options)
+
+
+def test_a_stage_that_does_not_fit_the_one_before_is_refused(collection):
+    options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
+    first = be.designs.dynamic_stage(collection, **options)
+    blind = collection.copy()
+    blind["judgments/grade"] = collection["judgments/grade"].where(~first.selected)
+    with pytest.raises(ValueError, match="selected pairs have no grade yet, the first is topic"):
+        be.designs.dynamic_stage(blind, first, **options)
+    with pytest.raises(ValueError, match="previous was planned with aim='dyn' and now aim"):
+        be.designs.dynamic_stage(collection, first, aim="stat", **options)
+    with pytest.raises(ValueError, match="must be a design that dynamic_stage returned"):
+        be.designs.dynamic_stage(collection, be.designs.depth_pool(collection, 2), **options)
+    fewer = be.select(collection, topics=["1", "2"])
+    with pytest.raises(ValueError, match="previous does not fit the collection"):
+        be.designs.dynamic_stage(fewer, first, **options)
+    two = first.selected.expand_dims(replicate=2)
+    with pytest.raises(ValueError, match="not 2 replicates"):
+        be.designs.dynamic_stage(be.reveal(collection, first, two), first, **options)
+
+
+def test_a_design_in_stages_cannot_be_drawn_again(collection):
+    design = be.designs.dynamic_sampling(collection, budget=40, n_strata=8, random_seed=1)
+    with pytest.raises(ValueError, match="follow its own judgments.*another random_seed"):
+        be.draw(design, random_seed=1)
+
+
+def test_predictions_join_those_that_are_there_already(collection):
+    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    one = be.designs.with_stage_predictions(collection, design, name="first")
+    two = be.designs.with_stage_predictions(one, design.isel(pair=slice(5, None)))
+    np.testing.assert_array_equal(two["predictors/first"], design.predicted_relevance)
+    assert two["predictors/dynamic_sampling"].isnull().sum() == 5
+    with pytest.raises(ValueError, match="'pps_strata' has no predicted_relevance"):
+        plain = be.designs.pps_strata(collection, budget=24, n_strata=8)
+        be.designs.with_stage_predictions(collection, plain)
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "options", "n_stages"),
+    [
+        ([8], {"budget": 20, "n_strata": 20, "n_stages": 5}, 2),
+        ([8], {"budget": 100, "n_strata": 20, "n_stages": 5}, 1),
+        ([15, 9], {"budget": 20, "n_strata": 20, "n_stages": 5}, 4),
+    ],
+)
+def test_stages_come_to_an_end_where_the_budget_covers_the_frame(n_documents, options, n_stages):
+    small = be.simulate.urn_collection(
+        [0.1, 0.5],
+        n_topics=len(n_documents),
+        n_documents=n_documents,
+        n_relevant=[3] * len(n_documents),
+        random_seed=1,
+    )
+    design, left = None, []
+    while design is None or design.attrs["stages_left"]:
+        design = be.designs.dynamic_stage(small, design, random_seed=2, **options)
+        left.append(design.attrs["stages_left"])
+    assert left == list(range(n_stages))[::-1]
+    assert design.selected.all() and design.stratum_stage.max() + 1 == n_stages
+    whole = be.designs.dynamic_sampling(small, frame="retrieved", random_seed=2, **options)
+    xr.testing.assert_identical(whole, design)
+    with pytest.raises(ValueError, match=f"previous has all of its {n_stages} stages"):
+        be.designs.dynamic_stage(small, design, random_seed=2, **options)
