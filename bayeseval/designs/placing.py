@@ -32,15 +32,23 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
             f"{missing} pairs of the design's frame are not in the collection: the design does not "
             "belong to it"
         )
-    fills = {"inclusion_probability": 0.0, "draw_probability": 0.0, "stratum": -1}
+    fills = {
+        "inclusion_probability": 0.0,
+        "draw_probability": 0.0,
+        "stratum": -1,
+        "predicted_relevance": np.nan,
+        "judging_order": 0,
+    }
     placed = {
         name: ("pair", np.where(where >= 0, design[name].to_numpy()[where], blank))
         for name, blank in fills.items()
         if name in design
     }
+    stages = {name: design[name].variable for name in ("stratum_stage",) if name in design}
     number = pd.Index(collection["topic"].to_numpy()).get_indexer(pd.Index(topics))
     return xr.Dataset(
         placed
+        | stages
         | {
             "stratum": ("pair", placed["stratum"][1].astype(np.int32)),
             "stratum_size": design["stratum_size"].variable,

@@ -101,3 +101,52 @@ def test_stages_come_to_an_end_where_the_budget_covers_the_frame(n_documents, op
     xr.testing.assert_identical(whole, design)
     with pytest.raises(ValueError, match=f"previous has all of its {n_stages} stages"):
         be.designs.dynamic_stage(small, design, random_seed=2, **options)
+
+
+@pytest.fixture(scope="module")
+def revealed(collection) -> xr.DataTree:
+    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    return be.reveal(collection, design, design.selected)
+
+
+def reopened(tree, folder) -> xr.DataTree:
+    be.save_collection(tree, folder / "collection.nc")
+    return be.open_collection(folder / "collection.nc")
+
+
+def grown(tree, folder) -> xr.DataTree:
+    run = pd.DataFrame({"run": "new", "topic": "2", "document": ["never seen"], "score": [1.0]})
+    return be.add_runs(tree, run)
+
+
+CHANGES = {
+    "as revealed": lambda tree, folder: tree,
+    "topics left out": lambda tree, folder: be.select(tree, topics=["2", "4"]),
+    "a run with a new document": grown,
+    "saved and opened": reopened,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_placed_design_knows_its_stages_and_predictions(revealed, change, tmp_path):
+    changed = CHANGES[change](revealed, tmp_path)
+    design = changed["design"].to_dataset()
+    with pytest.raises(ValueError, match="drawn in stages follow its own judgments"):
+        be.draw(design, random_seed=1)
+    stage = np.append(design.stratum_stage, -1)[design.stratum]
+    first = design.predicted_relevance.to_numpy()[stage == 0]
+    assert (first == 0.5).all() and first.size
+    np.testing.assert_array_equal(design.predicted_relevance.isnull(), stage < 0)
+
+
+def test_a_judged_design_keeps_its_stages(collection, revealed):
+    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    judged = be.attach_judgments(collection, design, be.qrels_frame(revealed))
+    xr.testing.assert_equal(judged["design/stratum_stage"], design.stratum_stage)
+
+
+def test_a_pool_that_is_placed_knows_the_order_of_judging(collection):
+    pool = be.designs.move_to_front(collection, 5)
+    placed = be.reveal(collection, pool)["design/judging_order"]
+    np.testing.assert_array_equal(placed, pool.judging_order)
+    assert placed.max() == 5
