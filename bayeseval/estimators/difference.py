@@ -1,5 +1,7 @@
 """The difference estimator, ``dyn``."""
 
+import warnings
+
 import numpy as np
 import xarray as xr
 
@@ -20,7 +22,8 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
     Unbiased for linear measures whatever M is, as long as M of a document does not depend on the
     sample of its own stratum; a good M makes the residuals, and with them the variance, small. What
     breaks it: documents outside the frame (their weight is reported), probabilities that are not
-    those of the draw, an M that has seen the document's own stratum.
+    those of the draw, an M that has seen the document's own stratum; so also, of a sample drawn in
+    stages, an M that learns from later ones, which is told by a warning.
 
     References
     ----------
@@ -35,6 +38,7 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
     sample, grade = designed_sample(collection)
     sample = with_ranks(collection, sample)
     spec = DEFAULT_PREDICTOR if predictor is None else predictor
+    _warn_of_later_stages(collection, spec)
     columns = _predictor_columns(collection, sample.pair)
 
     def model(sample, observed, counted, higher):
@@ -44,6 +48,21 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
     return EstimatedRelevance(
         sample, grade, grade_scale(collection), model, random=True, random_seed=random_seed
     )
+
+
+def _warn_of_later_stages(collection: xr.DataTree, spec) -> None:
+    """Say that an M that learns from the sample sees strata that follow from the sample."""
+    name, argument = (spec, None) if isinstance(spec, str) else (*spec, None)[:2]
+    fixed = name == "external" or (name == "constant" and argument is not None)
+    if fixed or "stratum_stage" not in collection["design"]:
+        return
+    if collection["design/stratum_stage"].max() > 0:
+        warnings.warn(
+            "the prediction learns from later stages, whose strata follow the sample; for an "
+            "exactly unbiased estimate use predictor=('external', 'dynamic_sampling') with "
+            "be.designs.with_stage_predictions",
+            stacklevel=2,
+        )
 
 
 def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, np.ndarray]:

@@ -68,7 +68,8 @@ def test_the_numerator_of_average_precision_is_unbiased_for_stat(samples):
 
 def test_a_prediction_that_learns_from_later_stages_leaves_a_small_bias(samples):
     truth = be.evaluate(toy(), "P@8", estimator="assumed").estimate
-    scores = scored(samples, "dyn", "rank_logistic", "P@8")
+    with pytest.warns(UserWarning, match="the prediction learns from later stages"):
+        scores = scored(samples, "dyn", "rank_logistic", "P@8")
     bias = np.abs(scores.estimate.mean("replicate") - truth).max().item()
     assert 1e-9 < bias < 0.1 * scores.estimate.std("replicate").max().item()
 

@@ -133,6 +133,8 @@ def test_a_placed_design_knows_its_stages_and_predictions(revealed, change, tmp_
     design = changed["design"].to_dataset()
     with pytest.raises(ValueError, match="drawn in stages follow its own judgments"):
         be.draw(design, random_seed=1)
+    with pytest.warns(UserWarning, match="learns from later stages"):
+        be.evaluate(changed, "P@10", estimator="dyn")
     stage = np.append(design.stratum_stage, -1)[design.stratum]
     first = design.predicted_relevance.to_numpy()[stage == 0]
     assert (first == 0.5).all() and first.size
@@ -143,6 +145,28 @@ def test_a_judged_design_keeps_its_stages(collection, revealed):
     design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
     judged = be.attach_judgments(collection, design, be.qrels_frame(revealed))
     xr.testing.assert_equal(judged["design/stratum_stage"], design.stratum_stage)
+
+
+@pytest.mark.parametrize("predictor", [None, "rank_logistic", "constant", ("pooled", "judge")])
+def test_dyn_warns_once_of_a_prediction_that_learns_from_later_stages(revealed, predictor):
+    judge = revealed["design/predicted_relevance"].fillna(0.0).variable
+    tree = be.collection.with_node(revealed, "predictors", xr.Dataset({"judge": judge}))
+    message = "learns from later stages.*with be.designs.with_stage_predictions"
+    with pytest.warns(UserWarning, match=message) as told:
+        be.evaluate(tree, ["P@5", "P@10"], estimator="dyn", predictor=predictor)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("predictor", [("constant", 0.3), ("external", "dynamic_sampling")])
+def test_dyn_says_nothing_of_a_prediction_that_does_not_learn(collection, revealed, predictor):
+    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    tree = be.designs.with_stage_predictions(revealed, design)
+    be.evaluate(tree, "P@10", estimator="dyn", predictor=predictor)  # warnings are errors here
+
+
+def test_dyn_says_nothing_of_one_stage(collection):
+    one = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, n_stages=1, random_seed=1)
+    be.evaluate(be.reveal(collection, one, one.selected), "P@10", estimator="dyn")
 
 
 def test_a_pool_that_is_placed_knows_the_order_of_judging(collection):
