@@ -24,7 +24,7 @@ setup-dev:
 demo: setup-test
 	$(BIN)/bayeseval demo
 test: setup-test
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 slow: setup-test
 	$(BIN)/python -m pytest -q -m slow
 bench: setup-test
