@@ -12,6 +12,9 @@ from bayeseval.designs.gather import grade_columns, grade_scale
 from bayeseval.measures.names import LINEAR, RATIO, parse_measures
 
 LEAVE_OUT = ("run", "team")
+# Pools of real collections have holes: runs cut, documents dropped or found to be unreadable. Some
+# per cent of them change the biases little; a rank that was not pooled at all has far more.
+SHARE_UNJUDGED = 0.1
 
 
 def common_mask(collection: xr.DataTree, topics) -> xr.DataArray:
@@ -89,6 +92,27 @@ def warn_unjudged_documents(
             f"of them of run '{run}'; the adjustment takes what was judged for all there is",
             stacklevel=3,
         )
+
+
+def warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
+    """Say that pooled runs lack judgments among those `seen` (pair,) down to the pool depth."""
+    topics = np.unique(collection["pair_topic"].to_numpy()[seen])
+    top = collection["rankings/ranking"].to_numpy()[pool.pooled_runs][:, topics, :pool_depth]
+    returned = (top >= 0).sum(axis=(0, 1))
+    lacking = (~np.append(seen, True)[top]).sum(axis=(0, 1))
+    if lacking.sum() < SHARE_UNJUDGED * returned.sum() or not lacking.any():
+        return
+    shallow = lacking >= SHARE_UNJUDGED * np.maximum(returned, 1)
+    depth = int(np.argmax(shallow))
+    deepest = "not even at rank 1 are they judged for the most part"
+    if depth:
+        deepest = f"they are judged for the most part down to depth {depth}, the pool_depth to give"
+    warnings.warn(
+        f"{int(lacking.sum())} of {int(returned.sum())} documents that pooled runs return to depth "
+        f"{pool_depth}, counted for each run, have no judgment and count as non-relevant, which "
+        f"hides bias; {deepest}",
+        stacklevel=3,
+    )
 
 
 def warn_fully_judged(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:

@@ -16,6 +16,7 @@ from bayeseval.adjustment.request import (
     common_mask,
     measure_labels,
     warn_fully_judged,
+    warn_shallow_pool,
     warn_unjudged_documents,
     warn_unjudged_topics,
 )
@@ -63,7 +64,8 @@ def adjust_scores(
         Linear measures or ratios. The default has the weights of RBP down to rank 10, not
         renormalised.
     pool_depth : int
-        Ranks that each run puts into the pool.
+        Ranks that each run puts into the pool. Algorithm 1 warns where a tenth of the documents
+        that pooled runs return down to it, or more, has no judgment.
     base : {"nonrelevant", "condensed"}
         The unpooled score: unjudged documents count as non-relevant, or leave the ranking and
         judged ones move up, from beyond the evaluation depth too (places that stay empty count as
@@ -159,8 +161,10 @@ def adjust_scores(
     }
     before = _judged_before(collection, pool, judged_before)
     if common_topics is None:
+        group = _groups(collection, pool, leave_out)
         warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
-        result = _by_runs(collection, pool, before, measures, leave_out, ci_prob, scoring)
+        warn_shallow_pool(collection, pool, before, pool_depth)
+        result = _by_runs(collection, pool, group, before, measures, ci_prob, scoring)
     else:
         common = common_mask(collection, common_topics)
         warn_unjudged_documents(collection, pool, common, pool_depth)
@@ -180,9 +184,8 @@ def adjust_scores(
     )
 
 
-def _by_runs(collection, pool: Pool, before, measures, leave_out, ci_prob, scoring) -> xr.Dataset:
+def _by_runs(collection, pool: Pool, group, before, measures, ci_prob, scoring) -> xr.Dataset:
     """Algorithm 1."""
-    group = _groups(collection, pool, leave_out)
     bias = left_out_bias(collection, pool, group, before, measures, **scoring)
     scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
     unadjusted = scores.isel(replicate=0).mean("topic", skipna=True)

@@ -286,6 +286,46 @@ def test_documents_that_the_common_topics_lack_are_counted():
         be.adjust_scores(collection, common_topics=["1", "2"], pool_depth=POOL_DEPTH, n_boot=0)
 
 
+def test_a_pool_depth_below_what_was_judged_is_warned_of_with_the_depth_that_was():
+    lists, grades, collection = drawn(1)
+    known = {t: set().union(*(lists[r, t][:POOL_DEPTH] for r in POOLED)) for t in TOPICS}
+    lacking = [lists[r, t][i] not in known[t] for i in range(6) for r in POOLED for t in TOPICS]
+    assert sum(lacking) >= 0.1 * len(lacking)
+    said = f"^{sum(lacking)} of 96 documents that pooled runs return to depth 6.*down to depth 3,"
+    with pytest.warns(UserWarning, match=said) as warned:
+        be.adjust_scores(collection, pool_depth=6)
+    assert len(warned) == 1
+    be.adjust_scores(collection, pool_depth=3)  # warnings are errors: no word where all is judged
+
+
+def test_holes_of_a_few_per_cent_in_the_pool_are_not_warned_of():
+    lists, grades, collection = drawn(1)
+    rows = be.qrels_frame(collection)
+    tops = [(t, d) for r in POOLED for t in TOPICS for d in lists[r, t][:POOL_DEPTH]]
+    times = pd.Series(tops).value_counts()
+    once = [pair for pair in times.index if times[pair] == 1]
+    runs, table = be.runs_frame(collection), pd.DataFrame({"run": [*POOLED, *UNPOOLED]})
+    table["contributed"] = table["run"].isin(POOLED)
+
+    def without(number):
+        gone = pd.MultiIndex.from_tuples(once[:number])
+        kept = rows[~pd.MultiIndex.from_frame(rows[["topic", "document"]]).isin(gone)]
+        return be.read_collection(kept, runs, run_table=table)
+
+    be.adjust_scores(without(4), pool_depth=POOL_DEPTH)  # 4 of 48
+    with pytest.warns(UserWarning, match="^5 of 48 documents that pooled runs return"):
+        be.adjust_scores(without(5), pool_depth=POOL_DEPTH)
+
+
+def test_a_pool_without_judgments_at_rank_1_has_no_depth_to_name():
+    lists, grades, collection = drawn(1)
+    first = {(t, lists[r, t][0]) for r in POOLED for t in TOPICS}
+    rows = be.qrels_frame(collection)
+    kept = [pair not in first for pair in zip(rows["topic"], rows["document"], strict=True)]
+    with pytest.warns(UserWarning, match="not even at rank 1 are they judged"):
+        be.adjust_scores(collection, judged_before=rows[kept], pool_depth=POOL_DEPTH)
+
+
 MISTAKES = [
     ({"runs_unpooled": "z"}, "unknown: \\['z'\\]"),
     ({"runs_unpooled": []}, "none given"),
@@ -303,7 +343,7 @@ MISTAKES = [
 def test_mistakes_are_named(options, said):
     collection = drawn(0)[2]
     with pytest.raises(ValueError, match=said):
-        be.adjust_scores(collection, **options)
+        be.adjust_scores(collection, **{"pool_depth": POOL_DEPTH} | options)
 
 
 def test_collections_that_cannot_be_adjusted_are_refused():
@@ -317,10 +357,10 @@ def test_collections_that_cannot_be_adjusted_are_refused():
         be.adjust_scores(be.read_collection(rows, runs, run_table=nobody))
     one = nobody.assign(contributed=nobody["run"] == "a")
     with pytest.raises(ValueError, match="at least two runs in the pool"):
-        be.adjust_scores(be.read_collection(rows, runs, run_table=one))
-    two = nobody.assign(contributed=nobody["run"] < "e")
+        be.adjust_scores(be.read_collection(rows, runs, run_table=one), pool_depth=POOL_DEPTH)
+    two = be.read_collection(rows, runs, run_table=nobody.assign(contributed=nobody["run"] < "e"))
     with pytest.raises(ValueError, match="run 'a' has none"):
-        be.adjust_scores(be.read_collection(rows, runs, run_table=two), leave_out="team")
+        be.adjust_scores(two, leave_out="team", pool_depth=POOL_DEPTH)
     design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
     sample = be.reveal(collection, design, be.draw(design, random_seed=1))
     with pytest.raises(ValueError, match="random sample \\(stratified\\)"):

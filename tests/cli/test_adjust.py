@@ -175,6 +175,15 @@ def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(comman
     same(out, result)
 
 
+def test_a_pool_depth_below_what_was_judged_gets_a_remark(command, pool):
+    assert "no judgment" not in command(*words(pool))[2]
+    code, out, err = command(*words(pool, "--pool-depth", "12"))
+    assert code == 0
+    [line] = [line for line in err.splitlines() if "no judgment" in line]
+    assert "of 144 documents that pooled runs return to depth 12" in line
+    assert "down to depth 3, the --pool-depth to give" in line
+
+
 def test_output_goes_to_a_file(command, pool):
     code, out, err = command(*words(pool, "--format", "csv", "--output", pool / "scores.csv"))
     assert (code, out) == (0, "")
