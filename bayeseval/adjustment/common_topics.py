@@ -63,8 +63,9 @@ def adjust_by_topics(
     Raises
     ------
     ValueError
-        No common topic; one that ``unadjusted`` does not list; a true score missing on a common
-        topic that has an unadjusted one; ``ci_prob`` outside (0, 1); ``n_boot`` below 0.
+        No common topic, or none with a score; one that ``unadjusted`` does not list; a true score
+        missing on a common topic that has an unadjusted one; ``ci_prob`` outside (0, 1); ``n_boot``
+        below 0.
 
     Notes
     -----
@@ -94,6 +95,8 @@ def adjust_by_topics(
         raise ValueError(f"n_boot must be 0 or more, not {n_boot}")
     true = true.reindex_like(unadjusted)
     delta = _differences(true, unadjusted, _common_like(common, unadjusted))
+    if delta.isnull().all():
+        raise ValueError("no common topic has a score to compare; name topics that the runs have")
     n_topics, n_common = unadjusted.notnull().sum("topic"), delta.notnull().sum("topic")
     adjustment = delta.mean("topic", skipna=True)
     left = 1.0 - n_common / n_topics

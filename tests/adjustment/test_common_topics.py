@@ -188,3 +188,10 @@ def test_mistakes_are_named():
         be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, ci_prob=1.0)
     with pytest.raises(ValueError, match="n_boot"):
         be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, n_boot=-1)
+
+
+def test_common_topics_without_any_score_are_refused():
+    cheap = scores(UNPOOLED).where(xr.DataArray(np.arange(TRUE.size), dims="topic") > 0)
+    first = xr.DataArray(np.arange(TRUE.size) == 0, dims="topic")
+    with pytest.raises(ValueError, match="no common topic has a score to compare"):
+        be.adjust_by_topics(scores(TRUE), cheap, first, random_seed=1)
