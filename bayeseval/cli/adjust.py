@@ -264,9 +264,10 @@ def _as_table(rows: pd.DataFrame, about: dict) -> str:
     table = Table(
         title=f"adjusted by {by} ({about['base']}), {100 * about['ci_prob']:g}% intervals"
     )
-    for name in ("run", "measure", "unadjusted", "adjustment", "adjusted", "interval", "helps"):
-        left = name in ("run", "measure")
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for name in ("run", "measure"):
+        table.add_column(name, no_wrap=True)
+    for name in ("unadjusted", "adjustment", "adjusted", "interval", "confidence"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows.to_dict("records"):
         interval = f"[{row['lower']:.4f}, {row['upper']:.4f}]"
         scores = (f"{row['unadjusted']:.4f}", f"{row['adjustment']:+.4f}", f"{row['estimate']:.4f}")

@@ -145,6 +145,9 @@ def test_table_json_and_trec_eval_say_the_same(command, pool):
     assert code == 0
     assert "adjusted by pooled runs left out (nonrelevant), 90% intervals" in out
     assert f"{x.adjusted.item():.4f}" in out
+    assert "confidence" in out
+    assert "helps" not in out
+    assert f"{100 * x.confidence.item():.0f}%" in out
     code, out, err = command(*words(pool, "--format", "json"))
     answer = json.loads(out)
     assert (answer["algorithm"], answer["base"], answer["pool_depth"]) == (1, "nonrelevant", 3)
