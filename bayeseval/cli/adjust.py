@@ -1,5 +1,6 @@
 """`bayeseval adjust`: scores of runs that were not pooled, adjusted for the bias of that."""
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from bayeseval.cli.options import (
 from bayeseval.cli.output import check_writable, remark, working, write_result
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
 from bayeseval.cli.wording import counted
+from bayeseval.trec.sources import expanded
 
 Unpooled = Annotated[
     list[str],
@@ -97,6 +99,7 @@ def adjust(
     if output is not None:
         check_writable(output)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
+    _check_apart(runs, unpooled)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     check_seed(seed)
     reading = {"depth": depth, "on_duplicate": on_duplicate, "score_type": score_type}
@@ -138,6 +141,14 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
         raise ValueError("--interval bootstrap resamples common topics; name --common-topics")
     if (leave_out == "team") != (teams is not None):
         raise ValueError("--leave-out team and --teams go together; give both or neither")
+
+
+def _check_apart(runs: list[str], unpooled: list[str]) -> None:
+    """Refuse a file that is said to have made the pool and not to have made it."""
+    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
+    for path in expanded(unpooled, "run"):
+        if os.path.realpath(str(path)) in pooled:
+            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
 
 
 @contextmanager

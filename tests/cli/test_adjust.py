@@ -240,6 +240,14 @@ def test_bad_files_are_named(command, pool):
     refused(command(*words(pool, *flags)), "teams.csv", "run and team")
 
 
+@pytest.mark.parametrize("name", ["a", "link", "[ab]"])
+def test_a_file_cannot_be_pooled_and_unpooled_at_once(command, pool, name):
+    (pool / "link").symlink_to(pool / "a")
+    said = pool / ("a" if name == "[ab]" else name)
+    answer = command(*words(pool, "--unpooled", pool / name))
+    refused(answer, f"{said} is both a RUN and --unpooled")
+
+
 def test_a_document_judged_differently_in_both_files_is_named(command, pool):
     lines = (pool / "more").read_text().splitlines()
     known = {line.rsplit(" ", 1)[0] for line in (pool / "qrels").read_text().splitlines()}
