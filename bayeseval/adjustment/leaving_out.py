@@ -15,6 +15,7 @@ def left_out_bias(
     pool: Pool,
     group: NDArray[np.int64],
     visible: NDArray[np.bool_],
+    scored: xr.DataArray,
     measures,
     *,
     base: str,
@@ -25,7 +26,8 @@ def left_out_bias(
     .. math:: \beta_s(r) = p_s - u_s(r)
 
     with p the mean score by all judgments Q and u that by :math:`Q' = Q \setminus \{\text{uniquely
-    pooled from } s\} \cup \{\text{returned by } r\}`. Internal: ``adjust_scores`` has the example.
+    pooled from } s\} \cup \{\text{returned by } r\}`, over the topics on which both s and r have a
+    score. Internal: ``adjust_scores`` has the example.
 
     Parameters
     ----------
@@ -37,17 +39,19 @@ def left_out_bias(
         Runs of a group leave together; numbered from 0.
     visible : bool array (pair,)
         The judgments Q.
+    scored : bool DataArray (measure, run, topic)
+        Topics on which each unpooled run has a score.
     measures, base, **options
         As for ``adjust_scores``.
 
     Returns
     -------
     DataArray (measure, run, left_out)
-        For every unpooled run r and pooled run s.
+        For every unpooled run r and pooled run s; NaN where they have no topic in common.
     """
     given = options | {"base": "nonrelevant"}
     pooled = rescored(collection, pool.pooled_runs, visible[None], measures, **given)
-    truth = pooled.isel(replicate=0).mean("topic", skipna=True).rename(run="left_out")
+    truth = pooled.isel(replicate=0).rename(run="left_out")
     parts = []
     unique = pool.unique(group)
     for number in track(range(unique.shape[0]), "leaving out pooled runs"):
@@ -57,11 +61,10 @@ def left_out_bias(
         masks[1:, pool.judged[only]] &= kept  # the first keeps all, so that every topic counts
         members = pool.pooled_runs[group == number]
         scores = rescored(collection, members, masks, measures, base=base, **options)
-        means = scores.mean("topic", skipna=True).isel(replicate=1 + of_run.ravel())
-        parts.append(means.rename(run="left_out", replicate="run"))
-    unpooled = collection["run"].to_numpy()[pool.unpooled_runs]
-    scores = xr.concat(parts, dim="left_out", join="exact").assign_coords(run=unpooled)
-    bias = truth - scores.sel(left_out=truth["left_out"])
+        scores = scores.rename(run="left_out", replicate="run").isel(run=1 + of_run.ravel())
+        lost = truth.sel(left_out=scores["left_out"]) - scores.assign_coords(run=scored["run"])
+        parts.append(lost.where(scored).mean("topic", skipna=True))
+    bias = xr.concat(parts, dim="left_out", join="exact").sel(left_out=truth["left_out"])
     return bias.transpose("measure", "run", "left_out")
 
 
@@ -77,7 +80,8 @@ def adjusted_by_runs(
     SE is the error of predicting the bias of one more run of the same kind: the spread of the
     biases (its estimate over S, plus what S underestimates it by) and the error of their mean. With
     every run a group of its own it is :math:`s_\beta^2 (1 + 1/|S|)`. Student's t has G - 1 degrees
-    of freedom. Internal: ``adjust_scores`` has the example.
+    of freedom. S and G leave out runs whose bias is NaN. Internal: ``adjust_scores`` has the
+    example.
 
     Parameters
     ----------
@@ -97,12 +101,15 @@ def adjusted_by_runs(
     """
     from scipy.special import ndtr
 
-    n_groups = int(group.max()) + 1
-    adjustment = bias.mean("left_out", skipna=False)
-    deviation = (bias - adjustment) / bias.sizes["left_out"]
-    of_group = deviation.groupby(xr.DataArray(group, dims="left_out", name="group")).sum()
-    of_mean = n_groups / (n_groups - 1.0) * (of_group**2).sum("group")
-    spread = ((bias - adjustment) ** 2).mean("left_out")
+    known = bias.notnull()
+    groups = xr.DataArray(group, dims="left_out", name="group")
+    n_groups = known.groupby(groups).any().sum("group")
+    freedom = (n_groups - 1.0).where(n_groups > 1)
+    adjustment = bias.mean("left_out", skipna=True)
+    deviation = ((bias - adjustment) / known.sum("left_out")).fillna(0.0)
+    of_group = deviation.groupby(groups).sum()
+    of_mean = n_groups / freedom * (of_group**2).sum("group")
+    spread = ((bias - adjustment) ** 2).mean("left_out", skipna=True)
     error = (spread + 2.0 * of_mean) ** 0.5
     adjusted = unadjusted + adjustment
     size = abs(adjustment)
@@ -112,13 +119,11 @@ def adjusted_by_runs(
             "adjustment": adjustment,
             "adjusted": adjusted,
             "standard_error": error,
-            "interval": interval(
-                adjusted, error, ci_prob=ci_prob, degrees_of_freedom=n_groups - 1.0
-            ),
+            "interval": interval(adjusted, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
             "adjustment_error": of_mean**0.5,
-            "helps": (of_mean**0.5 < size).where(size.notnull()),
+            "helps": (of_mean**0.5 < size).where(of_mean.notnull()),
             "confidence": xr.apply_ufunc(ndtr, size / (2.0 * error.where(error > 0))).fillna(
-                xr.where(size > 0, 1.0, 0.0)
+                xr.where(size > 0, 1.0, 0.0).where(error == 0)
             ),
             "bias": bias,
         }

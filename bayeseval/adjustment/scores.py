@@ -77,7 +77,8 @@ def adjust_scores(
         Default: every judgment but those of documents that runs which did not contribute alone
         return down to the pool depth (on all topics, so that all are treated alike). See Notes.
     relevance_level, gain, missing_topics
-        As for ``evaluate``.
+        As for ``evaluate``. With ``missing_topics="skip"`` the biases are those on the topics that
+        the unpooled run has; a pooled run that has none of these (NaN) does not count.
     n_boot : int
         Bootstrap samples of the common topics, for the interval that suits few topics.
     random_seed : int, optional
@@ -186,9 +187,10 @@ def adjust_scores(
 
 def _by_runs(collection, pool: Pool, group, before, measures, ci_prob, scoring) -> xr.Dataset:
     """Algorithm 1."""
-    bias = left_out_bias(collection, pool, group, before, measures, **scoring)
     scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
-    unadjusted = scores.isel(replicate=0).mean("topic", skipna=True)
+    scores = scores.isel(replicate=0)
+    bias = left_out_bias(collection, pool, group, before, scores.notnull(), measures, **scoring)
+    unadjusted = scores.mean("topic", skipna=True)
     return adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
 
 

@@ -95,6 +95,56 @@ def test_the_adjusted_score_is_unbiased_over_every_pair_of_common_topics(base):
     ).adjusted.values == pytest.approx(expected, abs=1e-12)
 
 
+def lacking_topics():
+    """Runs a and b have both judged topics, c and new the first, late the second; P@2 by hand."""
+    lists = {
+        ("a", "1"): "pqx", ("b", "1"): "qrx", ("c", "1"): "pqx", ("new", "1"): "psx",
+        ("a", "2"): "tux", ("b", "2"): "vwx", ("late", "2"): "tsx", ("a", "3"): "x",
+    }  # fmt: skip
+    runs = pd.DataFrame(
+        [(run, topic, d, -i) for (run, topic), ds in lists.items() for i, d in enumerate(ds)],
+        columns=["run", "topic", "document", "score"],
+    )
+    qrels = pd.DataFrame(
+        [(topic, d, 1) for topic, ds in {"1": "pqr", "2": "tuvw"}.items() for d in ds],
+        columns=["topic", "document", "grade"],
+    )
+    names = ["a", "b", "c", "new", "late"]
+    table = pd.DataFrame({"run": names, "contributed": [True, True, True, False, False]})
+    return be.read_collection(qrels, runs, run_table=table)
+
+
+@pytest.mark.filterwarnings("ignore:.*ha(ve|s) no judgment:UserWarning")
+def test_skipped_topics_of_an_unpooled_run_do_not_count_in_the_biases_either():
+    options = {"measures": "P@2", "pool_depth": 2}
+    result = be.adjust_scores(lacking_topics(), missing_topics="skip", **options).squeeze()
+    bias = result.bias.sel(left_out=["a", "b", "c"])
+    # topic 1: a and c share all, b alone has r; topic 2: late has t, so a loses u and b both
+    assert bias.sel(run="new").values.tolist() == [0.0, 0.5, 0.0]
+    assert bias.sel(run="late").values == pytest.approx([0.5, 1.0, np.nan], nan_ok=True)
+    assert result.unadjusted.sel(run=["new", "late"]).values.tolist() == [0.5, 0.5]
+    assert result.adjusted.sel(run=["new", "late"]).values == pytest.approx([0.5 + 0.5 / 3, 1.25])
+    late = result.sel(run="late")
+    assert late.standard_error.item() == pytest.approx(np.sqrt(0.125 * (1 + 1 / 2)))
+    assert late.adjustment_error.item() == pytest.approx(np.sqrt(0.125 / 2))
+    half = 6.313752 * late.standard_error.item()  # Student's t with 1 degree of freedom
+    assert late.interval.values == pytest.approx([1.25 - half, 1.25 + half], abs=1e-5)
+    zero = be.adjust_scores(lacking_topics(), **options).squeeze()
+    assert zero.bias.sel(run="new", left_out=["a", "b", "c"]).values.tolist() == [0.5, 0.75, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*ha(ve|s) no judgment:UserWarning")
+def test_a_run_without_any_score_has_no_adjustment_and_no_confidence():
+    lone = pd.DataFrame({"run": ["lone"], "topic": "3", "document": "y", "score": [1.0]})
+    collection = be.add_runs(lacking_topics(), lone, contributed=False)
+    options = {"measures": "P@2", "pool_depth": 2, "missing_topics": "skip"}
+    result = be.adjust_scores(collection, **options).squeeze()
+    for name in ("unadjusted", "adjustment", "adjusted", "standard_error", "confidence", "helps"):
+        assert np.isnan(result[name].sel(run="lone").item()), name
+    before = be.adjust_scores(lacking_topics(), **options).squeeze()
+    xr.testing.assert_allclose(result.sel(run=["new", "late"]), before)
+
+
 def test_judgments_that_exist_anyway_are_treated_alike_on_common_and_other_topics():
     lists, grades = random_lists(4), random_grades(4)
     options = {"common_topics": ["2", "4"], "pool_depth": POOL_DEPTH, "n_boot": 0}
