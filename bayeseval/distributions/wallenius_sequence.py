@@ -20,6 +20,7 @@ def wallenius_sequence(
     *,
     n_relevant: Any = None,
     logit_prevalence: Any = None,
+    likelihood_weight: float = 1.0,
     **kwargs: Any,
 ) -> TensorVariable:
     r"""Random variable: relevance of the documents of a run, in the order of the ranks.
@@ -37,16 +38,19 @@ def wallenius_sequence(
     With `n_relevant` the number M is known, runs are independent and a value is one run. With
     `logit_prevalence`, M ~ Binomial(N, q) belongs to the topic: a value is all its runs, and
 
-    .. math:: L = \sum_M \binom{N}{M} q^M (1 - q)^{N - M} \prod_r L_r(M)
+    .. math:: L = \sum_M \binom{N}{M} q^M (1 - q)^{N - M} \prod_r L_r(M)^a
 
+    with a = 1, the `likelihood_weight`; where M is known the log-likelihood of a run is a log L_r.
     Terms of the sum more than exp(-50) times smaller than the largest are left out, found from the
     largest outwards and from every 16th M.
 
     What is random: the draws of the runs, and M. Assumed: one weight for relevant and one for other
     documents; which ranks are judged does not depend on relevance given log w and q (ignorable);
     the runs of a topic are independent given M and w. Runs that share documents are not: the
-    product is then a composite likelihood and its posterior too narrow. From short prefixes and
-    large N, q and w are nearly not identified, only logit q - log w is.
+    product is then a composite likelihood and its posterior too narrow, which a weight below 1 can
+    correct. With a weight other than 1 the values of L do not sum to one over the colours, and
+    random draws are not distributed as L: they ignore the weight and come from the urn. From short
+    prefixes and large N, q and w are nearly not identified, only logit q - log w is.
 
     Cost: per value of M in proportion to the ranks, and with gaps to the ranks times the number of
     relevant documents that may stand at the unjudged ones; the gradient costs no more than the
@@ -71,6 +75,8 @@ def wallenius_sequence(
         M, where it is known; dims as `log_odds`. Give this or `logit_prevalence`.
     logit_prevalence : tensor_like of float, optional
         log(q / (1 - q)), dims those of `log_odds` without run.
+    likelihood_weight : float
+        a, above 0 and fixed: the power of the runs' likelihoods. Draws ignore it.
     **kwargs
         What PyMC takes: `dims`, `observed`, `size`, `shape`.
 
@@ -85,7 +91,8 @@ def wallenius_sequence(
     ------
     ValueError
         If none or both of `n_relevant` and `logit_prevalence` are given, a number is not whole,
-        negative or above N, or `judged` lacks ranks. Numbers that are themselves random variables
+        negative or above N, `likelihood_weight` is not one positive number, or `judged` lacks
+        ranks. Numbers that are themselves random variables
         are checked with the log-likelihood (PyMC's ParameterValueError).
 
     See Also
@@ -96,6 +103,9 @@ def wallenius_sequence(
     ----------
     Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equations 9 to 12,
     doi:10.1145/3015022.3015029.
+    Ribatet, Cooley and Davison, Bayesian inference from composite likelihoods, with an application
+    to spatial extremes, Statistica Sinica 22, 2012 (there the magnitude adjustment),
+    doi:10.5705/ss.2009.248.
 
     Examples
     --------
@@ -121,10 +131,12 @@ def wallenius_sequence(
     )
 
     _check(n_documents, judged, n_relevant, logit_prevalence)
+    _check_weight(likelihood_weight)
     if n_relevant is None:
-        kind, parameters = WalleniusTopic, (log_odds, logit_prevalence, n_documents, judged)
+        kind, parameters = WalleniusTopic, (log_odds, logit_prevalence, n_documents)
     else:
-        kind, parameters = WalleniusSequence, (log_odds, n_documents, n_relevant, judged)
+        kind, parameters = WalleniusSequence, (log_odds, n_documents, n_relevant)
+    parameters = (*parameters, judged, likelihood_weight)
     return kind.dist(*parameters, **kwargs) if name is None else kind(name, *parameters, **kwargs)
 
 
@@ -143,3 +155,12 @@ def _check(n_documents: Any, judged: Any, n_relevant: Any, logit_prevalence: Any
     check_numbers(n_documents=n_documents)
     if n_relevant is not None:
         check_numbers(n_documents=n_documents, n_relevant=n_relevant)
+
+
+def _check_weight(likelihood_weight: Any) -> None:
+    """Refuse a weight that is no fixed positive number."""
+    fixed = not hasattr(likelihood_weight, "owner") and np.ndim(likelihood_weight) == 0
+    if not (fixed and 0.0 < likelihood_weight < np.inf):
+        raise ValueError(
+            f"likelihood_weight must be one fixed number above 0; found {likelihood_weight!r}."
+        )

@@ -68,10 +68,11 @@ class TopicLogp(Op):
 
     __props__ = ()
 
-    def make_node(self, colour, log_odds, logit_prevalence, n_documents):
+    def make_node(self, colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
         """Node with colours as int8, float64 parameters and N as int64."""
         parameters = [pt.cast(x, "float64") for x in (log_odds, logit_prevalence)]
-        inputs = [pt.cast(colour, "int8"), *parameters, pt.cast(n_documents, "int64")]
+        fixed = [pt.cast(n_documents, "int64"), pt.cast(likelihood_weight, "float64")]
+        inputs = [pt.cast(colour, "int8"), *parameters, *fixed]
         return Apply(self, inputs, [pt.dvector(), pt.dmatrix(), pt.dvector()])
 
     def perform(self, node, inputs, output_storage):
@@ -87,14 +88,14 @@ class TopicLogp(Op):
     def connection_pattern(self, node):
         """Only the log-likelihood is connected, to log odds and logit prevalence."""
         connected, not_connected = [True, False, False], [False, False, False]
-        return [not_connected, connected, connected, not_connected]
+        return [not_connected, connected, connected, not_connected, not_connected]
 
     def pullback(self, inputs, outputs, cotangents):
         """Gradients: the other outputs of this very node."""
         cotangent: Any = cotangents[0]
         odds = pt.mul(cotangent[:, None], outputs[1])
         prevalence = pt.mul(cotangent, outputs[2])
-        return [disconnected_type(), odds, prevalence, disconnected_type()]
+        return [disconnected_type(), odds, prevalence, disconnected_type(), disconnected_type()]
 
 
 @numba_basic.register_funcify_default_op_cache_key(TopicLogp)
@@ -102,7 +103,7 @@ def _numba_topic(op, node, **kwargs):
     kernel = wallenius_topic_kernel.topic_log_likelihoods
 
     @numba_basic.numba_njit
-    def wallenius_topic_logp(colour, log_odds, logit_prevalence, n_documents):
-        return kernel(colour, log_odds, logit_prevalence, n_documents)
+    def wallenius_topic_logp(colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
+        return kernel(colour, log_odds, logit_prevalence, n_documents, likelihood_weight)
 
     return wallenius_topic_logp, KERNEL_VERSION

@@ -19,12 +19,12 @@ class SequenceRV(RandomVariable):
     """Random colours of a run, M known."""
 
     name = "wallenius_sequence"
-    signature = "(),(),(),(d)->(d)"
+    signature = "(),(),(),(d),()->(d)"
     dtype = "int8"
     _print_name = ("WalleniusSequence", "\\operatorname{WalleniusSequence}")
 
     @classmethod
-    def rng_fn(cls, rng, log_odds, n_documents, n_relevant, judged, size):
+    def rng_fn(cls, rng, log_odds, n_documents, n_relevant, judged, likelihood_weight, size):
         """Draws outside numba."""
         shape = _batch_shape(size, [log_odds, n_documents, n_relevant, judged[..., 0]])
         odds = _rows(log_odds, shape, (), np.float64)
@@ -38,12 +38,12 @@ class TopicRV(RandomVariable):
     """Random colours of all runs of a topic, M binomial."""
 
     name = "wallenius_topic"
-    signature = "(r),(),(),(r,d)->(r,d)"
+    signature = "(r),(),(),(r,d),()->(r,d)"
     dtype = "int8"
     _print_name = ("WalleniusTopic", "\\operatorname{WalleniusTopic}")
 
     @classmethod
-    def rng_fn(cls, rng, log_odds, logit_prevalence, n_documents, judged, size):
+    def rng_fn(cls, rng, log_odds, logit_prevalence, n_documents, judged, likelihood_weight, size):
         """Draws outside numba."""
         core = judged.shape[-2:]
         shape = _batch_shape(
@@ -73,7 +73,7 @@ def _numba_random_run(op, node):
     kernel = wallenius_sequence_kernel.random_run
 
     @numba_basic.numba_njit
-    def random(rng, log_odds, n_documents, n_relevant, judged):
+    def random(rng, log_odds, n_documents, n_relevant, judged, likelihood_weight):
         return kernel(rng, log_odds, n_relevant, n_documents, judged)
 
     return random, KERNEL_VERSION
@@ -84,7 +84,7 @@ def _numba_random_topic(op, node):
     kernel = wallenius_topic_kernel.random_topic
 
     @numba_basic.numba_njit
-    def random(rng, log_odds, logit_prevalence, n_documents, judged):
+    def random(rng, log_odds, logit_prevalence, n_documents, judged, likelihood_weight):
         return kernel(rng, log_odds, logit_prevalence, n_documents, judged)
 
     return random, KERNEL_VERSION
@@ -96,15 +96,16 @@ class WalleniusSequence(pm.Discrete):
     rv_op = SequenceRV()
 
     @classmethod
-    def dist(cls, log_odds, n_documents, n_relevant, judged, *args, **kwargs):
+    def dist(cls, log_odds, n_documents, n_relevant, judged, likelihood_weight, *args, **kwargs):
         """Unnamed variable; numbers become int64 and the log odds float64."""
         parameters = [_tensor(log_odds, np.float64), _tensor(n_documents, np.int64)]
         parameters += [_tensor(n_relevant, np.int64), _tensor(judged, np.bool_)]
+        parameters += [_tensor(likelihood_weight, np.float64)]
         return super().dist(parameters, *args, **kwargs)
 
     @staticmethod
     def support_point(
-        rv: Any, size: Any, log_odds: Any, n_documents: Any, n_relevant: Any, judged: Any
+        rv: Any, size: Any, log_odds: Any, n_documents: Any, n_relevant: Any, judged: Any, *_: Any
     ):
         """Relevant documents first."""
         rank = pt.arange(judged.shape[-1])
@@ -113,8 +114,15 @@ class WalleniusSequence(pm.Discrete):
         return _sized(point, size, judged.shape[-1:])
 
     @staticmethod
-    def logp(value: Any, log_odds: Any, n_documents: Any, n_relevant: Any, judged: Any):
-        """Log-likelihood of each run."""
+    def logp(
+        value: Any,
+        log_odds: Any,
+        n_documents: Any,
+        n_relevant: Any,
+        judged: Any,
+        likelihood_weight: Any,
+    ):
+        """Log-likelihood of each run, times the weight."""
         batch = pt.broadcast_arrays(value[..., 0], log_odds, n_documents, n_relevant)
         shape, ndim = batch[0].shape, batch[0].ndim
         rows = pt.broadcast_to(value, (*_sizes(shape, ndim), value.shape[-1]))
@@ -122,7 +130,7 @@ class WalleniusSequence(pm.Discrete):
         log_likelihood: Any = (
             SequenceLogp().make_node(rows.reshape((-1, value.shape[-1])), *flat).outputs[0]
         )
-        result = log_likelihood.reshape(shape, ndim=ndim)
+        result = pt.mul(log_likelihood.reshape(shape, ndim=ndim), likelihood_weight)
         conditions: list[Any] = [pt.ge(n_relevant, 0), pt.le(n_relevant, n_documents)]
         message = "0 <= n_relevant <= n_documents"
         return check_parameters(_possible(value, result, 1), *conditions, msg=message)
@@ -134,7 +142,9 @@ class WalleniusTopic(pm.Discrete):
     rv_op = TopicRV()
 
     @classmethod
-    def dist(cls, log_odds, logit_prevalence, n_documents, judged, *args, **kwargs):
+    def dist(
+        cls, log_odds, logit_prevalence, n_documents, judged, likelihood_weight, *args, **kwargs
+    ):
         """Unnamed variable; numbers become int64 and the parameters float64."""
         odds = _tensor(log_odds, np.float64)
         if odds.ndim == 0 or odds.type.shape[-1] == 1:
@@ -143,11 +153,18 @@ class WalleniusTopic(pm.Discrete):
             odds = pt.broadcast_to(odds, (*_sizes(odds.shape, odds.ndim - 1), runs))
         parameters = [odds, _tensor(logit_prevalence, np.float64)]
         parameters += [_tensor(n_documents, np.int64), _tensor(judged, np.bool_)]
+        parameters += [_tensor(likelihood_weight, np.float64)]
         return super().dist(parameters, *args, **kwargs)
 
     @staticmethod
     def support_point(
-        rv: Any, size: Any, log_odds: Any, logit_prevalence: Any, n_documents: Any, judged: Any
+        rv: Any,
+        size: Any,
+        log_odds: Any,
+        logit_prevalence: Any,
+        n_documents: Any,
+        judged: Any,
+        *_: Any,
     ):
         """Nothing relevant: possible for every N."""
         point: Any = pt.switch(judged, 0, -1)
@@ -156,10 +173,17 @@ class WalleniusTopic(pm.Discrete):
         return _sized(point, size, judged.shape[-2:])
 
     @staticmethod
-    def logp(value: Any, log_odds: Any, logit_prevalence: Any, n_documents: Any, judged: Any):
+    def logp(
+        value: Any,
+        log_odds: Any,
+        logit_prevalence: Any,
+        n_documents: Any,
+        judged: Any,
+        likelihood_weight: Any,
+    ):
         """Log-likelihood of each topic."""
         batch = pt.broadcast_arrays(
-            value[..., 0, 0], log_odds[..., 0], logit_prevalence, n_documents
+            value[..., 0, 0], log_odds[..., 0], logit_prevalence, n_documents, likelihood_weight
         )
         shape, ndim = batch[0].shape, batch[0].ndim
         sizes, runs, ranks = _sizes(shape, ndim), value.shape[-2], value.shape[-1]

@@ -1,9 +1,10 @@
 """All runs of one topic together: the number of relevant documents M is summed out once.
 
 With M ~ Binomial(N, q) the likelihood of a topic is sum over M of P(M) times the product over runs
-of L_run(M). Only the part of the sum that matters is evaluated, block by block: the first and the
-last block, every block whose middle is within CUT of the best term found so far, and from there
-outwards until the terms have fallen by CUT.
+of L_run(M), raised to a weight where the likelihood is a composite one. Only the part of the sum
+that matters is evaluated, block by block: the first and the last block, every block whose middle is
+within CUT of the best term found so far, and from there outwards until the terms have fallen by
+CUT.
 
 The module compiles with numba on first use and must be imported inside functions. Numba keeps what
 it compiled until this file changes: after a change of wallenius_sequence_kernel alone, delete the
@@ -37,12 +38,15 @@ def _add_prior(logit_prevalence, n_documents, n_relevant, value):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _joint(colour, log_odds, logit_prevalence, n_documents, n_relevant, value, slope):
-    """Log P(M) + sum over runs of log L_run(M), and each run's derivative, for several M."""
+def _joint(
+    colour, log_odds, logit_prevalence, n_documents, likelihood_weight, n_relevant, value, slope
+):
+    """Log P(M) + weight * sum over runs of log L_run(M), and d log L_run, for several M."""
     value[:] = 0.0
-    _add_prior(logit_prevalence, n_documents, n_relevant, value)
     for run in range(colour.shape[0]):
         add_run(colour[run], log_odds[run], n_documents, n_relevant, value, slope[run])
+    value *= likelihood_weight
+    _add_prior(logit_prevalence, n_documents, n_relevant, value)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -56,8 +60,11 @@ def _range(colour, n_documents):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def joint_terms(colour, log_odds, logit_prevalence, n_documents):
-    """Terms of the sum over M that matter: M, log P(M, colours), derivatives (run, term)."""
+def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
+    """Terms of the sum over M that matter: M, log of the term, d log L_run (block, run, term).
+
+    The term is P(M) times the likelihoods of the runs raised to `likelihood_weight`.
+    """
     lowest, highest = _range(colour, n_documents)
     n_runs, n_blocks = colour.shape[0], max(0, highest - lowest + BLOCK) // BLOCK
     number = np.empty(n_blocks * BLOCK)
@@ -67,8 +74,9 @@ def joint_terms(colour, log_odds, logit_prevalence, n_documents):
         number[term] = min(lowest + term, highest)
     middle = np.full(n_blocks, math.inf)
     if n_blocks > 6:
-        _joint(colour, log_odds, logit_prevalence, n_documents, number[BLOCK // 2 :: BLOCK].copy(),
-               middle, np.empty((n_runs, n_blocks)))  # fmt: skip
+        some = number[BLOCK // 2 :: BLOCK].copy()
+        _joint(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, some, middle,
+               np.empty((n_runs, n_blocks)))  # fmt: skip
         best = middle.max()
     else:
         best = -math.inf
@@ -83,8 +91,8 @@ def joint_terms(colour, log_odds, logit_prevalence, n_documents):
             if done[block] or not (wanted[block] or middle[block] > best - CUT):
                 continue
             here = slice(block * BLOCK, (block + 1) * BLOCK)
-            _joint(colour, log_odds, logit_prevalence, n_documents, number[here], value[here],
-                   slope[block])  # fmt: skip
+            _joint(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, number[here],
+                   value[here], slope[block])  # fmt: skip
             done[block], going = True, True
             best = max(best, value[here].max())
             if block > 0 and value[here][0] > best - CUT:
@@ -96,12 +104,14 @@ def joint_terms(colour, log_odds, logit_prevalence, n_documents):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, slope):
+def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, slope):
     """Log-likelihood of one topic and its derivative with respect to logit q.
 
     `slope` (run,) receives the derivatives with respect to the runs' log odds.
     """
-    number, value, slopes = joint_terms(colour, log_odds, logit_prevalence, n_documents)
+    number, value, slopes = joint_terms(
+        colour, log_odds, logit_prevalence, n_documents, likelihood_weight
+    )
     slope[:] = 0.0
     best = value.max() if value.size else -math.inf
     if not best > -math.inf:
@@ -115,20 +125,20 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, slope)
         mean += share * number[term]
         for run in range(slope.size):
             slope[run] += share * slopes[term // BLOCK, run, term % BLOCK]
-    slope /= total
+    slope *= likelihood_weight / total
     prevalence = 1.0 / (1.0 + math.exp(-logit_prevalence))
     return best + math.log(total), mean / total - n_documents * prevalence
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def topic_log_likelihoods(colour, log_odds, logit_prevalence, n_documents):
+def topic_log_likelihoods(colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
     """Log-likelihood of each topic (topic, run, rank), and its two derivatives."""
     value, change = np.empty(colour.shape[0]), np.empty(colour.shape[0])
     slope = np.empty(colour.shape[:2])
     for topic in range(colour.shape[0]):
         value[topic], change[topic] = topic_log_likelihood(
             colour[topic], log_odds[topic], logit_prevalence[topic], n_documents[topic],
-            slope[topic],
+            likelihood_weight[topic], slope[topic],
         )  # fmt: skip
     return value, slope, change
 

@@ -131,7 +131,9 @@ def test_the_sum_over_m_is_whole_for_judgments_that_no_urn_would_show():
         for run in range(n_runs):
             add_run(colour[run].astype(np.int8), log_odds[run], n_documents, number.astype(float),
                     each, change[run])  # fmt: skip
-        value, _ = topic_kernel(colour.astype(np.int8), log_odds, prevalence, n_documents, slope)
+        value, _ = topic_kernel(
+            colour.astype(np.int8), log_odds, prevalence, n_documents, 1.0, slope
+        )
         assert value == pytest.approx(logsumexp(expected + each), rel=1e-11, abs=1e-11)
         share = np.exp(expected + each - logsumexp(expected + each))
         np.testing.assert_allclose(slope, change @ share, rtol=1e-8, atol=1e-9)
