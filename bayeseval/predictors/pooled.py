@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.designs.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 from bayeseval.designs.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
 from bayeseval.predictors.features import (
@@ -12,7 +13,6 @@ from bayeseval.predictors.features import (
     run_features,
     value_features,
 )
-from bayeseval.predictors.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 from bayeseval.predictors.threads import each_on_a_core
 
 N_FOLDS = 5

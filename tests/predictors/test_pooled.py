@@ -1,11 +1,9 @@
-"""The pooled predictor and its block solver."""
+"""The pooled predictor."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from bayeseval.predictors import pooled
 from bayeseval.predictors.features import (
@@ -14,34 +12,7 @@ from bayeseval.predictors.features import (
     run_features,
     value_features,
 )
-from bayeseval.predictors.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 from tests.predictors.samples import random_sample
-
-
-def test_block_solver_agrees_with_scikit_learn_on_the_same_dense_regression():
-    rng = np.random.default_rng(1)
-    features = np.column_stack([np.ones(300), rng.normal(size=(300, 3))])
-    topic = rng.integers(0, 7, 300)
-    penalty = Penalty(np.array([0.25, 1.0, 2.0, 3.0]), np.array([1.0, 5.0]))
-    relevance = (rng.random(300) < expit(features @ [0.2, 1, -1, 0.5] + topic / 3 - 1)) * 1.0
-    rows = TopicRows(features, features[:, :2], topic, 7)
-    ours = logits(rows, ridge_logistic(rows, relevance, penalty))
-    own = (np.eye(7)[topic][:, :, None] * features[:, None, :2]).reshape(300, -1)
-    dense = np.column_stack([features, own])
-    scale = np.sqrt(np.concatenate([penalty.common, np.tile(penalty.topic, 7)]))
-    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000)
-    theirs = model.fit(dense / scale, relevance).decision_function(dense / scale)
-    np.testing.assert_allclose(ours, theirs, atol=1e-6)
-
-
-def test_block_solver_stops_at_a_zero_gradient_also_where_the_data_separate():
-    x = np.linspace(-1, 1, 40)
-    features, relevance = np.column_stack([np.ones(40), x]), (x > 0) * 1.0
-    penalty = Penalty(np.array([1e-3, 1e-3]), np.array([1.0]))
-    rows = TopicRows(features, np.ones((40, 1)), np.zeros(40, int), 1)
-    fit = ridge_logistic(rows, relevance, penalty)
-    gradient = features.T @ (relevance - expit(logits(rows, fit))) - penalty.common * fit.common
-    np.testing.assert_allclose(gradient, 0.0, atol=1e-6)
 
 
 def test_a_reliable_run_is_believed_and_a_random_one_is_not():

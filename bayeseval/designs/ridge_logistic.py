@@ -1,4 +1,8 @@
-"""Ridge-regularised logistic regression with effects of topics, solved block by block."""
+"""Ridge-regularised logistic regression with effects of topics, solved block by block.
+
+Predictors fit it to a finished sample, dynamic sampling to that of the stages so far; it stands
+here because predictors may import designs and not the other way about.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +18,7 @@ class Penalty:
     Parameters
     ----------
     common : float array (feature,)
-        Of the coefficients that all topics share.
+        Of the coefficients that all topics share; 0 for none.
     topic : float array (topic_feature,)
         Of the coefficients that each topic has for itself; above 0.
     """
@@ -26,15 +30,15 @@ class Penalty:
 class Coefficients(NamedTuple):
     """Coefficients that all topics share (feature,) and each topic's own (topic, topic_feature)."""
 
-    common: NDArray[np.float64]
-    topic: NDArray[np.float64]
+    common: NDArray[np.floating]
+    topic: NDArray[np.floating]
 
 
 class TopicRows(NamedTuple):
     """Training rows: features, features with an effect per topic, the topic of each row."""
 
-    features: NDArray[np.float64]
-    topic_features: NDArray[np.float64]
+    features: NDArray[np.floating]
+    topic_features: NDArray[np.floating]
     topic: NDArray[np.integer]
     n_topics: int
 
