@@ -1,5 +1,6 @@
 """Posterior draws of a model: the only place that calls a sampler."""
 
+import importlib.util
 import sys
 import warnings
 from collections.abc import Mapping
@@ -11,7 +12,12 @@ import xarray as xr
 from bayeseval.inference.verdict import verdict, verdict_text
 
 KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
-SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
+SAMPLERS = {  # and the packages that each needs
+    "nutpie": (),
+    "pymc": (),
+    "numpyro": ("jax", "numpyro"),
+    "blackjax": ("jax", "blackjax"),
+}
 BROKEN_RHAT = 1.5
 BROKEN_DIVERGENCES = 0.2
 
@@ -44,7 +50,8 @@ def fit(
     random_seed : int
         Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
-        Implementation of the sampler; the last two need packages of their own.
+        Implementation of the sampler. numpyro needs the packages jax and numpyro, blackjax needs
+        jax and blackjax; bayeseval does not install them.
     approximation : {"laplace"}, optional
         For a quick look at ``relevance_model``: a normal approximation at the posterior's mode
         instead of a sampler, in seconds, with ``draws`` times ``chains`` draws in one chain
@@ -136,7 +143,7 @@ def _known(model) -> dict[str, Any]:
     """Values of the variables that the model's own data speak of."""
     data = {variable.name: variable for variable in model.data_vars}
     return {
-        variable.name: data[KNOWN + variable.name].get_value()
+        variable.name: data[KNOWN + variable.name].get_value().astype(variable.dtype)
         for variable in model.free_RVs
         if KNOWN + variable.name in data
     }
@@ -145,6 +152,12 @@ def _known(model) -> dict[str, Any]:
 def _check_request(sampler: str, random_seed: int) -> None:
     if sampler not in SAMPLERS:
         raise ValueError(f"there is no sampler '{sampler}'; samplers: {', '.join(SAMPLERS)}")
+    missing = [name for name in SAMPLERS[sampler] if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"sampler '{sampler}' needs {' and '.join(missing)}, which this Python does not have; "
+            f"pip install {' '.join(missing)}, or leave sampler out to use nutpie"
+        )
     if not isinstance(random_seed, int | np.integer) or random_seed < 0:
         raise ValueError(f"random_seed is {random_seed!r}; allowed: a whole number, 0 or more")
 
