@@ -17,6 +17,7 @@ from bayeseval.collection import (
     topic_starts,
     with_node,
 )
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.designs.files import save_design
 
 DESIGN = xr.Dataset(
@@ -58,6 +59,12 @@ def test_topics_are_in_natural_order():
     assert [["10", "9", "1"][i] for i in topic_order(["10", "9", "1"])] == ["1", "9", "10"]
     labels = ["q10", "q2", "10", "q2a", "02", "2"]
     assert [labels[i] for i in topic_order(labels)] == ["02", "2", "10", "q2", "q2a", "q10"]
+
+
+def test_rows_of_pairs_serve_empty_ranks_and_may_be_counted_from_each_topics_first():
+    pairs = [1, 2, 4, 6]  # the first two of one topic, the others of the next
+    assert row_of_pair(pairs, 7).tolist() == [-1, 0, 1, -1, 2, -1, 3, -1]
+    assert row_of_pair(pairs, 7, [0, 0, 2, 2]).tolist() == [-1, 0, 1, -1, 0, -1, 1, -1]
 
 
 def test_pairs_are_contiguous_by_topic(collection):

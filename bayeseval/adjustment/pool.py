@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import label_positions, row_of_pair
 from bayeseval.designs.gather import grade_columns
 
 
@@ -79,9 +79,8 @@ def judged_pool(
             "no run of the collection contributed to the pool; say which did with the column "
             "'contributed' of run_table= in be.read_collection"
         )
-    row = np.full(collection.sizes["pair"] + 1, judged.size)
-    row[judged] = np.arange(judged.size)
-    top = row[collection["rankings/ranking"].to_numpy()[:, :, :pool_depth]]
+    row = row_of_pair(judged, collection.sizes["pair"])
+    top = row[collection["rankings/ranking"].to_numpy()[:, :, :pool_depth]]  # -1: the last column
     returned = np.zeros((top.shape[0], judged.size + 1), dtype=bool)
     returned[np.arange(top.shape[0])[:, None], top.reshape(top.shape[0], -1)] = True
     returned = returned[:, :-1]

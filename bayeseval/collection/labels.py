@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import ArrayLike
 
 _DIGITS = re.compile("([0-9]+)")
 
@@ -106,14 +107,15 @@ def label_positions(own, labels) -> np.ndarray:
     return index.get_indexer(np.asarray(labels).astype(object)).astype(np.int64)
 
 
-def row_of_pair(pairs, n_pairs: int) -> np.ndarray:
+def row_of_pair(pairs, n_pairs: int, first: ArrayLike = 0) -> np.ndarray:
     """Row of every pair in a list of pairs, -1 where it lacks it.
 
     The array has one entry more than there are pairs: it serves position -1, an empty rank, so that
-    a ranking can be used as its index as it is.
+    a ranking can be used as its index as it is. Rows are counted from ``first`` on, an integer or
+    one for each pair of the list: the first row of its topic makes them rows within the topic.
     """
     row = np.full(n_pairs + 1, -1, dtype=np.int32)
-    row[pairs] = np.arange(len(pairs))
+    row[pairs] = np.arange(len(pairs)) - first
     return row
 
 

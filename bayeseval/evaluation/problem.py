@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, topic_starts
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
 from bayeseval.estimators.lists import ListMeasures
 from bayeseval.estimators.registry import (
@@ -98,15 +99,15 @@ class Problem:
         else:
             relevance = _known(collection, estimator)
         sample = relevance.sample
-        row_of_pair = np.full(collection.sizes["pair"] + 1, -1, dtype=np.int32)
-        row_of_pair[sample.pair] = np.arange(sample.n_pairs) - sample.start[sample.topic]
         return cls(
             collection=collection,
             measures=parsed,
             relevance=relevance,
             ranking=collection["rankings/ranking"].to_numpy(),
             start=topic_starts(collection),
-            row_of_pair=row_of_pair,
+            row_of_pair=row_of_pair(
+                sample.pair, collection.sizes["pair"], sample.start[sample.topic]
+            ),
             list_measures=LIST_ESTIMATORS.get(estimator),
             estimator_options=estimator_options or {},
         )

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
 from bayeseval.estimators.filled import FilledRelevance
 from bayeseval.estimators.relevance import EstimatedRelevance
@@ -145,11 +146,10 @@ def _problem(sampled: xr.DataTree, measures: list[Measure]) -> Problem:
     known = EstimatedRelevance(
         sample, grade, grade_scale(sampled), lambda *_: None, random=False, random_seed=0
     )
-    row_of_pair = np.full(sampled.sizes["pair"] + 1, -1, dtype=np.int32)
-    row_of_pair[sample.pair] = np.arange(sample.n_pairs) - sample.start[sample.topic]
+    rows = row_of_pair(sample.pair, sampled.sizes["pair"], sample.start[sample.topic])
     ranking = sampled["rankings/ranking"].to_numpy()
     starts = topic_starts(sampled)
-    return Problem(sampled, measures, known, ranking, starts, row_of_pair, None, {})
+    return Problem(sampled, measures, known, ranking, starts, rows, None, {})
 
 
 def _weights(problem, draws, over, population) -> NDArray[np.float64] | None:
