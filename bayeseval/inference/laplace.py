@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 N_ROUNDS = 40
 N_NEWTON = 20  # in the first round; the mode moves little afterwards
 SMALLEST_VARIANCE = 1e-4
+N_GROUPS = 4  # topics' intercepts, their slopes, components, topics' own effects of components
 
 
 class _Problem(NamedTuple):
@@ -76,25 +77,30 @@ def _problem(model, relevance: NDArray[np.float64]) -> tuple[_Problem, dict[str,
     own, curve = data["topic_value"], data["curve_value"]
     n_topics, n_own = len(model.coords["topic"]), len(model.coords["topic_component"])
     scaled = component[:, :n_own] / (data["component_sd"][0] if n_own else 1.0)
-    by_topic = np.column_stack([own, scaled])
+    n_effects = own.shape[1] if "topic_effect" in model.named_vars else 0
+    by_topic = np.column_stack([own[:, :n_effects], scaled])
     indicator = np.eye(n_topics)[topic]
     columns = [indicator * values[:, None] for values in by_topic.T]
     features = np.column_stack([own, curve, component, *columns])
-    kinds = [0, 1, *[3] * n_own]
+    kinds = [*range(n_effects), *[3] * n_own]
     group = np.concatenate(
         [[-1] * 3, np.full(component.shape[1], 2), np.repeat(kinds, n_topics)]
     ).astype(np.int64)
     mean, precision = np.zeros(group.size), np.zeros(group.size)
     mean[:3], spread = data["fixed_prior"]
     precision[:3] = 1.0 / spread**2
-    sizes = {"component": component.shape[1], "topic": n_topics, "own": n_own}
+    sizes = {
+        "component": component.shape[1],
+        "topic": n_topics,
+        "effect": n_effects,
+        "own": n_own,
+    }
     return _Problem(features, relevance, group, mean, precision), sizes
 
 
 def _mode(problem: _Problem) -> tuple[NDArray, NDArray, NDArray]:
     """Mode, Cholesky factor of the precision there, and variances of the groups."""
-    n_groups = int(problem.group.max()) + 1
-    variance = np.full(n_groups, 0.25)
+    variance = np.full(N_GROUPS, 0.25)
     mode = problem.mean.copy()
     factor = np.eye(mode.size)
     for number in range(N_ROUNDS):
@@ -104,7 +110,7 @@ def _mode(problem: _Problem) -> tuple[NDArray, NDArray, NDArray]:
         inverse = np.linalg.inv(factor)
         spread = (inverse**2).sum(axis=0)  # diagonal of the covariance
         before = variance.copy()
-        for kind in range(n_groups):
+        for kind in range(N_GROUPS):
             members = problem.group == kind
             determined = members.sum() - (spread[members] * precision[members]).sum()
             size = (mode[members] ** 2).sum() / max(determined, 1e-6)
@@ -155,19 +161,19 @@ def _labelled(model, coefficients, sd, sizes: dict[str, int]) -> xr.DataTree:
     parts = np.split(coefficients, np.cumsum([2, 1, sizes["component"]]), axis=1)
     population, curvature, along, by_topic = parts
     by_topic = by_topic.reshape(n_draws, -1, sizes["topic"])
-    rotation = model["rotation"].get_value()
-    values = {
-        "population_effect": population,
-        "curvature": curvature[:, 0],
-        "topic_sd": np.tile(sd[:2], (n_draws, 1)),
-        "topic_effect": population[:, None] + np.moveaxis(by_topic[:, :2], 1, 2),
-        "reliability_sd": np.repeat(sd[2], n_draws),
-        "component_effect": along,
-        "reliability": along @ rotation.T,
-    }
+    n_effects = sizes["effect"]
+    values = {"population_effect": population, "curvature": curvature[:, 0]}
+    if n_effects:
+        deviation = np.moveaxis(by_topic[:, :n_effects], 1, 2)
+        values["topic_sd"] = np.tile(sd[:n_effects], (n_draws, 1))
+        values["topic_effect"] = population[:, None] + deviation
+    if sizes["component"]:
+        values["reliability_sd"] = np.repeat(sd[2], n_draws)
+        values["component_effect"] = along
+        values["reliability"] = along @ model["rotation"].get_value().T
     if sizes["own"]:
         values["topic_component_sd"] = np.repeat(sd[3], n_draws)
-        values["topic_component_effect"] = np.moveaxis(by_topic[:, 2:], 1, 2)
+        values["topic_component_effect"] = np.moveaxis(by_topic[:, n_effects:], 1, 2)
     dims = model.named_vars_to_dims
     posterior = {
         name: (("chain", "draw", *(dims.get(name) or ())), draws[None])

@@ -58,6 +58,8 @@ class Predictors:
     log_rank : float array (judged_pair,)
     component : float array (judged_pair, component)
     n_topic_components : int
+    topic_effects : bool
+        Whether topics have an intercept and a slope of their own.
     """
 
     frame: Frame
@@ -66,16 +68,17 @@ class Predictors:
     log_rank: NDArray[np.float64]
     component: NDArray[np.float64]
     n_topic_components: int
+    topic_effects: bool = True
 
     @classmethod
-    def of(cls, frame: Frame, n_components: int, n_topic_components: int) -> "Predictors":
+    def of(
+        cls, frame: Frame, n_components: int, n_topic_components: int, topic_effects: bool = True
+    ) -> "Predictors":
         """Predictors of the judged pairs of a frame."""
-        for name, number, least in (
-            ("n_components", n_components, 1),
-            ("n_topic_components", n_topic_components, 0),
-        ):
-            if number < least:
-                raise ValueError(f"{name} is {number}; allowed: {least} or more")
+        numbers = {"n_components": n_components, "n_topic_components": n_topic_components}
+        for name, number in numbers.items():
+            if number < 0:
+                raise ValueError(f"{name} is {number}; allowed: 0 or more")
         scale = rank_scale(frame, n_components)
         known = ~np.isnan(frame.grade)
         parts = []
@@ -84,7 +87,8 @@ class Predictors:
             parts.append(scale.predictors(ranks, np.flatnonzero(ranks.in_frame)[inside]))
         log_rank, component = (np.concatenate(part) for part in zip(*parts, strict=True))
         n_own = min(n_topic_components, component.shape[1])
-        return cls(frame, scale, np.flatnonzero(known), log_rank, component, n_own)
+        judged = np.flatnonzero(known)
+        return cls(frame, scale, judged, log_rank, component, n_own, topic_effects)
 
     @property
     def own(self) -> NDArray[np.float64]:
@@ -134,13 +138,12 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
     population = pm.Normal("population_effect", mean, spread, dims="predictor")
     curvature = pm.Normal("curvature", *values["curvature"])
-    log_sd = np.array([values[name] for name in ("topic_intercept_sd", "topic_slope_sd")])
-    topic_sd = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
-    effect = _topic_effects(predictors, population, topic_sd)
-    reliability_sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
-    along = _component_effects(predictors, reliability_sd)
-    pm.Deterministic("reliability", pt.dot(predictors.scale.rotation, along), dims="run")
-    logit = (own * effect[topic]).sum(axis=-1) + pt.dot(component, along)
+    effect = population
+    if predictors.topic_effects:
+        effect = _topic_effects(predictors, values, population)[topic]
+    logit = (own * effect).sum(axis=-1)
+    if predictors.component.shape[1]:
+        logit = logit + pt.dot(component, _component_effects(predictors, values))
     curve = pm.Data("curve_value", predictors.scale.curve(predictors.log_rank), dims="judged_pair")
     logit = logit + curvature * curve
     if predictors.n_topic_components:
@@ -148,7 +151,7 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     return logit
 
 
-def _topic_effects(predictors: Predictors, population, topic_sd) -> Any:
+def _topic_effects(predictors: Predictors, values, population) -> Any:
     """Intercepts and slopes of topics, centred on the population's where they are known well.
 
     The two ways of writing say the same; which the sampler takes to depends on how much a topic's
@@ -156,6 +159,8 @@ def _topic_effects(predictors: Predictors, population, topic_sd) -> Any:
     """
     import pymc as pm
 
+    log_sd = np.array([values[name] for name in ("topic_intercept_sd", "topic_slope_sd")])
+    topic_sd = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
     dims = ("topic", "predictor")
     if predictors.judged.size >= CENTRED_FROM * np.unique(predictors.frame.topic).size:
         return pm.Normal("topic_effect", population, topic_sd, dims=dims)
@@ -163,14 +168,19 @@ def _topic_effects(predictors: Predictors, population, topic_sd) -> Any:
     return pm.Deterministic("topic_effect", population + topic_sd * deviation, dims=dims)
 
 
-def _component_effects(predictors: Predictors, reliability_sd) -> Any:
+def _component_effects(predictors: Predictors, values) -> Any:
     """Effects of the components, in units of their standard deviation where they are few."""
     import pymc as pm
+    import pytensor.tensor as pt
 
+    sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
     if predictors.component.shape[1] >= MANY_COMPONENTS:
-        return pm.Normal("component_effect", np.float64(0), reliability_sd, dims="component")
-    deviation = pm.Normal("component_deviation", np.float64(0), np.float64(1), dims="component")
-    return pm.Deterministic("component_effect", reliability_sd * deviation, dims="component")
+        effect = pm.Normal("component_effect", np.float64(0), sd, dims="component")
+    else:
+        deviation = pm.Normal("component_deviation", np.float64(0), np.float64(1), dims="component")
+        effect = pm.Deterministic("component_effect", sd * deviation, dims="component")
+    pm.Deterministic("reliability", pt.dot(predictors.scale.rotation, effect), dims="run")
+    return effect
 
 
 def _topic_components(predictors: Predictors, values, topic) -> Any:

@@ -22,6 +22,7 @@ def relevance_model(
     external: str | Sequence[str] = (),
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
+    topic_effects: bool = True,
     runs: Sequence[str] | None = None,
 ):
     r"""Hierarchical logistic model of the relevance of topic-document pairs.
@@ -86,9 +87,14 @@ def relevance_model(
     n_components : int
         Components of the runs' ranks that are kept. With 30 instead of 60 the error of mean P@10 on
         126 real runs was .0179 instead of .0162 and the coverage .85 instead of .89
-        (``models/README.md``).
+        (``models/README.md``). With 0 only the fused rank speaks: no run has a reliability, and
+        no topic effects of components either.
     n_topic_components : int
         Components that have an effect per topic.
+    topic_effects : bool
+        Whether every topic has an intercept and a slope of its own; without them documents of all
+        topics are alike but for their ranks, which real topics are not. Both parts can be left out
+        to see what they are worth (``benchmarks/loo_variants.py``).
     runs : list of str, optional
         Runs whose ranks are predictors; default: those that the design was made from, or those that
         contributed.
@@ -125,7 +131,7 @@ def relevance_model(
 
     values = prior_values(priors)
     frame = Frame.of(sampled, runs)
-    predictors = Predictors.of(frame, n_components, n_topic_components)
+    predictors = Predictors.of(frame, n_components, n_topic_components, topic_effects)
     judged = predictors.judged
     observed = (frame.grade[judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:
@@ -144,6 +150,7 @@ def grade_model(
     external: str | Sequence[str] = (),
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
+    topic_effects: bool = True,
     runs: Sequence[str] | None = None,
 ):
     r"""Hierarchical ordered logistic model of the grade of topic-document pairs.
@@ -164,7 +171,7 @@ def grade_model(
 
     Parameters
     ----------
-    sampled, priors, external, n_components, n_topic_components, runs
+    sampled, priors, external, n_components, n_topic_components, topic_effects, runs
         As for :func:`relevance_model`.
 
     Returns
@@ -198,7 +205,7 @@ def grade_model(
 
     values = prior_values(priors)
     frame = Frame.of(sampled, runs)
-    predictors = Predictors.of(frame, n_components, n_topic_components)
+    predictors = Predictors.of(frame, n_components, n_topic_components, topic_effects)
     judged = predictors.judged
     scale = np.array(grade_scale(sampled))
     if scale.size < 2:

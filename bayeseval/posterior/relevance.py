@@ -65,7 +65,7 @@ class RelevanceDraws:
         level = self._constant.get("relevance_level", 1)
         binary = np.array([0.0, float(level)])
         self.scale = self._constant["grade_scale"].to_numpy() if self.graded else binary
-        topics = fitted["posterior"]["topic"].to_numpy()
+        topics = fitted["posterior"].to_dataset().get("topic", sampled["topic"]).to_numpy()
         self._topic = label_positions(topics, sampled["topic"].to_numpy())
         self._columns = {
             str(name).removesuffix("_edges"): external_values(
@@ -114,12 +114,15 @@ class RelevanceDraws:
         return (grade >= self.scale[1]).astype(np.uint8)
 
     def _logit(self, topic: int, ranks, rows: NDArray) -> NDArray[np.float64]:
-        """Linear predictor (row, draw)."""
+        """Linear predictor (row, draw); a model may do without topic effects and components."""
         log_rank, component = self._rank_scale.predictors(ranks, rows)
-        effect = self._draws["topic_effect"][:, self._topic[topic]]
-        logit = component @ self._draws["component_effect"].T
+        effect = self._draws["population_effect"]
+        if "topic_effect" in self._draws:
+            effect = self._draws["topic_effect"][:, self._topic[topic]]
+        logit = np.outer(self._rank_scale.curve(log_rank), self._draws["curvature"])
         logit += effect[:, 0] + np.outer(log_rank, effect[:, 1])
-        logit += np.outer(self._rank_scale.curve(log_rank), self._draws["curvature"])
+        if "component_effect" in self._draws:
+            logit += component @ self._draws["component_effect"].T
         if "topic_component_effect" in self._draws:
             own = self._draws["topic_component_effect"][:, self._topic[topic]]
             logit += component[:, : own.shape[1]] @ own.T / self._rank_scale.first_sd

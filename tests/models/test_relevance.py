@@ -173,6 +173,39 @@ def test_reliabilities_are_the_image_of_the_components(sampled, centred):
     np.testing.assert_allclose(reliability, rotation @ effect)
 
 
+def test_parts_left_out_leave_no_variables(sampled):
+    names = {
+        key: {variable.name for variable in be.models.relevance_model(sampled, **left).basic_RVs}
+        for key, left in {
+            "all": {},
+            "no_runs": {"n_components": 0},
+            "no_topics": {"topic_effects": False, "n_topic_components": 0},
+            "ranks": {"topic_effects": False, "n_components": 0},
+        }.items()
+    }
+    ranks = {"population_effect", "curvature", "relevance"}
+    topics, runs = {"topic_sd", "topic_deviation"}, {"reliability_sd", "component_deviation"}
+    assert names["ranks"] == ranks
+    assert names["no_runs"] == ranks | topics
+    assert names["no_topics"] == ranks | runs
+    assert names["all"] - ranks - topics - runs == {
+        "topic_component_sd",
+        "topic_component_deviation",
+    }
+
+
+def test_without_topics_and_runs_the_likelihood_is_that_of_the_fused_rank(sampled):
+    model = be.models.relevance_model(sampled, topic_effects=False, n_components=0)
+    known = model["judged_relevance"].get_value()
+    scale, _, log_rank, _ = frame_predictors(Frame.of(sampled))
+    rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
+    logit = (-1.0 - 0.6 * log_rank + 0.2 * scale.curve(log_rank))[rows]
+    point = {"population_effect": np.array([-1.0, -0.6]), "curvature": np.array(0.2)}
+    found = response_logp(model, {"relevance": known}, "relevance", **point)
+    expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
 def test_a_run_that_is_its_own_fusion_has_nothing_to_add():
     run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
     qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
@@ -249,7 +282,8 @@ def test_labels_have_error_rates_and_only_labelled_pairs_speak_of_them(sampled):
     ("change", "message"),
     [
         ({"external": "gpt"}, "no external predictor 'gpt'; columns of /predictors: labels, llm"),
-        ({"n_components": 0}, "n_components is 0; allowed: 1 or more"),
+        ({"n_components": -1}, "n_components is -1; allowed: 0 or more"),
+        ({"n_topic_components": -1}, "n_topic_components is -1; allowed: 0 or more"),
         ({"runs": ["z"]}, "runs must name runs of the collection"),
     ],
 )

@@ -1,0 +1,101 @@
+"""Models with parts left out: their scores, by hand, by approximation and from disk."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
+
+VARIANTS = {
+    "ranks": {"topic_effects": False, "n_components": 0},
+    "topics": {"n_components": 0},
+    "runs": {"topic_effects": False, "n_topic_components": 0},
+    "runs, own": {"topic_effects": False},
+}
+
+
+@pytest.fixture(scope="module")
+def sampled() -> xr.DataTree:
+    return half_judged(collection_of_three())
+
+
+def probability(sampled, effect, along=None) -> np.ndarray:
+    """P@2 expected (run, topic), the predictors those of the complete judgments."""
+    whole = be.models.relevance_model(collection_of_three(), n_topic_components=0)
+    log_rank = whole["topic_value"].get_value()[:, 1]
+    curve = whole["curve_value"].get_value()
+    topic = sampled["pair_topic"].to_numpy()
+    effect = np.broadcast_to(effect, (2, 2))[topic]
+    logit = effect[:, 0] + effect[:, 1] * log_rank + 0.2 * curve
+    if along is not None:
+        logit = logit + whole["component_value"].get_value() @ along
+    grade = sampled["judgments/grade"].to_numpy()
+    relevance = np.where(np.isnan(grade), 1 / (1 + np.exp(-logit)), grade >= 1)
+    return relevance[sampled["rankings/ranking"].to_numpy()[:, :, :2]].mean(axis=2)
+
+
+@pytest.mark.parametrize("name", ["ranks", "topics", "runs"])
+def test_scores_rest_on_the_parts_that_the_model_has(sampled, name):
+    given = {
+        "population_effect": np.array([-0.4, 0.7]),
+        "topic_effect": np.array([[0.8, -0.3], [-1.0, 0.4]]),
+        "component_effect": np.array([0.8, -0.5]),
+        "curvature": 0.2,
+    }
+    model = be.models.relevance_model(sampled, **VARIANTS[name])
+    post = be.posterior_scores(
+        handmade_fit(model, **given), sampled, "P@2", over=None, random_seed=1
+    )
+    exact = probability(
+        sampled,
+        given["topic_effect" if name == "topics" else "population_effect"],
+        given["component_effect"] if name == "runs" else None,
+    )
+    mean = post.estimate.mean(["chain", "draw"]).sel(measure="P@2").transpose("run", "topic")
+    np.testing.assert_allclose(mean, exact, atol=4 * 0.36 / np.sqrt(2000))
+    others = probability(sampled, np.array([2.0, 0.0]))
+    assert np.abs(others - exact).max() > 0.1
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_the_approximation_has_the_variables_of_the_variant(sampled, name):
+    model = be.models.relevance_model(sampled, **VARIANTS[name])
+    fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    expected = {
+        variable.name
+        for variable in model.unobserved_RVs
+        if variable.name != "relevance" and not variable.name.endswith("_deviation")
+    }
+    assert set(fitted["posterior"].data_vars) == expected
+    for variable, draws in fitted["posterior"].data_vars.items():
+        dims = tuple(model.named_vars_to_dims.get(variable) or ())
+        assert draws.dims == ("chain", "draw", *dims)
+
+
+def test_a_variant_is_reopened_and_scored_as_it_was_saved(sampled, tmp_path):
+    model = be.models.relevance_model(sampled, **VARIANTS["ranks"])
+    fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    be.save_fit(fitted, tmp_path / "fit.nc")
+    before, after = (
+        be.posterior_scores(part, sampled, "P@2", random_seed=1).estimate
+        for part in (fitted, be.open_fit(tmp_path / "fit.nc"))
+    )
+    xr.testing.assert_equal(before, after)
+
+
+def test_without_topic_effects_topics_differ_by_their_ranks_alone():
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2, 0.4], n_relevant=[20, 200, 20, 200], n_documents=400, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=60, n_strata=10)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    spread = {}
+    for name in ("ranks", "topics"):
+        model = be.models.relevance_model(sampled, **VARIANTS[name])
+        fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+        post = be.posterior_scores(fitted, sampled, "NumRel", over=None, random_seed=1)
+        found = post.estimate.mean(["chain", "draw"]).sel(measure="NumRel").isel(run=0)
+        spread[name] = float(found.max() - found.min())
+    assert spread["topics"] > 140  # true: 180
+    assert spread["ranks"] < 90  # the judged ones, 20 against 60 or so, are all that differs
