@@ -17,7 +17,7 @@ from bayeseval.collection import (
     topic_starts,
     with_node,
 )
-from bayeseval.collection.labels import row_of_pair
+from bayeseval.collection.labels import row_of_pair, without_judgment
 from bayeseval.designs.files import save_design
 
 DESIGN = xr.Dataset(
@@ -65,6 +65,12 @@ def test_rows_of_pairs_serve_empty_ranks_and_may_be_counted_from_each_topics_fir
     pairs = [1, 2, 4, 6]  # the first two of one topic, the others of the next
     assert row_of_pair(pairs, 7).tolist() == [-1, 0, 1, -1, 2, -1, 3, -1]
     assert row_of_pair(pairs, 7, [0, 0, 2, 2]).tolist() == [-1, 0, 1, -1, 0, -1, 1, -1]
+
+
+def test_one_topic_or_several_without_judgment_are_spoken_of_as_such():
+    assert without_judgment(["7"]) == "1 topic has no judgment and scores NaN: '7'"
+    said = without_judgment(np.array(["7", "8"]), "is left out", "are left out")
+    assert said == "2 topics have no judgment and are left out, the first is '7'"
 
 
 def test_pairs_are_contiguous_by_topic(collection):

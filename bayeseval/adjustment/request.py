@@ -7,7 +7,7 @@ import xarray as xr
 
 from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import label_positions, without_judgment
 from bayeseval.designs.gather import grade_columns, grade_scale
 from bayeseval.measures.names import LINEAR, RATIO, parse_measures
 
@@ -70,11 +70,8 @@ def warn_unjudged_topics(collection: xr.DataTree) -> None:
     if not count.any():
         raise ValueError("no topic of the collection has a judgment")
     if (count == 0).any():
-        warnings.warn(
-            f"{int((count == 0).sum())} topics have no judgment and are left out, the first is "
-            f"'{topics[int(np.argmax(count == 0))]}'",
-            stacklevel=3,
-        )
+        text = without_judgment(topics[count == 0], "is left out", "are left out")
+        warnings.warn(text, stacklevel=3)
 
 
 def warn_unjudged_documents(

@@ -60,6 +60,8 @@ def rescored(
     )
     seen = with_node(with_node(cut, "design", None), "judgments", judgments)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*have no judgment")  # said once, by the caller
+        warnings.filterwarnings(
+            "ignore", message=".*ha(s|ve) no judgment"
+        )  # said once, by the caller
         scores = evaluate(seen, measures, estimator=BASES[base], **options)
     return scores["estimate"].transpose("measure", "run", "topic", "replicate")

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike
 
 _DIGITS = re.compile("([0-9]+)")
 
@@ -107,7 +106,7 @@ def label_positions(own, labels) -> np.ndarray:
     return index.get_indexer(np.asarray(labels).astype(object)).astype(np.int64)
 
 
-def row_of_pair(pairs, n_pairs: int, first: ArrayLike = 0) -> np.ndarray:
+def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:
     """Row of every pair in a list of pairs, -1 where it lacks it.
 
     The array has one entry more than there are pairs: it serves position -1, an empty rank, so that
@@ -117,6 +116,13 @@ def row_of_pair(pairs, n_pairs: int, first: ArrayLike = 0) -> np.ndarray:
     row = np.full(n_pairs + 1, -1, dtype=np.int32)
     row[pairs] = np.arange(len(pairs)) - first
     return row
+
+
+def without_judgment(topics, one: str = "scores NaN", many: str = "score NaN") -> str:
+    """Text on topics that have no judgment, and what becomes of ``one`` or ``many`` of them."""
+    if len(topics) == 1:
+        return f"1 topic has no judgment and {one}: '{topics[0]}'"
+    return f"{len(topics)} topics have no judgment and {many}, the first is '{topics[0]}'"
 
 
 def same_strings(labels) -> np.ndarray:

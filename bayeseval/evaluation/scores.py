@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.labels import without_judgment
 from bayeseval.estimators.difference import DEFAULT_PREDICTOR
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
@@ -150,10 +151,7 @@ def _warn_unjudged(problem: Problem) -> None:
     if unjudged.size == problem.judged_topic.size:
         raise ValueError("no topic of the collection has a judgment")
     if unjudged.size:
-        warnings.warn(
-            f"{unjudged.size} topics have no judgment and score NaN, the first is '{unjudged[0]}'",
-            stacklevel=3,
-        )
+        warnings.warn(without_judgment(unjudged), stacklevel=3)
 
 
 def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:

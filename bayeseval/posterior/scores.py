@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
-from bayeseval.collection.labels import row_of_pair
+from bayeseval.collection.labels import row_of_pair, without_judgment
 from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
 from bayeseval.estimators.filled import FilledRelevance
 from bayeseval.estimators.relevance import EstimatedRelevance
@@ -229,10 +229,7 @@ def _topic_relevance(problem, draws, topic, outside) -> tuple[NDArray[np.int32],
 def _warn_unjudged(problem: Problem) -> None:
     unjudged = problem.collection["topic"].to_numpy()[~problem.judged_topic]
     if unjudged.size:
-        warnings.warn(
-            f"{unjudged.size} topics have no judgment and score NaN, the first is '{unjudged[0]}'",
-            stacklevel=3,
-        )
+        warnings.warn(without_judgment(unjudged), stacklevel=3)
 
 
 def _labelled(problem, draws, estimate, lost, over) -> xr.Dataset:

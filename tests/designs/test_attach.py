@@ -192,7 +192,7 @@ def test_a_topic_not_judged_yet_is_nan_and_the_rest_goes_on(collection):
     judged = qrels_of(collection, selected).query("topic == '1'")
     rankings = be.read_collection(None, run_frame("abc"))
     sampled = be.attach_judgments(rankings, design.assign(selected=selected), judged)
-    with pytest.warns(UserWarning, match="1 topics have no judgment"):
+    with pytest.warns(UserWarning, match="1 topic has no judgment"):
         scores = be.evaluate(sampled, "P@3", estimator="stat")
     assert scores.estimate.sel(topic="1").notnull().all()
     assert scores.estimate.sel(topic="2").isnull().all()

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.labels import without_judgment
 from bayeseval.estimators.lists import CollectionLists, TopicLists
 from bayeseval.measures.parameters import check_relevance_level
 
@@ -111,15 +112,11 @@ def checked_lists(collection: xr.DataTree) -> tuple[CollectionLists, int]:
         raise ValueError("the collection has no runs to evaluate")
     lists = CollectionLists(collection)
     topics = collection["topic"].to_numpy()
-    judged = [_is_judged(lists.topic(topic)) for topic in range(topics.size)]
-    if not any(judged):
+    judged = np.array([_is_judged(lists.topic(topic)) for topic in range(topics.size)])
+    if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
-    if not all(judged):
-        first = topics[judged.index(False)]
-        warnings.warn(
-            f"{judged.count(False)} topics have no judgment and score NaN, the first is '{first}'",
-            stacklevel=4,
-        )
+    if not judged.all():
+        warnings.warn(without_judgment(topics[~judged]), stacklevel=4)
     return lists, topics.size
 
 
