@@ -215,12 +215,24 @@ def grade_model(
         latent = linear_predictor(predictors, values)
         pm.Data("grade_scale", scale, dims="grade_value")
         pm.Data("judged_grade", np.searchsorted(scale, frame.grade[judged]), dims="judged_pair")
-        cutpoints = pt.zeros(1)
+        gap: Any = pt.zeros(0)
         if scale.size > 2:
             gap = pm.LogNormal("grade_gap", *values["grade_gap"], dims="grade_step")
-            cutpoints = pt.concatenate([cutpoints, pt.cumsum(gap)])
-        grade = pm.OrderedLogistic(
-            "grade", eta=latent, cutpoints=cutpoints, compute_p=False, dims="judged_pair"
-        )
+        grade = pm.Categorical("grade", p=_grade_shares(latent, gap), dims="judged_pair")
         label_judgments(grade, frame, judged, external, [f"{value:g}" for value in scale])
     return model
+
+
+def _grade_shares(latent, gap) -> Any:
+    """Probability (judged_pair, grade_value) of every grade.
+
+    That of a middle grade is the product of reaching it, of missing the next, and of 1 - exp(-gap);
+    the difference of the two shares, which it equals, loses its digits where both are near 1.
+    """
+    import pytensor.tensor as pt
+
+    above: Any = latent[:, None] - pt.concatenate([pt.zeros(1), pt.cumsum(gap)])
+    reached: Any = pt.sigmoid(above)
+    missed: Any = pt.sigmoid(-above)
+    between = reached[:, :-1] * missed[:, 1:] * -pt.expm1(-gap)
+    return pt.concatenate([missed[:, :1], between, reached[:, -1:]], axis=-1)
