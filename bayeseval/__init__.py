@@ -17,7 +17,7 @@ from bayeseval.distributions.urn_estimate import urn_estimate
 from bayeseval.estimators.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
-from bayeseval.inference import fit, open_fit, save_fit, verdict
+from bayeseval.inference import diagnostic_plots, fit, open_fit, save_fit, verdict
 from bayeseval.posterior import posterior_scores, summarize
 from bayeseval.trec import (
     add_runs,
@@ -38,6 +38,7 @@ __all__ = [
     "attach_judgments",
     "covariance",
     "designs",
+    "diagnostic_plots",
     "draw",
     "dual_runs",
     "evaluate",

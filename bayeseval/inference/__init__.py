@@ -1,7 +1,17 @@
 """Fitting a model, the verdict on its sampler, and fits on disk."""
 
+from bayeseval.inference.diagnostics import diagnostic_plots
+from bayeseval.inference.predictive import predictive_draws
 from bayeseval.inference.sampling import fit
 from bayeseval.inference.storage import open_fit, save_fit
 from bayeseval.inference.verdict import verdict, verdict_text
 
-__all__ = ["fit", "open_fit", "save_fit", "verdict", "verdict_text"]
+__all__ = [
+    "diagnostic_plots",
+    "fit",
+    "open_fit",
+    "predictive_draws",
+    "save_fit",
+    "verdict",
+    "verdict_text",
+]

@@ -1,0 +1,43 @@
+"""Forest of what each run (or topic) has: a point and two intervals a row."""
+
+import numpy as np
+import xarray as xr
+
+
+def forest(values: xr.DataArray, ci_prob: float, max_rows: int):
+    """Forest of draws of one value a run, the highest posterior mean on top.
+
+    Parameters
+    ----------
+    values : DataArray (chain, draw, and one more dim)
+        Named; rows whose mean is NaN are left out.
+    ci_prob : float
+        Probability of the long interval; the short one has at most half.
+    max_rows : int
+        Rows at most: the highest.
+
+    Returns
+    -------
+    arviz_plots.PlotCollection
+    """
+    import arviz as az
+
+    (dim,) = {str(name) for name in values.dims} - {"chain", "draw"}
+    mean = values.mean(["chain", "draw"], skipna=False).to_numpy()
+    order = np.argsort(-mean, kind="stable")
+    shown = values.isel({dim: order[np.isfinite(mean[order])][:max_rows]})
+    shown = shown.assign_coords({dim: shown[dim].astype(str)})
+    rows, total = shown.sizes[dim], values.sizes[dim]
+    drawing = az.plot_forest(
+        xr.DataTree.from_dict({"posterior": shown.to_dataset(name=values.name)}),
+        combined=True,
+        labels=[dim],
+        ci_kind="eti",
+        ci_probs=[min(0.5, ci_prob / 2), ci_prob],
+        point_estimate="mean",
+        figure_kwargs={"figsize": (8, 1.4 + 0.2 * rows)},
+    )
+    which = f"{total} {dim}s" if rows == total else f"the highest {rows} of {total} {dim}s"
+    title = f"{values.name}: {which}, {100 * ci_prob:g}% intervals"
+    drawing.viz["figure"].item().suptitle(title)
+    return drawing

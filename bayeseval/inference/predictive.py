@@ -1,0 +1,139 @@
+"""What a model says before and after its data: prior draws, posterior predictive draws."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.inference.sampling import _known
+
+COMPILE = {"mode": "FAST_COMPILE"}  # a few hundred draws take less time than compiling
+
+
+def predictive_draws(
+    model, fitted: xr.DataTree, *, n_draws: int = 500, random_seed: int | None = None
+) -> xr.DataTree:
+    r"""Draws of the prior, and draws of the data from the prior and from the posterior.
+
+    A posterior predictive draw of the data is :math:`y' \sim p(y' \mid \theta)` with
+    :math:`\theta` a draw of the fit: what other judgments of the same documents would be, were the
+    model true. The model need not hold the data: what :func:`bayeseval.fit` observed is observed
+    here too.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        The model that was fitted; it is not changed.
+    fitted : DataTree
+        What :func:`bayeseval.fit` returned, by a sampler or by an approximation.
+    n_draws : int
+        Draws of the prior, and at most as many of the fit, evenly spaced along its chains.
+    random_seed : int, optional
+        Seed.
+
+    Returns
+    -------
+    DataTree
+        Groups prior and prior_predictive (over chain and draw), posterior and posterior_predictive
+        (over the same chains and draws), observed_data.
+
+    Raises
+    ------
+    ValueError
+        ``n_draws`` below 1; a model without data; a fit of another model.
+
+    Examples
+    --------
+    >>> import pymc as pm, xarray as xr
+    >>> with pm.Model() as model:
+    ...     known = pm.Data("judged_score", [0.2, 0.4])
+    ...     score = pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=2)
+    >>> fitted = xr.DataTree.from_dict(
+    ...     {"posterior": xr.Dataset({"mean": (("chain", "draw"), np.full((2, 100), 0.3))})}
+    ... )
+    >>> drawn = predictive_draws(model, fitted, n_draws=200, random_seed=1)
+    >>> round(float(drawn["posterior_predictive/score"].mean()), 1)
+    0.3
+    >>> round(float(drawn["prior/mean"].std()), 0)
+    1.0
+    """
+    import pymc as pm
+
+    if n_draws < 1:
+        raise ValueError(f"n_draws is {n_draws}; allowed: 1 or more")
+    conditioned = _conditioned(model, fitted)
+    posterior = _thinned(fitted["posterior"].to_dataset(), n_draws)
+    _check_same_model(conditioned, posterior)
+    prior_seed, posterior_seed = map(int, np.random.SeedSequence(random_seed).generate_state(2))
+    with _quiet():
+        before = pm.sample_prior_predictive(
+            n_draws, model=conditioned, random_seed=prior_seed, compile_kwargs=COMPILE
+        )
+        # An approximation has the effects but not always the deviations that they are made of.
+        after = pm.sample_posterior_predictive(
+            posterior,
+            model=conditioned,
+            freeze_vars=[str(name) for name in posterior if name in conditioned.named_vars],
+            random_seed=posterior_seed,
+            progressbar=False,
+            compile_kwargs=COMPILE,
+        )
+    groups = {name: before[name].to_dataset() for name in ("prior", "prior_predictive")}
+    groups |= {name: after[name].to_dataset() for name in ("posterior_predictive", "observed_data")}
+    return xr.DataTree.from_dict(groups | {"posterior": posterior})
+
+
+def _conditioned(model, fitted: xr.DataTree):
+    """The model with what the fit observed, else with its own data."""
+    import pymc as pm
+
+    known: dict[Any, Any] = _known(model)
+    if "observed_data" in fitted.children:
+        observed = fitted["observed_data"].to_dataset()
+        free = {variable.name for variable in model.free_RVs}
+        known |= {str(name): observed[name].to_numpy() for name in observed if name in free}
+    conditioned = pm.observe(model, known) if known else model
+    if not conditioned.observed_RVs:
+        raise ValueError("nothing in the model is observed, so it predicts no data")
+    return conditioned
+
+
+def _thinned(posterior: xr.Dataset, n_draws: int) -> xr.Dataset:
+    """At most so many draws, evenly spaced."""
+    per_chain = max(n_draws // posterior.sizes["chain"], 1)
+    step = -(-posterior.sizes["draw"] // per_chain)
+    return posterior.isel(draw=slice(None, None, step))
+
+
+def _check_same_model(model, posterior: xr.Dataset) -> None:
+    """Refuse a fit that has no draws of anything in the model, or draws of another shape."""
+    sizes = model.eval_rv_shapes()
+    known = [name for name in posterior.data_vars if name in sizes]
+    if not known:
+        raise ValueError("the fit has draws of no variable of this model; give the model it is of")
+    for name in known:
+        shape = posterior[name].transpose("chain", "draw", ...).shape[2:]
+        expected = tuple(map(int, sizes[name]))
+        if shape != expected:
+            raise ValueError(
+                f"draws of '{name}' have the shape {shape} and this model's have {expected}; give "
+                "the model that was fitted"
+            )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No lines of what is sampled, no warning of random draws that numba does not compile."""
+    log = logging.getLogger("pymc.sampling.forward")
+    level = log.level
+    log.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
+            yield
+    finally:
+        log.setLevel(level)
