@@ -3,6 +3,7 @@
 import gzip
 import importlib
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -171,8 +172,9 @@ def test_bad_frames_are_errors_that_name_the_row():
     listed = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1], "probability": [2.0]})
     with pytest.raises(ValueError, match="row 0: inclusion probability 2.0 must lie in"):
         read_qrels(listed, "probs")
-    with pytest.raises(ValueError, match="row 0: grade -1 must be 0 or more"):
-        read_qrels(listed.assign(grade=-1, probability=0.5), "probs")
+    for grade in (-1, np.nan):
+        with pytest.raises(ValueError, match=f"row 0: grade {grade} must be 0 or more"):
+            read_qrels(listed.assign(grade=grade, probability=0.5), "probs")
     with pytest.raises(ValueError, match="row 0: stratum low must be a whole number"):
         read_qrels(listed.assign(stratum="low"), "sampleval")
 

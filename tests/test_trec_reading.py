@@ -57,6 +57,20 @@ def test_negative_grades_may_count_as_judged(write):
     assert "rankings" not in collection
 
 
+@pytest.mark.parametrize("negative_grades", ["unjudged", "judged"])
+def test_missing_grades_in_a_frame_are_not_judged_and_one_warning_counts_them(negative_grades):
+    frame = pd.DataFrame(
+        {"topic": "1", "document": list("abcde"), "grade": [1, None, 2, np.nan, -1]}
+    )
+    with pytest.warns(UserWarning, match="2 of 5 rows.*'1' document 'b': .*not judged") as said:
+        collection = read_collection(frame, negative_grades=negative_grades)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    last = -1 if negative_grades == "judged" else np.nan
+    np.testing.assert_array_equal(collection["judgments/grade"], [1, np.nan, 2, np.nan, last])
+    assert collection["judgments/pooled"].values.all()
+
+
 def test_ties_go_by_document_descending_before_the_cut(write):
     text = "1 0 a 1 5 r\n1 0 c 2 5 r\n1 0 b 3 5 r\n1 0 d 4 1 r\n"
     collection = read_collection(None, write("run", text), depth=2)

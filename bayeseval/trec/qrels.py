@@ -35,8 +35,8 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns topic, document, grade (a negative one: pooled, not judged) and, as the format has
-        them, stratum, method, probability.
+        Columns topic, document, grade (a negative one, or NaN, of which a warning says how many:
+        pooled, not judged) and, as the format has them, stratum, method, probability.
 
     Raises
     ------
@@ -80,7 +80,22 @@ def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
         finite_column(frame, "judgments", "probability")
     table = frame[columns].assign(grade=_frame_grades(frame), where=where)
     _check_sampled(table)
+    _warn_missing(table)
     return table
+
+
+def _warn_missing(judgments: pd.DataFrame) -> None:
+    """Say how many grades are missing and what that means."""
+    missing = judgments["grade"].isna().to_numpy()
+    if missing.any():
+        row = judgments.iloc[int(np.argmax(missing))]
+        warnings.warn(
+            f"grades are missing (NaN) in {int(missing.sum())} of {missing.size} rows of the "
+            f"judgments DataFrame, the first is topic '{row['topic']}' document "
+            f"'{row['document']}': these documents count as pooled and not judged; leave the rows "
+            "out where they are not in the pool either.",
+            stacklevel=5,
+        )
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
@@ -126,10 +141,11 @@ def _whole(lines: Lines, place: int) -> np.ndarray:
 
 
 def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
-    unjudged = frame["grade"].isna()
-    grade = finite_column(
-        frame.assign(grade=frame["grade"].mask(unjudged, -1)), "judgments", "grade"
-    )
+    missing = frame["grade"].isna().to_numpy()
+    known = frame.assign(grade=frame["grade"].mask(missing, 0))
+    grade = finite_column(known, "judgments", "grade")
+    if missing.any():
+        return np.where(missing, np.nan, grade)
     whole = (grade == np.round(grade)).all()
     return grade.astype(np.int64) if whole else grade
 
@@ -144,7 +160,7 @@ def _check_sampled(judgments: pd.DataFrame) -> None:
         outside = ~((probability > 0) & (probability <= 1))
         _refuse(outside, judgments, "probability", "must lie in (0, 1].")
         rule = "must be 0 or more, as a document listed with a probability was sampled and judged."
-        _refuse(judgments["grade"].to_numpy() < 0, judgments, "grade", rule)
+        _refuse(~(judgments["grade"].to_numpy() >= 0), judgments, "grade", rule)
 
 
 def _refuse(wrong: np.ndarray, judgments: pd.DataFrame, column: str, rule: str) -> None:

@@ -32,7 +32,8 @@ def read_collection(
     Parameters
     ----------
     qrels : path, glob, DataFrame (topic, document, grade), list of them, or None
-        Judgments; None reads runs alone. Files may be compressed (.gz, .xz, .bz2, .zst).
+        Judgments; None reads runs alone. Files may be compressed (.gz, .xz, .bz2, .zst). A missing
+        grade (NaN) in a frame means pooled but not judged, and a warning says how many there are.
     runs : path, glob, DataFrame (run, topic, document, score), list of them, or None
         One run a file; a frame may hold several.
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
@@ -99,7 +100,7 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     pooled = np.zeros(n_pairs, dtype=bool)
     pooled[where] = True
     known = judgments["grade"].to_numpy()
-    unjudged = (known < 0) & (negative_grades == "unjudged")
+    unjudged = np.isnan(known) | ((known < 0) & (negative_grades == "unjudged"))
     grade[where] = np.where(unjudged, np.nan, known)
     nodes = {} if "rankings" not in tree else {"ranking": tree["rankings/ranking"].to_numpy()}
     return assemble(
