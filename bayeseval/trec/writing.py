@@ -130,7 +130,10 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     stray = listed & (stratum < 0)
     if stray.any():
         where = describe_pair(collection, int(np.argmax(stray)))
-        raise ValueError(f"{where} is pooled but in no stratum, so sampleval would lose it.")
+        raise ValueError(
+            f"{where} is pooled but in no stratum, so sampleval would lose it; write_prels writes "
+            "the sampled documents alone, and write_qrels beside save_design keeps everything."
+        )
     pairs = np.flatnonzero(stratum >= 0)
     topic, document = _labels(collection, pairs)
     label = _stratum_labels(design, collection["topic"].size)[stratum[pairs]]
