@@ -9,6 +9,7 @@ OPTIONS = {
     "score_type='float64'": "--score-type float64",
     "score_type": "--score-type",
     "estimator='dyn'": "--estimator dyn",
+    "outside='error'": "--outside error",
     "qrels_format": "--qrels-format",
     "missing_topics": "--missing-topics",
     "relevance_level": "--relevance-level",

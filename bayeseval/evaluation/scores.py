@@ -49,7 +49,8 @@ def evaluate(
     gain : dict or callable, optional
         Gain of each grade for the graded measures (DCG, nDCG, and RBP where given).
     outside : {"nonrelevant", "missing", "error"}
-        Documents outside the frame: non-relevant, or the score NaN, or an error.
+        Documents outside the frame (``assumed`` and ``condensed``: unjudged ones): non-relevant (to
+        ``condensed`` not there), or the score NaN, or an error.
     missing_topics : {"zero", "skip"}
         A topic that a run lacks scores 0, or NaN.
     random_seed : int, optional
@@ -162,10 +163,11 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
     if outside == "error" and lost.any():
         measure, run, topic, _ = np.argwhere(lost)[0]
         labels = problem.labels
+        where = "outside the frame" if problem.relevance.random else "on unjudged documents"
         raise ValueError(
-            f"{int(lost.sum())} scores have weight outside the frame, the first is "
-            f"{labels['measure'][measure]} of run '{labels['run'][run]}' on topic "
-            f"'{labels['topic'][topic]}' with "
+            f"outside='error' allows no weight {where}, and {int(lost.sum())} of {lost.size} "
+            f"scores have some, the first is {labels['measure'][measure]} of run "
+            f"'{labels['run'][run]}' on topic '{labels['topic'][topic]}' with "
             f"{arrays['outside_weight'][tuple(np.argwhere(lost)[0])]:.3g}"
         )
     for name in ("estimate", "standard_error"):

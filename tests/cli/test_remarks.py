@@ -36,6 +36,16 @@ def test_scores_left_out_of_the_means_are_counted_by_measure(command, files):
     assert "--outside" not in err
 
 
+@pytest.mark.parametrize("estimator", ["assumed", "condensed"])
+def test_unjudged_documents_are_refused_in_the_words_of_the_shell(command, files, estimator):
+    keep(files / "qrels", lambda fields: fields[0] != "2" or fields[2] > "d35")
+    words = ["-m", "P@5", "--estimator", estimator, "--outside", "error"]
+    code, out, err = command("evaluate", files / "qrels", files / "a", *words)
+    assert (code, out) == (2, "")
+    assert "--outside error allows no weight on unjudged documents, and 1 of 3 scores" in err
+    assert "P@5 of run 'a' on topic '2'" in err
+
+
 def test_the_run_with_most_weight_outside_is_named(command, files):
     text = (files / "b").read_text().replace(" d", " new")
     (files / "b").write_text(text)

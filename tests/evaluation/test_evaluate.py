@@ -198,8 +198,11 @@ def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
     )
     missing = be.evaluate(sampled, "P@5", estimator="stat", outside="missing")
     assert (missing.estimate.isnull().to_numpy()[0] == (outside.sum(axis=-1) > 0)).all()
-    with pytest.raises(ValueError, match="scores have weight outside the frame, the first is P@5"):
+    with pytest.raises(ValueError, match="no weight outside the frame, .* the first is P@5"):
         be.evaluate(sampled, "P@5", estimator="stat", outside="error")
+    for estimator in ("assumed", "condensed"):
+        with pytest.raises(ValueError, match="no weight on unjudged documents, .* P@5 of run"):
+            be.evaluate(sampled, "P@5", estimator=estimator, outside="error")
 
 
 @pytest.mark.parametrize(
