@@ -131,7 +131,7 @@ def wallenius_sequence(
     )
 
     _check(n_documents, judged, n_relevant, logit_prevalence)
-    _check_weight(likelihood_weight)
+    check_weight(likelihood_weight)
     if n_relevant is None:
         kind, parameters = WalleniusTopic, (log_odds, logit_prevalence, n_documents)
     else:
@@ -157,7 +157,7 @@ def _check(n_documents: Any, judged: Any, n_relevant: Any, logit_prevalence: Any
         check_numbers(n_documents=n_documents, n_relevant=n_relevant)
 
 
-def _check_weight(likelihood_weight: Any) -> None:
+def check_weight(likelihood_weight: Any) -> None:
     """Refuse a weight that is no fixed positive number."""
     fixed = not hasattr(likelihood_weight, "owner") and np.ndim(likelihood_weight) == 0
     if not (fixed and 0.0 < likelihood_weight < np.inf):

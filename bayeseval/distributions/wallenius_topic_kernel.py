@@ -16,7 +16,12 @@ import math
 import numba
 import numpy as np
 
-from bayeseval.distributions.wallenius_sequence_kernel import add_run, judged_depth, random_run
+from bayeseval.distributions.wallenius_sequence_kernel import (
+    add_run,
+    add_runs,
+    judged_depth,
+    random_run,
+)
 
 # Values of M looked at together, and how far below the best log term of the sum over M a term
 # counts as nothing (20000 such terms change a log-likelihood by less than 1e-17).
@@ -43,30 +48,36 @@ def _joint(
 ):
     """Log P(M) + weight * sum over runs of log L_run(M), and d log L_run, for several M."""
     value[:] = 0.0
-    for run in range(colour.shape[0]):
+    if slope.shape[0] == 0:
+        add_runs(colour, log_odds, n_documents, n_relevant, value)
+    for run in range(slope.shape[0]):
         add_run(colour[run], log_odds[run], n_documents, n_relevant, value, slope[run])
     value *= likelihood_weight
     _add_prior(logit_prevalence, n_documents, n_relevant, value)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _range(colour, n_documents):
+def number_range(colour, n_documents):
     """Smallest and largest M that leave room for the judged documents of every run."""
     lowest, highest = 0, n_documents
     for run in range(colour.shape[0]):
-        _, relevant, other = judged_depth(colour[run])
+        depth, relevant, other = judged_depth(colour[run])
+        if depth > n_documents:
+            return 0, -1
         lowest, highest = max(lowest, relevant), min(highest, n_documents - other)
     return lowest, highest
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
+def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, derivatives):
     """Terms of the sum over M that matter: M, log of the term, d log L_run (block, run, term).
 
-    The term is P(M) times the likelihoods of the runs raised to `likelihood_weight`.
+    The term is P(M) times the likelihoods of the runs raised to `likelihood_weight`. Without
+    `derivatives` there are none (block, 0, term).
     """
-    lowest, highest = _range(colour, n_documents)
-    n_runs, n_blocks = colour.shape[0], max(0, highest - lowest + BLOCK) // BLOCK
+    lowest, highest = number_range(colour, n_documents)
+    n_runs = colour.shape[0] if derivatives else 0
+    n_blocks = max(0, highest - lowest + BLOCK) // BLOCK
     number = np.empty(n_blocks * BLOCK)
     value = np.full(n_blocks * BLOCK, -math.inf)
     slope = np.empty((n_blocks, n_runs, BLOCK))
@@ -110,7 +121,7 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
     `slope` (run,) receives the derivatives with respect to the runs' log odds.
     """
     number, value, slopes = joint_terms(
-        colour, log_odds, logit_prevalence, n_documents, likelihood_weight
+        colour, log_odds, logit_prevalence, n_documents, likelihood_weight, True
     )
     slope[:] = 0.0
     best = value.max() if value.size else -math.inf

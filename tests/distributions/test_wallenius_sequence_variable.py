@@ -5,26 +5,16 @@ import pymc as pm
 import pytensor
 import pytest
 from pymc.logprob.utils import ParameterValueError
-from scipy import stats
 
 from bayeseval.distributions import wallenius_sequence
 from tests.distributions.wallenius_enumeration import (
     PYTHON,
+    chi_square_tail,
     every_sequence,
     run_log_likelihood,
     topic_log_likelihood,
     topic_probability,
 )
-
-
-def chi_square_tail(observed, expected):
-    """Upper tail of Pearson's statistic, cells expected below 5 taken together."""
-    common = expected > 5
-    table = [np.append(x[common], x[~common].sum()) for x in (observed, expected)]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        terms = (table[0] - table[1]) ** 2 / table[1]
-    kept = table[1] > 0
-    return stats.chi2.sf(terms[kept].sum(), kept.sum() - 1)
 
 
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])

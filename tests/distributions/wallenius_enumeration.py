@@ -70,3 +70,13 @@ def drawn(rng, log_odds, n_documents, n_relevant, depth):
     judged = np.ones((len(log_odds), depth), dtype=bool)
     run = wallenius_sequence(None, log_odds, n_documents, judged, n_relevant=n_relevant)
     return pm.draw(run, random_seed=int(rng.integers(2**31)))
+
+
+def chi_square_tail(observed, expected):
+    """Upper tail of Pearson's statistic, cells expected below 5 taken together."""
+    common = expected > 5
+    table = [np.append(x[common], x[~common].sum()) for x in (observed, expected)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        terms = (table[0] - table[1]) ** 2 / table[1]
+    kept = table[1] > 0
+    return stats.chi2.sf(terms[kept].sum(), kept.sum() - 1)
