@@ -30,6 +30,7 @@ from bayeseval.cli.options import (
     check_seed,
 )
 from bayeseval.cli.output import check_writable, remark, working, write_result
+from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
 from bayeseval.cli.wording import counted
 from bayeseval.trec.sources import expanded
@@ -121,6 +122,7 @@ def adjust(
             random_seed=seed,
             ci_prob=ci_prob,
         )
+    remark_depth(collection, result["measure"].to_numpy(), depth)
     _remark(collection, result, seed if interval == "bootstrap" else None)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]

@@ -27,7 +27,7 @@ from bayeseval.cli.options import (
     ScoreType,
 )
 from bayeseval.cli.output import check_writable, working, write_result
-from bayeseval.cli.remarks import remark_scores
+from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import FORMATS, score_rows
 
 PREDICTORS = ("pooled", "rank_logistic", "constant")  # those that need no column
@@ -80,6 +80,7 @@ def evaluate(
             ci_prob=ci_prob,
         )
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    remark_depth(collection, scores["measure"].to_numpy(), depth)
     remark_scores(collection, scores, mean)
     about = {
         "estimator": estimator,

@@ -1,10 +1,14 @@
 """What a user should know about scores beyond the numbers, one line each on stderr."""
 
+import re
+
 import numpy as np
 import xarray as xr
 
 from bayeseval.cli.output import remark
 from bayeseval.cli.wording import counted
+
+CUTOFF = re.compile(r"@(\d+)$")
 
 
 def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset) -> None:
@@ -24,6 +28,29 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     _remark_no_estimate(scores)
     _remark_lacking(collection, scores)
     _remark_no_error(mean)
+
+
+def remark_depth(collection: xr.DataTree, measures, depth: int) -> None:
+    """Say which measures count ranks that `--depth` cut off.
+
+    Parameters
+    ----------
+    collection : DataTree
+        What was evaluated.
+    measures : sequence of str
+        Labels of the measures.
+    depth : int
+        Ranks that were read of every run.
+    """
+    if collection["rankings"].sizes["rank"] < depth:
+        return  # no ranking was so long
+    cutoffs = {label: CUTOFF.search(label) for label in measures}
+    deeper = [label for label, found in cutoffs.items() if found and int(found[1]) > depth]
+    if deeper:
+        remark(
+            f"--depth {depth} is below the cutoff of {', '.join(deeper)}: ranks from {depth + 1} "
+            "on count as empty"
+        )
 
 
 def _remark_outside_weight(scores: xr.Dataset) -> None:

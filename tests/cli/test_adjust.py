@@ -187,6 +187,13 @@ def test_a_pool_depth_below_what_was_judged_gets_a_remark(command, pool):
     assert "down to depth 3, the --pool-depth to give" in line
 
 
+def test_a_depth_below_the_cutoff_gets_a_remark(command, pool):
+    assert "--depth" not in command(*words(pool))[2]
+    assert (
+        "--depth 4 is below the cutoff of RBP(p=0.8)@10" in command(*words(pool, "--depth", 4))[2]
+    )
+
+
 def test_output_goes_to_a_file(command, pool):
     code, out, err = command(*words(pool, "--format", "csv", "--output", pool / "scores.csv"))
     assert (code, out) == (0, "")

@@ -113,3 +113,13 @@ def test_the_version_is_printed(command):
     code, out, err = command("--version")
     assert (code, err) == (0, "")
     assert out.startswith("bayeseval ")
+
+
+def test_a_depth_below_a_cutoff_is_told_where_rankings_were_cut(command, files):
+    words = ["evaluate", files / "qrels", files / "a", "-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
+    line = line_with(command(*words, *WORDS, "--depth", "5")[2], "--depth")
+    assert line.endswith("--depth 5 is below the cutoff of P@10: ranks from 6 on count as empty")
+    for depth in (10, 40):
+        assert "--depth" not in command(*words, *WORDS, "--depth", depth)[2]
+    assert "--depth" not in command(*words, "-m", "P@1000", *WORDS, "--depth", 41)[2]
+    assert "cutoff of P@1000:" in command(*words, "-m", "P@1000", *WORDS, "--depth", 40)[2]
