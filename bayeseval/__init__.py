@@ -17,7 +17,14 @@ from bayeseval.distributions.urn_estimate import urn_estimate
 from bayeseval.estimators.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
-from bayeseval.inference import diagnostic_plots, fit, open_fit, save_fit, verdict
+from bayeseval.inference import (
+    diagnostic_plots,
+    fit,
+    log_likelihood,
+    open_fit,
+    save_fit,
+    verdict,
+)
 from bayeseval.posterior import posterior_scores, summarize
 from bayeseval.trec import (
     add_runs,
@@ -45,6 +52,7 @@ __all__ = [
     "experiments",
     "fit",
     "inference",
+    "log_likelihood",
     "mean_over_topics",
     "models",
     "open_collection",

@@ -1,7 +1,8 @@
-"""Fitting a model, the verdict on its sampler, and fits on disk."""
+"""Fitting a model, the verdict on its sampler, comparing models, and fits on disk."""
 
 from bayeseval.inference.diagnostics import diagnostic_plots
-from bayeseval.inference.predictive import predictive_draws
+from bayeseval.inference.likelihood import log_likelihood
+from bayeseval.inference.predictive import predictive_draws, prior_fit
 from bayeseval.inference.sampling import fit
 from bayeseval.inference.storage import open_fit, save_fit
 from bayeseval.inference.verdict import verdict, verdict_text
@@ -9,8 +10,10 @@ from bayeseval.inference.verdict import verdict, verdict_text
 __all__ = [
     "diagnostic_plots",
     "fit",
+    "log_likelihood",
     "open_fit",
     "predictive_draws",
+    "prior_fit",
     "save_fit",
     "verdict",
     "verdict_text",

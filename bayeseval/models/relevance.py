@@ -234,5 +234,6 @@ def _grade_shares(latent, gap) -> Any:
     above: Any = latent[:, None] - pt.concatenate([pt.zeros(1), pt.cumsum(gap)])
     reached: Any = pt.sigmoid(above)
     missed: Any = pt.sigmoid(-above)
-    between = reached[:, :-1] * missed[:, 1:] * -pt.expm1(-gap)
+    below: Any = pt.expm1(-gap)
+    between = -reached[:, :-1] * missed[:, 1:] * below
     return pt.concatenate([missed[:, :1], between, reached[:, -1:]], axis=-1)

@@ -1,0 +1,122 @@
+"""Log likelihood of every observation of a fit, as leave-one-out comparisons need it."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.labels import label_positions
+
+TRUTHS = ("relevance", "grade")
+
+
+def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
+    r"""Fit with the log likelihood of every observation under every draw, for ``az.loo``.
+
+    Models are compared by how well they predict judgments that they have not seen,
+    :math:`elpd = \sum_d \log P(y_d \mid y_{-d})`. With external labels the fit has two kinds of
+    observations, judgments and labels, and a model without labels only one: their sums do not
+    compare. What compares is the prediction of the judgment given the document's labels,
+
+    .. math:: P(y_d \mid l_d, \psi) = \frac{P(y_d \mid \psi) \prod_c \theta_{c y_d l_{dc}}}
+              {\sum_v P(v \mid \psi) \prod_c \theta_{c v l_{dc}}}
+
+    with :math:`\psi` the parameters and :math:`\theta_c` the error rates of label column c. Given
+    the parameters the pairs are independent, so :math:`P(y_d \mid y_{-d}, l) = 1 / E[1 / P(y_d \mid
+    l_d, \psi)]` over the posterior, which is what ``az.loo`` computes from it. It stands in the
+    group as ``relevance_given_labels`` (or ``grade_given_labels``).
+
+    Parameters
+    ----------
+    fitted : DataTree
+        What :func:`bayeseval.fit` returned for the model, of a sampler.
+    model : pymc.Model
+
+    Returns
+    -------
+    DataTree
+        The fit with a group ``log_likelihood``: a variable (chain, draw, ...) for every observed
+        one, and that of the formula where there are labels.
+
+    Raises
+    ------
+    ValueError
+        A fit without observations, such as a Laplace approximation.
+
+    References
+    ----------
+    Vehtari, Gelman and Gabry, "Practical Bayesian model evaluation using leave-one-out
+    cross-validation and WAIC", Statistics and Computing 27 (2017), doi:10.1007/s11222-016-9696-4.
+
+    Examples
+    --------
+    >>> import pymc as pm, bayeseval as be
+    >>> with pm.Model() as model:
+    ...     known = pm.Data("judged_score", [0.2, 0.4, 0.3])
+    ...     score = pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
+    >>> fitted = be.fit(model, draws=500, random_seed=1)
+    >>> dict(be.log_likelihood(fitted, model)["log_likelihood/score"].sizes)
+    {'chain': 4, 'draw': 500, 'score_dim_0': 3}
+    """
+    if "observed_data" not in fitted.children:
+        raise ValueError(
+            "this fit holds no observations, as a Laplace approximation does not; fit the model "
+            "with a sampler"
+        )
+    observed = {
+        str(name): values.to_numpy()
+        for name, values in fitted["observed_data"].to_dataset().data_vars.items()
+    }
+    group = _pointwise(fitted, model, observed, list(observed))
+    if "state" in model.coords:
+        truth = next(name for name in TRUTHS if name in observed)
+        given = _given_labels(fitted, model, observed, truth)
+        group = group.assign({f"{truth}_given_labels": group[truth].copy(data=given)})
+    return xr.DataTree.from_dict(
+        {node.path: node.to_dataset(inherit=False) for node in fitted.subtree}
+        | {"/log_likelihood": group}
+    )
+
+
+def _pointwise(fitted: xr.DataTree, model, observed: dict, names: list[str]) -> xr.Dataset:
+    """Log likelihood of some values of the observed variables.
+
+    The graph is run as it stands, without a compiler, which would take longer than all the draws;
+    only log(sigmoid(x)) and the like are put in the form that does not overflow.
+    """
+    import pymc as pm
+    from pytensor.compile.mode import get_mode
+
+    found: Any = pm.compute_log_likelihood(
+        fitted,
+        var_names=names,
+        extend_inferencedata=False,
+        model=pm.observe(model, observed),
+        progressbar=False,
+        compile_kwargs={"mode": get_mode("FAST_COMPILE").including("stabilize")},
+    )
+    return found if isinstance(found, xr.Dataset) else found["log_likelihood"].to_dataset()
+
+
+def _given_labels(fitted: xr.DataTree, model, observed: dict, truth: str) -> np.ndarray:
+    """Log probability (chain, draw, judged_pair) of what was judged, given the pair's labels."""
+    from scipy.special import logsumexp
+
+    states = range(len(model.coords["state"]))
+    judged = observed[truth]
+    mass = np.stack(
+        [
+            _pointwise(fitted, model, observed | {truth: np.full_like(judged, state)}, [truth])[
+                truth
+            ].to_numpy()
+            for state in states
+        ]
+    )
+    pairs = np.array(model.coords["judged_pair"])
+    for name in observed.keys() - {truth}:
+        column = name.removesuffix("_label")
+        rows = label_positions(pairs, np.array(model.coords[f"{column}_pair"]))
+        rate = fitted[f"posterior/{column}_rate"].transpose("state", f"{column}_value", ...)
+        mass[..., rows] += np.log(np.moveaxis(rate.to_numpy()[:, observed[name]], 1, -1))
+    chosen = np.take_along_axis(mass, judged[None, None, None], axis=0)[0]
+    return chosen - logsumexp(mass, axis=0)

@@ -1,0 +1,111 @@
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.inference import log_likelihood
+from tests.posterior.handmade import handmade_fit
+from tests.small import small_collection
+
+RATES = {
+    2: [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]],
+    3: [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5], [0.05, 0.1, 0.85]],
+}
+
+
+def labelled() -> xr.DataTree:
+    """Everything judged; some of the labels are missing."""
+    collection = small_collection()
+    labels = collection["predictors/labels"].to_numpy().copy()
+    labels[::5] = np.nan
+    collection["predictors"] = xr.DataTree(xr.Dataset({"labels": ("pair", labels)}))
+    return collection
+
+
+def observed_fit(model, truth: str, n_draws: int = 5) -> xr.DataTree:
+    """A fit with draws of the parameters chosen by hand, and what was observed."""
+    rate = np.array(RATES[len(model.coords["state"])]) if "state" in model.coords else 0.0
+    fitted = handmade_fit(model, labels_rate=rate).isel(draw=slice(0, n_draws))
+    names = [name for name in (truth, "labels_label") if name in model.named_vars]
+    values = {name: model[f"judged_{name}"].get_value() for name in names}
+    group = {name: (f"{name}_dim", value) for name, value in values.items()}
+    fitted["observed_data"] = xr.DataTree(xr.Dataset(group))
+    return fitted
+
+
+def states(model, fitted, truth: str) -> np.ndarray:
+    """P(state) (chain, draw, judged_pair, state) from the formula of the model."""
+    posterior = fitted["posterior"].to_dataset()
+    topic = model["judged_topic"].get_value()
+    x = model["topic_value"].get_value()[:, 1]
+    effect = posterior["topic_effect"].transpose("chain", "draw", "topic", "predictor").to_numpy()
+    along = posterior["component_effect"].to_numpy() @ model["component_value"].get_value().T
+    logit = effect[:, :, topic, 0] + effect[:, :, topic, 1] * x + along
+    logit += posterior["curvature"].to_numpy()[..., None] * model["curve_value"].get_value()
+    cuts = [np.zeros_like(logit)]
+    if truth == "grade":
+        cuts.append(np.broadcast_to(posterior["grade_gap"].to_numpy(), logit.shape))
+    reached = [1 / (1 + np.exp(cut - logit)) for cut in cuts]
+    bounds = [np.ones_like(logit), *reached, np.zeros_like(logit)]
+    return np.stack([high - low for high, low in zip(bounds, bounds[1:], strict=False)], axis=-1)
+
+
+@pytest.mark.parametrize("truth", ["relevance", "grade"])
+def test_judgments_given_their_labels_follow_bayes(truth):
+    collection = labelled()
+    builder = getattr(be.models, f"{truth}_model")
+    model = builder(collection, external="labels", n_topic_components=0)
+    fitted = observed_fit(model, truth)
+    given = handmade_effects(fitted)
+    group = log_likelihood(given, model)["log_likelihood"].to_dataset()
+    share = states(model, given, truth)
+    judged = model[f"judged_{truth}"].get_value()
+    pairs = np.arange(judged.size)
+    np.testing.assert_allclose(group[truth], np.log(share[:, :, pairs, judged]), rtol=1e-8)
+    labels = collection["predictors/labels"].to_numpy()
+    known = np.flatnonzero(~np.isnan(labels))
+    rate = np.array(RATES[share.shape[-1]])
+    joint = share.copy()
+    joint[:, :, known] *= rate[:, labels[known].astype(int)].T
+    posterior = joint / joint.sum(axis=-1, keepdims=True)
+    found = group[f"{truth}_given_labels"]
+    np.testing.assert_allclose(np.exp(found), posterior[:, :, pairs, judged], rtol=1e-8)
+    assert group["labels_label"].sizes["labels_pair"] == known.size
+    unlabelled = np.flatnonzero(np.isnan(labels))
+    np.testing.assert_allclose(found[..., unlabelled], group[truth][..., unlabelled])
+
+
+def handmade_effects(fitted) -> xr.DataTree:
+    """The same with effects that follow from their deviations, as a sampler's would."""
+    posterior = fitted["posterior"].to_dataset()
+    effect = posterior["population_effect"] + posterior["topic_sd"] * posterior["topic_deviation"]
+    along = posterior["reliability_sd"] * posterior["component_deviation"]
+    whole = fitted.copy()
+    whole["posterior"] = xr.DataTree(
+        posterior.assign(
+            topic_effect=effect, component_effect=along.transpose("chain", "draw", ...)
+        )
+    )
+    return whole
+
+
+def test_the_group_is_added_and_serves_leave_one_out():
+    model = be.models.relevance_model(small_collection(), n_topic_components=0)
+    fitted = observed_fit(model, "relevance", 200)
+    with_group = log_likelihood(fitted, model)
+    assert set(with_group.children) == {*fitted.children, "log_likelihood"}
+    assert list(with_group["log_likelihood"].data_vars) == ["relevance"]
+    assert "log_likelihood" not in fitted.children
+    log = with_group["log_likelihood/relevance"].to_numpy().reshape(400, -1)
+    exact = -np.log(np.mean(np.exp(-log), axis=0)).sum()
+    found = az.loo(with_group, var_name="relevance")
+    assert found.n_data_points == log.shape[1]
+    assert found.elpd == pytest.approx(exact, rel=0.01)
+
+
+def test_an_approximation_is_refused():
+    model = be.models.relevance_model(small_collection())
+    fitted = be.fit(model, approximation="laplace", draws=5, random_seed=1)
+    with pytest.raises(ValueError, match="this fit holds no observations"):
+        log_likelihood(fitted, model)
