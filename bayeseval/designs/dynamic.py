@@ -55,7 +55,7 @@ def dynamic_sampling(
     ----------
     collection : DataTree
         Rankings and the judgments taken as the truth; a pair of the frame without a grade counts
-        as non-relevant.
+        as non-relevant, with a warning where the judgments are a random sample.
     budget : int
         Judgments per topic, in all stages together.
     n_strata, n_stages : int
@@ -131,7 +131,8 @@ def dynamic_sampling(
         prior=prior,
         runs=runs,
     )
-    relevant = simulated_relevance(collection, relevance_level, "dynamic_sampling")[plan.frame.pair]
+    here = plan.frame.pair
+    relevant = simulated_relevance(collection, relevance_level, "dynamic_sampling", here)[here]
     sample = empty_sample(plan)
     for stage in range(n_stages):
         sample = opened_stage(plan, sample, stage, relevant)

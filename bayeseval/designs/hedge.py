@@ -39,7 +39,7 @@ def hedge(
     ----------
     collection : DataTree
         Rankings and the judgments taken as the truth; a pair of the frame without a grade counts
-        as non-relevant.
+        as non-relevant, with a warning where the judgments are a random sample.
     budget : int, or mapping or DataArray (topic,)
         Judgments per topic; fewer are made where the runs have fewer documents in the frame.
     learning_rate : float
@@ -101,7 +101,7 @@ def hedge(
     """
     check_rate(learning_rate, list_length)
     start = followed_frame(collection, budget, frame, pool_depth, runs)
-    relevant = simulated_relevance(collection, relevance_level, "hedge")
+    relevant = simulated_relevance(collection, relevance_level, "hedge", start["frame"])
     known = np.zeros(relevant.size, dtype=bool)
     order = chosen_by_hedge(
         collection, start, relevant, known, learning_rate, list_length, learn=True

@@ -36,7 +36,7 @@ def move_to_front(
     ----------
     collection : DataTree
         Rankings and the judgments taken as the truth; a pair of the frame without a grade counts
-        as non-relevant.
+        as non-relevant, with a warning where the judgments are a random sample.
     budget : int, or mapping or DataArray (topic,)
         Judgments per topic; fewer are made where the runs have fewer documents in the frame.
     variant : {"local", "global"}
@@ -85,7 +85,7 @@ def move_to_front(
     """
     check_variant(variant)
     start = followed_frame(collection, budget, frame, pool_depth, runs)
-    relevant = simulated_relevance(collection, relevance_level, "move_to_front")
+    relevant = simulated_relevance(collection, relevance_level, "move_to_front", start["frame"])
     order = walked(start, relevant, np.zeros(relevant.size, dtype=bool), variant)
     pool = np.zeros(relevant.size, dtype=bool)
     pool[order] = True

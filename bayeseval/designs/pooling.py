@@ -1,5 +1,6 @@
 """Deterministic designs: pools, and what those that follow the judgments have in common."""
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -128,8 +129,14 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     return np.array([budget[topic] for topic in topics], dtype=np.int64)
 
 
-def simulated_relevance(collection: xr.DataTree, relevance_level: int, name: str) -> np.ndarray:
-    """Which pairs (bool) an assessor would call relevant; pairs without a grade are not."""
+def simulated_relevance(
+    collection: xr.DataTree, relevance_level: int, name: str, frame: np.ndarray
+) -> np.ndarray:
+    """Which pairs (bool) an assessor would call relevant; pairs without a grade are not.
+
+    A warning says so where the grades are a random sample, and pairs of ``frame`` (bool, or
+    positions) lack theirs for that reason.
+    """
     check_relevance_level(relevance_level)
     if "judgments" not in collection.children:
         raise ValueError(
@@ -140,4 +147,14 @@ def simulated_relevance(collection: xr.DataTree, relevance_level: int, name: str
     grade = grade_columns(collection)
     if len(grade) > 1:
         raise ValueError(f"{name} follows one set of judgments, not {len(grade)} replicates")
+    lacking = int(np.isnan(grade[0][frame]).sum())
+    if lacking and "design" in collection.children:
+        scheme = collection["design"].attrs.get("scheme")
+        if scheme != "deterministic":
+            warnings.warn(
+                f"{name} takes the judgments for the truth, and they are a random sample "
+                f"({scheme}): {lacking} pairs of its frame have no grade and count as "
+                "non-relevant; start from complete judgments, or use frame='judged'",
+                stacklevel=3,
+            )
     return grade[0] >= relevance_level

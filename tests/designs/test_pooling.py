@@ -97,6 +97,27 @@ def test_an_unjudged_pair_of_the_frame_counts_as_not_relevant(simulated, method)
     assert not np.array_equal(one.judging_order, other.judging_order)
 
 
+def dynamic(collection, budget, **options):
+    return be.designs.dynamic_sampling(
+        collection, budget=budget, n_strata=2, n_stages=2, random_seed=1, **options
+    )
+
+
+@pytest.mark.parametrize("method", [*FOLLOWING.values(), dynamic])
+def test_a_random_sample_taken_for_the_truth_is_warned_of(simulated, method):
+    design = be.designs.pps_strata(simulated, budget=20, n_strata=2)
+    sampled = be.reveal(simulated, design, be.draw(design, random_seed=1))
+    grade = sampled["judgments/grade"].to_numpy()
+    ranking = simulated["rankings/ranking"].to_numpy()
+    lacking = np.isnan(grade[np.unique(ranking[ranking >= 0])]).sum()
+    with pytest.warns(UserWarning, match=rf"\(stratified\): {lacking} pairs of its frame") as said:
+        method(sampled, 5)
+    assert said[0].filename == __file__
+    method(sampled, 5, frame="judged")  # every pair has its grade: warnings are errors here
+    pool = be.designs.depth_pool(simulated, 3)
+    method(be.reveal(simulated, pool), 5)  # a pool is what such methods do start from
+
+
 @pytest.mark.parametrize("method", FOLLOWING)
 def test_runs_that_did_not_contribute_change_nothing(simulated, method):
     both = be.dual_runs(simulated, random_seed=1)
