@@ -1,0 +1,243 @@
+"""Hierarchical urn: how good runs are and how rich topics, from the judged tops of rankings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.models.priors import checked_priors
+from bayeseval.models.urn_lists import DOCUMENTS, Tops, checked_tops, judgment_share
+
+PRIORS: dict[str, tuple[float, ...]] = {
+    "logit_prevalence": (-2.0, 1.5),
+    "log_odds": (-1.5, 1.5),
+    "topic_sd": (1.0,),
+    "run_sd": (1.0,),
+}
+CENTRED_FROM = 30  # judged places of a topic that tell its effect
+
+
+def urn_model(
+    sampled: xr.DataTree,
+    *,
+    depth: int,
+    frame,
+    documents: str = "unshared",
+    gaps: str = "refuse",
+    likelihood_weight: float | str = "judgments",
+    relevance_level: int = 1,
+    runs: Sequence[str] | None = None,
+    priors: Mapping[str, Any] | None = None,
+):
+    r"""Hierarchical urn of Park over runs and topics, fitted to the judged tops of the runs.
+
+    A topic t has N documents, :math:`M_t \sim Binomial(N_t, q_t)` of them relevant. Run r draws
+    them one after the other; after b relevant and c other documents the next one is relevant with
+    probability (equation 12)
+
+    .. math:: P(1 \mid b, c) = \frac{M_t - b}{(M_t - b) + w_r (N_t - M_t - c)}, \quad
+              logit\, q_t \sim N(\mu_q, \tau), \quad \log w_r \sim N(\mu_w, \sigma)
+
+    Topic effects are in q alone: in log w they would do the same. What the top of a list tells is
+    the *contrast* logit q - log w, the log odds of relevance at the first rank; q and w apart are
+    known only as far as the urn runs out, or from the prior. So ``population_contrast`` and
+    ``contrast`` (run) are variables of the model; read them, and the two apart only after a look at
+    :func:`bayeseval.prior_overlap`.
+
+    **Documents that several runs show.** Real runs agree: a document at the top of many is more
+    likely relevant than one that a single run shows, and the documents that nobody judged are of
+    the second kind. Drawing from a part of the documents only is an urn again (a ranking by
+    successive draws, cut to a subset, is one by the same weights: Luce's axiom), so the model may
+    look at two urns per topic. With ``documents="unshared"``
+
+    * the documents that two or more runs show at their first ``depth`` ranks are all judged: an urn
+      with M known, which tells how well each run sorts (variable ``shared_relevance``);
+    * all others of the frame, of which each run has a few at its first ``depth`` ranks, judged
+      because it is pooled, and the rest further down, unjudged (``relevance``): here
+      :math:`q_t` is the share relevant among the documents that at most one run shows. The judged
+      ones are the *beginning* of the run's list in this urn whatever the other runs do, so that
+      what was judged is ignorable.
+
+    With ``documents="all"`` there is one urn with all documents of the frame, right for runs that
+    are independent given M, and for a single run.
+
+    **Composite likelihood.** Runs that show the same documents are not independent given M and w.
+    The likelihood of the lists that share documents is raised to the power ``likelihood_weight``;
+    ``"judgments"``, the default, is the number of judged documents over that of the places where
+    they stand, so that every judgment counts once. The lists of unshared documents have none in
+    common, and the weight 1. ``models/README.md`` has the coverage with this weight and with 1.
+
+    =================  ==================  =====================================================
+    name in priors     default             why
+    =================  ==================  =====================================================
+    logit_prevalence   Normal(-2, 1.5)     mean of logit q: from .7 % to 72 % of a frame relevant
+    log_odds           Normal(-1.5, 1.5)   mean of log w: from chance to odds of 90 for relevant
+    topic_sd           HalfNormal(1)       poor and rich topics of one collection differ up to
+                                           twentyfold in odds
+    run_sd             HalfNormal(1)       the same for good and bad runs
+    =================  ==================  =====================================================
+
+    Estimand: the parameters, and the relevance at the unjudged ranks
+    (:func:`bayeseval.posterior_scores`). Random: M, the draws of the runs, the parameters. Assumed:
+    equation 12, one w per run on all topics. What breaks it: documents of more than two weights
+    within an urn (relevance that falls with rank faster than the urn runs out); topics on which a
+    run does better than on others, which make intervals per topic too narrow; a frame that holds
+    documents unlike those judged. Cost: a few minutes for 126 runs and 50 topics to depth 10.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Rankings and judgments to a depth, such as a pool's; no sample with unequal probabilities.
+    depth : int
+        Ranks of every run that are judged, such as the pool depth.
+    frame : {"retrieved", "judged"} or bool DataArray (pair,)
+        Documents in the urn, the same for all runs; others count as non-relevant.
+    documents : {"unshared", "all"}
+        Two urns or one, see above.
+    gaps : {"refuse", "ignorable"}
+        Refuse unjudged documents at the first ``depth`` ranks, or, with ``documents="all"``, sum
+        over them exactly: right only if being judged depended neither on relevance nor on other
+        rankings.
+    likelihood_weight : float or "judgments"
+        Power of the likelihood of lists that share documents, in (0, 1].
+    relevance_level : int
+        Least grade that counts as relevant.
+    runs : list of str, optional
+        Runs to fit; default: those of the depth pool, or those that contributed.
+    priors : dict, optional
+        Other numbers for the table's: (mean, sd) or a scale.
+
+    Returns
+    -------
+    pymc.Model
+        Dims topic, run, rank. The variables ``relevance`` (topic, run, rank) and, for two urns,
+        ``shared_relevance`` are not observed: what is known is in the data ``judged_NAME``, and
+        :func:`bayeseval.fit` observes them.
+
+    Raises
+    ------
+    ValueError
+        A random design (a sample that favours documents that other runs rank high is not ignorable
+        for one run's urn), gaps, replicates, no judgments, ``depth`` deeper than the pool, an
+        unknown run, prior or option.
+
+    References
+    ----------
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equations 9 to 12,
+    doi:10.1145/3015022.3015029. Luce, Individual Choice Behavior (1959). Ribatet, Cooley and
+    Davison, "Bayesian inference from composite likelihoods", Statistica Sinica 22 (2012).
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=4, n_documents=200, prevalence=0.2, random_seed=1
+    ... )
+    >>> pool = be.designs.depth_pool(collection, 5)
+    >>> sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    >>> model = urn_model(sampled, depth=5, frame="retrieved")
+    >>> [variable.name for variable in model.free_RVs][-2:]
+    ['relevance', 'shared_relevance']
+    """
+    import pymc as pm
+
+    values = checked_priors(PRIORS, priors)
+    _check_options(documents, gaps, likelihood_weight)
+    tops = checked_tops(
+        sampled, depth=depth, frame=frame, runs=runs, relevance_level=relevance_level, gaps=gaps
+    )
+    own = tops.in_frame & ~tops.shared if documents == "unshared" else tops.in_frame
+    colour = tops.lists(own)
+    weight = 1.0
+    if documents == "all":
+        weight = _weight(likelihood_weight, colour, tops.n_shown(own))
+    with pm.Model(coords=tops.coords) as model:
+        _constants(tops, documents, weight)
+        log_odds, logit_prevalence = _parameters(values, colour)
+        _lists("relevance", colour, log_odds, tops.count(own), weight, prevalence=logit_prevalence)
+        if documents == "unshared":
+            shared = tops.lists(tops.shared)
+            weight = _weight(likelihood_weight, shared, tops.n_shown(tops.shared))
+            relevant = tops.count(tops.shared & (tops.relevance == 1))
+            number = tops.count(tops.shared)
+            _lists("shared_relevance", shared, log_odds, number, weight, relevant=relevant)
+    return model
+
+
+def _check_options(documents: str, gaps: str, likelihood_weight) -> None:
+    if documents not in DOCUMENTS:
+        raise ValueError(f"documents must be one of {', '.join(DOCUMENTS)}, not {documents!r}")
+    if gaps not in ("refuse", "ignorable"):
+        raise ValueError(f"gaps must be 'refuse' or 'ignorable', not {gaps!r}")
+    if gaps == "ignorable" and documents != "all":
+        raise ValueError("gaps='ignorable' is for one urn; say documents='all' with it")
+    if likelihood_weight == "judgments":
+        return
+    if isinstance(likelihood_weight, str) or not 0 < likelihood_weight <= 1:
+        raise ValueError(
+            f"likelihood_weight is {likelihood_weight!r}; allowed: 'judgments', or a number above "
+            "0 and at most 1"
+        )
+
+
+def _weight(asked: float | str, colour: NDArray[np.int8], n_judged: int) -> float:
+    return judgment_share(colour, n_judged) if isinstance(asked, str) else float(asked)
+
+
+def _constants(tops: Tops, documents: str, weight: float) -> None:
+    """What it takes to draw the unjudged ranks, kept with the model and its fit."""
+    import pymc as pm
+
+    pm.Data("urn_depth", np.int64(tops.depth))
+    pm.Data("relevance_level", np.int64(tops.relevance_level))
+    pm.Data("unshared", np.int64(documents == "unshared"))
+    pm.Data("relevance_weight", np.float64(weight))
+    pm.Data("frame_checksum", np.int64(tops.checksum))
+    pm.Data("frame_pair", np.flatnonzero(tops.in_frame))
+
+
+def _parameters(values: Mapping[str, tuple[np.float64, ...]], colour: NDArray[np.int8]):
+    """Variables log w (run,) and logit q (topic,).
+
+    Sampled are logit q of the population and the contrast: the ridge along which q and w change
+    together is then one variable's axis.
+    """
+    import pymc as pm
+
+    prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
+    mean, spread = values["log_odds"]
+    contrast: Any = pm.Normal("population_contrast", prevalence - mean, spread)
+    pm.Deterministic("population_log_odds", prevalence - contrast)
+    topic_sd: Any = pm.HalfNormal("topic_sd", *values["topic_sd"])
+    run_sd: Any = pm.HalfNormal("run_sd", *values["run_sd"])
+    if (colour >= 0).sum() >= CENTRED_FROM * colour.shape[0]:
+        logit = pm.Normal("logit_prevalence", prevalence, topic_sd, dims="topic")
+    else:
+        deviation: Any = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims="topic")
+        logit = pm.Deterministic(
+            "logit_prevalence", prevalence + topic_sd * deviation, dims="topic"
+        )
+    better: Any = run_sd * pm.Normal("run_deviation", np.float64(0), np.float64(1), dims="run")
+    pm.Deterministic("contrast", contrast + better, dims="run")
+    return pm.Deterministic("log_odds", prevalence - contrast - better, dims="run"), logit
+
+
+def _lists(name, colour, log_odds, n_documents, weight, *, prevalence=None, relevant=None) -> None:
+    """Variable of the lists of all runs and topics, with its data."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    from bayeseval.distributions import wallenius_sequence
+
+    dims = ("topic", "run", "rank")
+    pm.Data(f"judged_{name}", colour, dims=dims)
+    odds = pt.broadcast_to(log_odds[None, :], colour.shape[:2])
+    known: dict[str, Any] = {"logit_prevalence": prevalence}
+    if relevant is not None:
+        known = {"n_relevant": relevant[:, None]}
+        n_documents = n_documents[:, None]
+    wallenius_sequence(
+        name, odds, n_documents, colour >= 0, **known, likelihood_weight=weight, dims=dims
+    )

@@ -1,0 +1,179 @@
+"""The hierarchical urn: which documents its urns hold, its likelihood, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+
+import bayeseval as be
+from bayeseval.models.urn_lists import checked_tops, judgment_share
+
+
+def three_runs():
+    """One topic: a and b shown by all three runs within rank 3, each has one of its own there."""
+    lists = {"r1": "abcxyz", "r2": "badycx", "r3": "eabzxd"}
+    rows = [
+        (run, "1", document, -rank)
+        for run, documents in lists.items()
+        for rank, document in enumerate(documents)
+    ]
+    runs = pd.DataFrame(rows, columns=["run", "topic", "document", "score"])
+    grade = {"a": 1, "b": 0, "c": 1, "d": 0, "e": 1, "x": 1, "y": 0, "z": 0}
+    qrels = pd.DataFrame({"topic": "1", "document": list(grade), "grade": list(grade.values())})
+    return be.read_collection(qrels, runs)
+
+
+@pytest.fixture(scope="module")
+def pooled():
+    collection = three_runs()
+    pool = be.designs.depth_pool(collection, 3)
+    return be.reveal(collection, pool, be.draw(pool, random_seed=1))
+
+
+def tops_of(sampled, **options):
+    asked = dict(depth=3, frame="retrieved", runs=None, relevance_level=1, gaps="refuse") | options
+    return checked_tops(sampled, **asked)
+
+
+def test_documents_that_two_runs_show_are_shared_and_each_list_is_cut_to_its_urn(pooled):
+    tops = tops_of(pooled)
+    document = pooled["document"].values
+    assert sorted(document[tops.shared]) == ["a", "b"]
+    assert tops.lists(tops.shared)[0].tolist() == [[1, 0, -1], [0, 1, -1], [1, 0, -1]]
+    own = tops.in_frame & ~tops.shared
+    assert tops.lists(own)[0].tolist() == [[1, -1, -1], [0, -1, -1], [1, -1, -1]]
+
+
+def test_a_whole_list_knows_its_ranks_and_how_much_of_it_the_depth_judges(pooled):
+    tops = tops_of(pooled)
+    colour, rank, judged = tops.topic_lists(0, tops.in_frame & ~tops.shared, 6)
+    assert judged.tolist() == [1, 1, 1]
+    assert rank[0].tolist() == [2, 3, 4, 5]  # c x y z
+    assert colour[0].tolist() == [1, -1, -1, -1]
+    assert colour[1].tolist() == [0, -1, 1, -1]  # d y c x: c is judged for the sake of r1
+
+
+def test_the_judged_documents_of_the_unshared_urn_begin_every_list():
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3, 0.4], n_topics=5, n_documents=50, prevalence=0.3, random_seed=3
+    )
+    pool = be.designs.depth_pool(collection, 5)
+    tops = tops_of(be.reveal(collection, pool, be.draw(pool, random_seed=1)), depth=5)
+    colour = tops.lists(tops.in_frame & ~tops.shared)
+    judged = colour >= 0
+    assert judged.any()
+    assert (judged[..., :-1] | ~judged[..., 1:]).all()
+
+
+def log_likelihood_of(colours, n_documents, n_relevant, log_odds):
+    left, other, total = n_relevant, n_documents - n_relevant, 0.0
+    for colour in colours:
+        weight = np.exp(log_odds) * other
+        total += np.log((left if colour else weight) / (left + weight))
+        left, other = (left - 1, other) if colour else (left, other - 1)
+    return total
+
+
+def test_log_likelihood_is_that_of_two_urns_with_the_shared_one_weighted(pooled):
+    model = be.models.urn_model(pooled, depth=3, frame="retrieved")
+    known = {
+        name: model[f"judged_{name}"].get_value().astype(np.int8)
+        for name in ("relevance", "shared_relevance")
+    }
+    log_odds, logit = np.array([-1.0, 0.5, -2.0]), 0.3
+    observed = pm.observe(model, known)
+    compiled = observed.compile_logp(vars=observed.observed_RVs, sum=False)
+    point = observed.initial_point()
+    effect = {
+        "population_logit_prevalence": logit,
+        "population_contrast": logit,
+        "topic_deviation": [0],
+    }
+    for name, value in effect.items():
+        point[name] = np.asarray(value, dtype=float)
+    point["run_sd_log__"], point["run_deviation"] = np.array(0.0), -log_odds
+    found = {
+        rv.name: float(np.sum(v))
+        for rv, v in zip(observed.observed_RVs, compiled(point), strict=True)
+    }
+    shared = sum(
+        log_likelihood_of(colours, 2, 1, odds)
+        for colours, odds in zip([(1, 0), (0, 1), (1, 0)], log_odds, strict=True)
+    )
+    assert found["shared_relevance"] == pytest.approx(shared * 2 / 6, abs=1e-9)
+    with np.errstate(divide="ignore"):
+        terms = [
+            binom.logpmf(m, 6, expit(logit))
+            + sum(log_likelihood_of([c], 6, m, w) for c, w in zip((1, 0, 1), log_odds, strict=True))
+            for m in range(7)
+        ]
+    assert found["relevance"] == pytest.approx(np.logaddexp.reduce(terms), abs=1e-9)
+
+
+def test_one_urn_weighs_every_judgment_once_unless_told_otherwise(pooled):
+    share = float(
+        be.models.urn_model(pooled, depth=3, frame="retrieved", documents="all")[
+            "relevance_weight"
+        ].get_value()
+    )
+    assert share == pytest.approx(5 / 9)  # a, b, c, d, e at nine places
+    asked = be.models.urn_model(
+        pooled, depth=3, frame="retrieved", documents="all", likelihood_weight=1.0
+    )
+    assert float(asked["relevance_weight"].get_value()) == 1.0
+    assert judgment_share(np.array([[[1, 0]]], dtype=np.int8), 2) == 1.0
+
+
+def test_prior_draws_stay_within_the_urn(pooled):
+    with be.models.urn_model(pooled, depth=3, frame="retrieved"):
+        drawn = pm.sample_prior_predictive(
+            200, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"}
+        )
+    shared = drawn["prior/shared_relevance"].to_numpy()
+    assert set(np.unique(shared)) <= {-1, 0, 1}
+    assert ((shared == 1).sum(axis=-1) <= 1).all()  # one of the two shared documents is relevant
+
+
+def test_a_sample_with_unequal_probabilities_is_refused():
+    collection = be.simulate.urn_collection([0.1, 0.2], n_topics=3, prevalence=0.1, random_seed=1)
+    design = be.designs.pps_strata(collection, budget=20, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    with pytest.raises(ValueError, match="the judgments come from a stratified design"):
+        be.models.urn_model(sampled, depth=5, frame="retrieved")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(depth=4), "depth must be at most 3, the depth of the pool"),
+        (dict(depth=0), "depth must be at least 1"),
+        (dict(documents="some"), "documents must be one of unshared, all"),
+        (dict(gaps="many"), "gaps must be 'refuse' or 'ignorable'"),
+        (dict(gaps="ignorable"), "gaps='ignorable' is for one urn"),
+        (dict(likelihood_weight=0.0), "likelihood_weight is 0.0"),
+        (dict(likelihood_weight="some"), "likelihood_weight is 'some'"),
+        (dict(priors={"nothing": 1.0}), "there is no prior 'nothing'"),
+        (dict(priors={"run_sd": -1.0}), "prior 'run_sd' is -1.0"),
+        (dict(runs=["r9"]), "runs must name runs of the collection"),
+        (dict(frame="pool"), "frame must be 'judged', 'retrieved' or a bool DataArray"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(pooled, options, message):
+    with pytest.raises(ValueError, match=message):
+        be.models.urn_model(pooled, **(dict(depth=3, frame="retrieved") | options))
+
+
+def test_an_unjudged_document_at_the_first_ranks_is_refused():
+    collection = three_runs()
+    pool = be.designs.depth_pool(collection, 3, runs=["r1", "r2"])
+    sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    with pytest.raises(ValueError, match="run 'r3' is not among the 2 runs of the pool"):
+        be.models.urn_model(sampled, depth=3, frame="retrieved", runs=["r1", "r3"])
+    plain = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    with pytest.raises(
+        ValueError, match="run 'r3' has an unjudged document of the frame at rank 1"
+    ):
+        be.models.urn_model(plain, depth=3, frame="retrieved")
+    be.models.urn_model(plain, depth=3, frame="retrieved", documents="all", gaps="ignorable")
