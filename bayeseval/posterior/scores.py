@@ -16,11 +16,12 @@ from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.measures.names import Measure, parse_measures, relevance
 from bayeseval.posterior.relevance import RelevanceDraws
+from bayeseval.posterior.urn import urn_scores
+from bayeseval.posterior.weights import topic_weights
 from bayeseval.progress import track
 from bayeseval.uncertainty.slots import Slots
 
 OUTSIDE = ("nonrelevant", "model")
-BOOTSTRAP_STREAM = 1
 
 
 def posterior_scores(
@@ -33,12 +34,17 @@ def posterior_scores(
     population: str = "sample",
     random_seed: int | None = None,
 ) -> xr.Dataset:
-    r"""Posterior draws of any score of every run, from the draws of a model of relevance.
+    r"""Posterior draws of the scores of every run, from the draws of a model.
 
     Under every draw of the parameters each unjudged document of the frame gets a relevance (or a
     grade) by chance, independent given the parameters; judged documents keep their grades. Then the
     measure is computed as for complete judgments. So P@k, RBP, AP or nDCG of a run, and whatever is
     made of the scores of several runs, has a posterior distribution: dims chain and draw.
+
+    A fit of ``urn_model`` gives the scores of its own runs, for measures that are weighted sums
+    over the ranks (P, RBP, DCG of relevance, NumRelRet): there each run's unjudged ranks are drawn
+    by themselves (:class:`bayeseval.posterior.urn.UrnDraws`), so that one document may be relevant
+    for one run and not for another: each run's score is meant, not the difference of two.
 
     What is random: relevance of the unjudged documents and the parameters; with
     ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
@@ -48,7 +54,7 @@ def posterior_scores(
     Parameters
     ----------
     fitted : DataTree
-        Fit of ``relevance_model`` or ``grade_model``.
+        Fit of ``relevance_model``, ``grade_model`` or ``urn_model``.
     sampled : DataTree
         Collection that the model was made from. Runs may have been added since, and are scored too.
     measures : str, ir_measures object, or list of them
@@ -102,9 +108,20 @@ def posterior_scores(
         raise ValueError(f"outside must be one of {', '.join(OUTSIDE)}, not {outside!r}")
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
+    if "urn_depth" in fitted["constant_data"]:
+        return urn_scores(
+            fitted,
+            sampled,
+            measures,
+            outside=outside,
+            over=over,
+            population=population,
+            random_seed=random_seed,
+        )
     draws = RelevanceDraws(fitted, sampled, random_seed)
     problem = _problem(sampled, _parsed(measures, draws, sampled))
-    estimate, lost = _streamed(problem, draws, outside, _weights(problem, draws, over, population))
+    weights = topic_weights(problem.judged_topic, draws.n_draws, draws.seed_word, over, population)
+    estimate, lost = _streamed(problem, draws, outside, weights)
     _warn_unjudged(problem)
     attrs = {
         "estimator": "grade_model" if draws.graded else "relevance_model",
@@ -150,20 +167,6 @@ def _problem(sampled: xr.DataTree, measures: list[Measure]) -> Problem:
     ranking = sampled["rankings/ranking"].to_numpy()
     starts = topic_starts(sampled)
     return Problem(sampled, measures, known, ranking, starts, rows, None, {})
-
-
-def _weights(problem, draws, over, population) -> NDArray[np.float64] | None:
-    """Weight of each topic in the mean under each draw (topic, draw); None for no mean."""
-    if over is None:
-        return None
-    judged = problem.judged_topic
-    weights = np.zeros((judged.size, draws.n_draws))
-    if population == "sample":
-        weights[judged] = 1.0 / judged.sum()
-    else:
-        random = np.random.default_rng([draws.seed_word, BOOTSTRAP_STREAM])
-        weights[judged] = random.dirichlet(np.ones(judged.sum()), size=draws.n_draws).T
-    return weights
 
 
 def _streamed(
