@@ -1,5 +1,9 @@
 """Experiments: replicated sampling, dual runs, the papers' tables."""
 
+from bayeseval.experiments.calibration import simulation_based_calibration
+from bayeseval.experiments.calibration_fits import RepeatedFits
+from bayeseval.experiments.calibration_studies import prior_truth, relevance_study
+from bayeseval.experiments.calibration_uniformity import rank_band, rank_uniformity
 from bayeseval.experiments.comparison import comparison
 from bayeseval.experiments.dual import dual_runs
 from bayeseval.experiments.error import error_summary
@@ -7,10 +11,16 @@ from bayeseval.experiments.pool_width import pool_width_errors, sampled_pools
 from bayeseval.experiments.replicate import replicate
 
 __all__ = [
+    "RepeatedFits",
     "comparison",
     "dual_runs",
     "error_summary",
     "pool_width_errors",
+    "prior_truth",
+    "rank_band",
+    "rank_uniformity",
+    "relevance_study",
     "replicate",
     "sampled_pools",
+    "simulation_based_calibration",
 ]

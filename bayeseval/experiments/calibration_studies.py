@@ -1,0 +1,191 @@
+"""What one simulation of a calibration does: truth from the prior, a sample, a fit, scores."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection import with_node
+from bayeseval.designs import draw, reveal
+from bayeseval.designs.gather import grade_scale
+from bayeseval.designs.stratified import pps_strata
+from bayeseval.evaluation import evaluate
+from bayeseval.experiments.calibration import DRAWS, Study
+from bayeseval.inference import verdict
+from bayeseval.posterior import posterior_scores
+
+RESPONSES = ("relevance", "grade")
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "population_effect": {},
+    "curvature": {},
+    "topic_sd": {},
+    "reliability_sd": {},
+    "topic_component_sd": {},
+    "grade_gap": {},
+    "topic_effect": {"topic": slice(0, 3)},
+    "reliability": {"run": slice(0, 3)},
+    "topic_component_effect": {"topic": slice(0, 2), "topic_component": slice(0, 1)},
+}
+
+
+def relevance_study(
+    collection: xr.DataTree,
+    build: Callable[[xr.DataTree], Any],
+    fits: Callable[..., xr.DataTree],
+    *,
+    budget: int,
+    n_strata: int,
+    measures: Sequence[str],
+    runs: Sequence[str] | None = None,
+    n_topics: int = 1,
+    parameters: Mapping[str, Mapping[str, Any]] = PARAMETERS,
+) -> Study:
+    """Study of a model of relevance or of grades, for :func:`simulation_based_calibration`.
+
+    The rankings are given. In each simulation the parameters and the relevance (or grade) of every
+    pair come from the model's prior; then judgments are drawn with unequal probabilities
+    (:func:`pps_strata`), the model is fitted to them, and the scores of the complete judgments are
+    compared with the posterior's.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings, with a grade for every pair, of which only the scale is used.
+    build : function of a collection
+        :func:`bayeseval.models.relevance_model` or :func:`bayeseval.models.grade_model`, or one of
+        these with other options.
+    fits : function (model, *, random_seed)
+        :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once.
+    budget, n_strata : int
+        As for :func:`pps_strata`.
+    measures : list of str
+        Scores to compare.
+    runs : list of str, optional
+        Runs whose scores are compared; default: all.
+    n_topics : int
+        Topics whose scores by the first measure are compared too, of the first and the last run.
+    parameters : dict of variable -> selection
+        Parameters to compare, as far as the model has them, and which of their entries by position
+        along dims.
+
+    Returns
+    -------
+    function of an int
+        The study.
+
+    Raises
+    ------
+    ValueError
+        A collection in which some pair has no grade.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.4], n_topics=2, n_documents=20, prevalence=0.3, depth=10, random_seed=1)
+    >>> study = relevance_study(
+    ...     collection, be.models.relevance_model, be.fit,
+    ...     budget=5, n_strata=2, measures=["P@5"])
+    """
+    truth_of = prior_truth(collection, build)
+    chosen = collection["run"].to_numpy() if runs is None else np.asarray(runs)
+
+    def study(seed: int) -> xr.DataTree:
+        of_prior, of_draw, of_fit, of_scores = _seeds(seed, 4)
+        complete, prior = truth_of(of_prior)
+        design = pps_strata(complete, budget=budget, n_strata=n_strata)
+        sampled = reveal(complete, design, draw(design, random_seed=of_draw))
+        fitted = fits(build(sampled), random_seed=of_fit)
+        true_score = evaluate(complete, list(measures), estimator="assumed")["estimate"]
+        score = posterior_scores(fitted, sampled, list(measures), over=None, random_seed=of_scores)[
+            "estimate"
+        ]
+        posterior = fitted["posterior"].to_dataset()
+        truth = _compared(prior, true_score, parameters, chosen, n_topics)
+        draws = _compared(posterior, score, parameters, chosen, n_topics)
+        groups = {"truth": truth, "posterior": draws, "verdict": verdict(fitted)}
+        return xr.DataTree.from_dict(groups)
+
+    return study
+
+
+def prior_truth(
+    collection: xr.DataTree, build: Callable[[xr.DataTree], Any]
+) -> Callable[[int], tuple[xr.DataTree, xr.Dataset]]:
+    """Function of a seed: complete judgments from a model's prior, and the parameters behind them.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings, with a grade for every pair.
+    build : function of a collection
+        The model.
+
+    Returns
+    -------
+    function of an int
+        Returns the collection with grades drawn from the prior, and the parameters (Dataset).
+
+    Raises
+    ------
+    ValueError
+        A collection in which some pair has no grade.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.4], n_topics=2, n_documents=20, prevalence=0.3, depth=10, random_seed=1)
+    >>> complete, parameters = prior_truth(collection, be.models.relevance_model)(1)
+    >>> dict(complete["judgments/grade"].sizes), parameters["topic_effect"].dims
+    ({'pair': 40}, ('topic', 'predictor'))
+    """
+    import pymc as pm
+
+    if collection["judgments/grade"].isnull().any():
+        raise ValueError("a pair has no grade; a study needs one for every pair of the collection")
+    model = build(collection)
+    response = next(name for name in RESPONSES if name in model.named_vars)
+    scale = np.asarray(grade_scale(collection) if response == "grade" else (0.0, 1.0))
+    judgments = collection.children["judgments"].to_dataset(inherit=False)
+    judgments = judgments.assign_attrs(grade_scale=json.dumps(scale.tolist()))
+
+    def truth(seed: int) -> tuple[xr.DataTree, xr.Dataset]:
+        drawn = pm.sample_prior_predictive(
+            1, model=model, random_seed=seed, compile_kwargs={"mode": "FAST_COMPILE"}
+        )
+        prior = drawn["prior"].to_dataset().isel(chain=0, draw=0)
+        grade = scale[prior[response].to_numpy()].astype(np.float32)
+        graded = judgments.assign(grade=("pair", grade))
+        return with_node(collection, "judgments", graded), prior.drop_vars(response)
+
+    return truth
+
+
+def _seeds(seed: int, number: int) -> list[int]:
+    """Independent seeds for the steps of a simulation, as ints."""
+    words = np.random.SeedSequence(seed).generate_state(number)
+    return [int(word) >> 1 for word in words]
+
+
+def _compared(
+    values: xr.Dataset, score: xr.DataArray, parameters, runs, n_topics: int
+) -> xr.Dataset:
+    """Parameters and scores whose true values are ranked."""
+    chosen = {
+        name: values[name].isel(selection)
+        for name, selection in parameters.items()
+        if name in values
+    }
+    score = score.sel(run=runs)
+    by_topic = score.isel(measure=0, run=[0, -1], topic=slice(0, n_topics), drop=True)
+    chosen |= {"mean_score": score.mean("topic", skipna=False), "topic_score": by_topic}
+    return xr.Dataset({name: _own_dims(name, value) for name, value in chosen.items()})
+
+
+def _own_dims(name: str, value: xr.DataArray) -> xr.DataArray:
+    """Variable whose dims are its own, so that parts of one dim can stand side by side."""
+    shared = [str(dim) for dim in value.dims if dim not in DRAWS]
+    return value.rename({dim: f"{name}_{dim}" for dim in shared})
