@@ -6,16 +6,15 @@ that matters is evaluated, block by block: the first and the last block, every b
 within CUT of the best term found so far, and from there outwards until the terms have fallen by
 CUT.
 
-The module compiles with numba on first use and must be imported inside functions. Numba keeps what
-it compiled until this file changes: after a change of wallenius_sequence_kernel alone, delete the
-files of this module in __pycache__.
+The module compiles with numba on first use and must be imported inside functions.
 """
 
 import math
 
-import numba
 import numpy as np
 
+from bayeseval.distributions import wallenius_sequence_kernel
+from bayeseval.distributions.kernel_cache import compiled_over
 from bayeseval.distributions.wallenius_sequence_kernel import (
     add_run,
     add_runs,
@@ -28,8 +27,10 @@ from bayeseval.distributions.wallenius_sequence_kernel import (
 BLOCK = 16
 CUT = 50.0
 
+_compiled = compiled_over(wallenius_sequence_kernel)
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+
+@_compiled
 def _add_prior(logit_prevalence, n_documents, n_relevant, value):
     """Add the log pmf of M ~ Binomial(N, q), without cancellation when q is near 0 or 1."""
     tail = math.log1p(math.exp(-abs(logit_prevalence)))
@@ -42,7 +43,7 @@ def _add_prior(logit_prevalence, n_documents, n_relevant, value):
         value[lane] += found * log_q + rest * log_rest
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _joint(
     colour, log_odds, logit_prevalence, n_documents, likelihood_weight, n_relevant, value, slope
 ):
@@ -56,7 +57,7 @@ def _joint(
     _add_prior(logit_prevalence, n_documents, n_relevant, value)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def number_range(colour, n_documents):
     """Smallest and largest M that leave room for the judged documents of every run."""
     lowest, highest = 0, n_documents
@@ -68,7 +69,7 @@ def number_range(colour, n_documents):
     return lowest, highest
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, derivatives):
     """Terms of the sum over M that matter: M, log of the term, d log L_run (block, run, term).
 
@@ -114,7 +115,7 @@ def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weig
     return number, value, slope
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, slope):
     """Log-likelihood of one topic and its derivative with respect to logit q.
 
@@ -141,7 +142,7 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
     return best + math.log(total), mean / total - n_documents * prevalence
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def topic_log_likelihoods(colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
     """Log-likelihood of each topic (topic, run, rank), and its two derivatives."""
     value, change = np.empty(colour.shape[0]), np.empty(colour.shape[0])
@@ -154,7 +155,7 @@ def topic_log_likelihoods(colour, log_odds, logit_prevalence, n_documents, likel
     return value, slope, change
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
 def random_topic(rng, log_odds, logit_prevalence, n_documents, judged):
     """Colours (run, rank) of one topic: M first, then every run from the same urn."""
     n_relevant = rng.binomial(n_documents, 1.0 / (1.0 + math.exp(-logit_prevalence)))
@@ -164,7 +165,7 @@ def random_topic(rng, log_odds, logit_prevalence, n_documents, judged):
     return colour
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
 def random_topics(rng, log_odds, logit_prevalence, n_documents, judged):
     """Colours (topic, run, rank), one draw for each row of parameters."""
     colour = np.empty(judged.shape, dtype=np.int8)

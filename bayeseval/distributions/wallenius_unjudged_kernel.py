@@ -11,11 +11,14 @@ The module compiles with numba on first use and must be imported inside function
 
 import math
 
-import numba
 import numpy as np
 
+from bayeseval.distributions import wallenius_sequence_kernel, wallenius_topic_kernel
+from bayeseval.distributions.kernel_cache import compiled_over
 from bayeseval.distributions.wallenius_sequence_kernel import LARGEST_LOG_ODDS, judged_depth
 from bayeseval.distributions.wallenius_topic_kernel import joint_terms, number_range
+
+_compiled = compiled_over(wallenius_sequence_kernel, wallenius_topic_kernel)
 
 
 def filled_topic(
@@ -58,7 +61,7 @@ def possible_numbers(colour, depth, n_documents):
     return number_range(shown_colours(colour, depth), n_documents)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _numbers(rng, shown, log_odds, logit_prevalence, n_documents, likelihood_weight):
     """M of each draw, from its distribution given the colours; -1 where there is none."""
     n_relevant = np.full(logit_prevalence.size, -1, dtype=np.int64)
@@ -80,7 +83,7 @@ def _numbers(rng, shown, log_odds, logit_prevalence, n_documents, likelihood_wei
     return n_relevant
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _filled(rng, colour, shown, log_odds, n_documents, n_relevant):
     """Every run of every draw: what is unjudged above its last shown colour, then the rest."""
     n_runs, n_ranks = colour.shape
@@ -108,7 +111,7 @@ def _filled(rng, colour, shown, log_odds, n_documents, n_relevant):
     return out
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _continued(rng, depth, left, other, odds, out):
     """Fill the ranks from `depth` on in order; judged documents only leave the urn."""
     for rank in range(depth, out.size):
@@ -125,7 +128,7 @@ def _continued(rng, depth, left, other, odds, out):
             other = max(other - 1.0, 0.0)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _filter(colour, depth, spare, odds, n_documents, n_relevant, forward):
     """Probabilities of the states before each rank; `spare` as in the likelihood."""
     n_other = n_documents - n_relevant
@@ -153,7 +156,7 @@ def _filter(colour, depth, spare, odds, n_documents, n_relevant, forward):
             forward[rank + 1, state] /= total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _sampled_gaps(rng, colour, depth, spare, odds, n_documents, n_relevant, forward, out):
     """Fill the unjudged ranks above `depth`; the number of relevant documents among them."""
     _filter(colour, depth, spare, odds, n_documents, n_relevant, forward)
