@@ -11,6 +11,7 @@ import typer
 from bayeseval.cli.adjust import adjust
 from bayeseval.cli.demo import demo
 from bayeseval.cli.evaluate import evaluate
+from bayeseval.cli.fit import fit
 from bayeseval.cli.sample import sample
 from bayeseval.cli.wording import shell_words
 
@@ -48,6 +49,7 @@ def _options(
 application.command()(adjust)
 application.command()(demo)
 application.command()(evaluate)
+application.command()(fit)
 application.command()(sample)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.

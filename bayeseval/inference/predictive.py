@@ -87,6 +87,54 @@ def predictive_draws(
     return xr.DataTree.from_dict(groups | {"posterior": posterior})
 
 
+def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.DataTree:
+    """Draws of the prior in the form of a fit: what a model says before it has seen judgments.
+
+    :func:`bayeseval.posterior_scores` of it gives the prior of any score, given the judgments that
+    the collection holds: with few of them, a check of whether the priors say what they should.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Such as :func:`bayeseval.models.relevance_model` makes; it is not changed.
+    draws : int
+        Number of draws, in one chain.
+    random_seed : int, optional
+        Seed.
+
+    Returns
+    -------
+    DataTree
+        Groups posterior (which holds draws of the prior) and constant_data.
+
+    Raises
+    ------
+    ValueError
+        ``draws`` below 1.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> with pm.Model() as model:
+    ...     mean = pm.Normal("mean", 0.0, 1.0)
+    >>> round(float(prior_fit(model, random_seed=1)["posterior/mean"].std()), 0)
+    1.0
+    """
+    import pymc as pm
+
+    if draws < 1:
+        raise ValueError(f"draws is {draws}; allowed: 1 or more")
+    (seed,) = map(int, np.random.SeedSequence(random_seed).generate_state(1))
+    with _quiet():
+        drawn = pm.sample_prior_predictive(
+            draws, model=model, random_seed=seed, compile_kwargs=COMPILE
+        )
+    groups = {"posterior": drawn["prior"].to_dataset()}
+    if "constant_data" in drawn.children:
+        groups["constant_data"] = drawn["constant_data"].to_dataset()
+    return xr.DataTree.from_dict(groups)
+
+
 def _conditioned(model, fitted: xr.DataTree):
     """The model with what the fit observed, else with its own data."""
     import pymc as pm

@@ -5,7 +5,7 @@ import xarray as xr
 from scipy.special import expit
 
 import bayeseval as be
-from bayeseval.inference import predictive_draws
+from bayeseval.inference import predictive_draws, prior_fit
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 
@@ -80,6 +80,21 @@ def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     first = component[:, : own.shape[-1]] / constant["component_sd"].to_numpy()[0]
     probability = expit(logit + (own * first).sum(-1)).mean(axis=0)
     np.testing.assert_allclose(share, probability, atol=4 * 0.5 / np.sqrt(1000))
+
+
+def test_a_fit_of_the_prior_gives_the_prior_of_scores_and_keeps_what_was_judged():
+    sampled = half_judged(collection_of_three())
+    fitted = prior_fit(be.models.relevance_model(sampled), draws=400, random_seed=1)
+    assert fitted["posterior"].sizes["draw"] == 400
+    scores = be.posterior_scores(fitted, sampled, "P@1", over=None, random_seed=1).estimate
+    spread = scores.std("draw").squeeze()
+    first = sampled["rankings/ranking"].to_numpy()[..., 0]
+    judged = ~np.isnan(sampled["judgments/grade"].to_numpy()[first])
+    assert judged.any() and not judged.all()
+    assert (spread.transpose("run", "topic").to_numpy()[judged] == 0).all()
+    assert (spread.transpose("run", "topic").to_numpy()[~judged] > 0.2).all()
+    with pytest.raises(ValueError, match="draws is 0; allowed: 1 or more"):
+        prior_fit(normal_mean(), draws=0)
 
 
 def test_a_fit_of_another_model_and_models_without_data_are_refused():

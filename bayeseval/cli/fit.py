@@ -1,0 +1,242 @@
+"""`bayeseval fit`: posterior scores of runs from a model of relevance, with its diagnostics."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+import typer
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.cli.evaluate import _collection as judged_collection
+from bayeseval.cli.options import (
+    CiProb,
+    Depth,
+    DesignRead,
+    Measures,
+    OnDuplicate,
+    Population,
+    Qrels,
+    QrelsFormat,
+    RelevanceLevel,
+    Runs,
+    ScoreType,
+    Seed,
+    check_seed,
+)
+from bayeseval.cli.output import remark, working, write_result, written_whole
+from bayeseval.cli.tables import FORMATS, as_csv, score_rows
+from bayeseval.cli.wording import counted
+from bayeseval.inference import prior_fit, verdict_text
+
+Model = Annotated[
+    Literal["relevance", "grades"],
+    typer.Option(help="Of relevance from --relevance-level on, or of all grades (for nDCG)."),
+]
+Draws = Annotated[int, typer.Option(min=4, help="Draws kept of each chain.")]
+Tune = Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chain.")]
+Chains = Annotated[int, typer.Option(min=2, help="Chains; two or more can be compared.")]
+Approximation = Annotated[
+    Literal["laplace"] | None,
+    typer.Option(help="Seconds instead of minutes, without a verdict; --model relevance only."),
+]
+Folder = Annotated[Path, typer.Option(help="Folder for fit.nc, scores.csv and the plots.")]
+Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw plots.")]
+OutsideModel = Annotated[
+    Literal["nonrelevant", "model"],
+    typer.Option(help="Documents outside the frame: not relevant, or as the model says."),
+]
+FitFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write scores.")]
+BROKEN = 1
+EXACT = 1e-9  # standard errors below are rounding
+MODELS = {"relevance": be.models.relevance_model, "grades": be.models.grade_model}
+
+
+def fit(
+    qrels: Qrels,
+    runs: Runs,
+    measure: Measures,
+    model: Model = "relevance",
+    qrels_format: QrelsFormat = "qrels",
+    design: DesignRead = None,
+    draws: Draws = 1000,
+    tune: Tune = 500,
+    chains: Chains = 4,
+    approximation: Approximation = None,
+    seed: Seed = None,
+    ci_prob: CiProb = 0.9,
+    population: Population = "sample",
+    outside: OutsideModel = "nonrelevant",
+    relevance_level: RelevanceLevel = 1,
+    depth: Depth = 1000,
+    on_duplicate: OnDuplicate = "error",
+    score_type: ScoreType = "float64",
+    output: Folder = Path("fit-output"),
+    plots: Plots = True,
+    format: FitFormat = "table",
+) -> None:
+    """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
+
+    CSV columns as of evaluate: estimate is the posterior mean, standard_error the posterior
+    standard deviation. A sampler that did not pass is warned of (exit code 0: what it found is
+    written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
+    """
+    _check_options(output, model, approximation, relevance_level, ci_prob)
+    _check_frame(qrels_format, outside)
+    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+    check_seed(seed)
+    collection = judged_collection(
+        qrels,
+        runs,
+        design,
+        qrels_format=qrels_format,
+        depth=depth,
+        on_duplicate=on_duplicate,
+        score_type=score_type,
+    )
+    levels = {"relevance_level": relevance_level} if model == "relevance" else {}
+    asked = {"measures": measure, "outside": outside, "population": population}
+    with working("making the model"):
+        made = MODELS[model](collection, **levels)
+        _rehearse(made, collection, asked)
+    _remark_frame(collection, made, outside)
+    how = {"draws": draws, "tune": tune, "chains": chains, "approximation": approximation}
+    fitted = _fitted(made, how, seed)
+    post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
+    summary = be.summarize(post, ci_prob=ci_prob)
+    found = None if approximation else be.verdict(fitted)
+    _remark_outside_weight(summary)
+    _remark_verdict(found, output)
+    rows = _rows(summary, collection)
+    output.mkdir(parents=True, exist_ok=True)
+    with written_whole(output / "fit.nc") as unfinished:
+        be.save_fit(fitted, unfinished)
+    write_result(as_csv(rows, {}), output / "scores.csv")
+    write_result(FORMATS[format](rows, _about(summary, found, seed)), None)
+    options = {"scores": post, "ci_prob": ci_prob, "random_seed": seed}
+    paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
+    remark(f"fit.nc, scores.csv and {counted(len(paths), 'plot')} in {output}, seed {seed}")
+
+
+def _check_options(output, model: str, approximation, relevance_level: int, ci_prob) -> None:
+    """Refuse before the work what could only fail after it, and options without effect."""
+    above = next(folder for folder in (output, *output.absolute().parents) if folder.exists())
+    if not above.is_dir():
+        raise ValueError(f"{above} is a file; --output names a folder to write into")
+    if not os.access(above, os.W_OK):
+        raise ValueError(f"the folder {above} cannot be written; name another --output")
+    if approximation and model != "relevance":
+        raise ValueError(f"--approximation {approximation} goes with --model relevance only")
+    if model == "grades" and relevance_level != 1:
+        raise ValueError(
+            "--relevance-level goes with --model relevance; with grades a measure names its level, "
+            f"such as P(rel={relevance_level})@10"
+        )
+    if relevance_level < 1:
+        raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
+
+
+def _check_frame(qrels_format: str, outside: str) -> None:
+    """Refuse to take documents for non-relevant that may have been left out by chance."""
+    if qrels_format in ("prels", "probs") and outside == "nonrelevant":
+        raise ValueError(
+            f"{qrels_format} lists the sampled documents only, and the model would count all "
+            "others as not relevant; let it speak of them with --outside model, or use evaluate"
+        )
+
+
+def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:
+    """Score one draw of the prior: what cannot be scored is refused before minutes of sampling."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            be.posterior_scores(
+                prior_fit(made, draws=1, random_seed=1), collection, **asked, random_seed=1
+            )
+    except ValueError as error:
+        text = str(error).replace("fit be.models.grade_model for it", "choose --model grades")
+        raise ValueError(text.replace("fit be.models.grade_model", "choose --model grades")) from (
+            error
+        )
+
+
+def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
+    """The fit; its verdict is told later, and a broken sampler in one sentence."""
+    if sys.stderr.isatty() and not how["approximation"]:
+        remark("compiling the model, which may take a minute, then sampling")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="the sampler did not pass")
+            return be.fit(made, **how, random_seed=seed)
+    except RuntimeError as error:
+        remark(f"{' '.join(str(error).split())}; nothing is written")
+        raise typer.Exit(BROKEN) from error
+
+
+def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
+    """Rows of the means over topics, with how many topics were judged."""
+    judged = ~np.isnan(collection["judgments/grade"].to_numpy())
+    n_topics = np.unique(collection["pair_topic"].to_numpy()[judged]).size
+    counts = {
+        name: xr.full_like(summary["estimate"], value, dtype=int)
+        for name, value in (("n_topics", n_topics), ("n_limited", 0))
+    }
+    return score_rows(summary.assign(counts)).drop(columns="n_limited")
+
+
+def _about(summary: xr.Dataset, found: xr.Dataset | None, seed: int) -> dict[str, Any]:
+    """What was asked, and what the sampler's checks gave."""
+    facts = ("estimator", "population", "outside", "ci_prob")
+    about = {name: summary.attrs[name] for name in facts} | {"seed": seed}
+    if found is None:
+        return about | {"approximation": "laplace"}
+    values = found["value"].to_series().to_dict()
+    return about | {"passed": bool(found["passed"].all()), "verdict": values}
+
+
+def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
+    """Say what the model learns from, and what it speaks of."""
+    judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
+    learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
+    remark(f"the model learns from {learning}")
+    if "design" not in collection.children:
+        fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
+        remark(
+            f"no design: the judged documents are the frame, and all others {fate}; judgments of "
+            "a random sample need its --design"
+        )
+
+
+def _remark_outside_weight(summary: xr.Dataset) -> None:
+    """Say how much of each measure fell on documents that the model does not speak of."""
+    shares = []
+    for label in summary["measure"].to_numpy():
+        weight = summary["outside_weight"].sel(measure=label)
+        if float(weight.max()) > 0:
+            worst = weight["run"].to_numpy()[int(weight.argmax("run"))]
+            shares.append(
+                f"{label} {float(weight.mean()):.3f}, up to {float(weight.max()):.3f} (run {worst})"
+            )
+    if shares:
+        remark(f"weight on documents outside the frame, mean over runs: {'; '.join(shares)}")
+    if float(summary["standard_error"].max()) < EXACT:
+        remark("every document that counts is judged: scores are exact, and no model was needed")
+
+
+def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
+    """Say what the sampler's checks gave, and what to do where they failed."""
+    if found is None:
+        remark("a Laplace approximation has no verdict; it is for a quick look")
+    elif found["passed"].all():
+        remark(f"the sampler passed: {verdict_text(found)}")
+    else:
+        remark(
+            f"warning: the sampler did not pass, and the scores may be off: {verdict_text(found)}; "
+            f"take more --draws and --tune, and look at the plots in {output}"
+        )

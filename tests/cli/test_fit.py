@@ -1,0 +1,226 @@
+"""`bayeseval fit`: scores, files, remarks, and what is refused before minutes of sampling."""
+
+import io
+import json
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from tests.cli.test_bad_input import refused
+from tests.posterior.handmade import handmade_fit
+
+HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
+QUICK = ["--approximation", "laplace", "--seed", "1"]
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    with matplotlib.rc_context({"backend": "agg"}):
+        yield
+
+
+@pytest.fixture
+def sampled(command, files) -> Path:
+    """The folder with a design of 12 documents a topic and their judgments."""
+    code, out, err = command(
+        "sample", files / "a", files / "b", files / "c", "--budget", "12", "--n-strata", "3",
+        "--seed", "1", "--design-file", files / "design.nc",
+    )  # fmt: skip
+    assert code == 0, err
+    grades = {
+        (topic, document): grade
+        for topic, _, document, grade in map(str.split, (files / "qrels").read_text().splitlines())
+    }
+    pairs = [tuple(line.split("\t")) for line in out.splitlines()]
+    lines = [f"{topic} 0 {document} {grades[topic, document]}\n" for topic, document in pairs]
+    (files / "judged").write_text("".join(lines))
+    return files
+
+
+def fitted(command, files, *words, measures=("P@10",), qrels="judged"):
+    flags = [word for measure in measures for word in ("-m", measure)]
+    runs = [files / name for name in "abc"]
+    output = ["--output", files / "out"] if "--output" not in words else []
+    return command("fit", files / qrels, *runs, *flags, *output, *words)
+
+
+def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sampled):
+    code, out, err = fitted(
+        command, sampled, "--design", sampled / "design.nc", *QUICK, "--format", "csv",
+        "--draws", "50", "--chains", "2", "--ci-prob", "0.8", "--population", "topics",
+        "--no-plots", measures=("P@10", "AP"),
+    )  # fmt: skip
+    assert (code, out.splitlines()[0]) == (0, HEADER)
+    runs = [str(sampled / name) for name in "abc"]
+    collection = be.attach_judgments(
+        be.read_collection(None, runs), be.read_design(sampled / "design.nc"),
+        str(sampled / "judged"),
+    )  # fmt: skip
+    known = be.fit(
+        be.models.relevance_model(collection), approximation="laplace", draws=50, chains=2,
+        random_seed=1,
+    )  # fmt: skip
+    post = be.posterior_scores(
+        known, collection, ["P@10", "AP"], population="topics", random_seed=1
+    )
+    summary = be.summarize(post, ci_prob=0.8)
+    rows = pd.read_csv(io.StringIO(out))
+    assert rows[["run", "measure"]].values.tolist() == [
+        [run, measure] for run in "abc" for measure in ("P@10", "AP")
+    ]
+    assert set(rows["topic"]) == {"all"} and set(rows["estimator"]) == {"relevance_model"}
+    for row in rows.itertuples():
+        place = summary.sel(run=row.run, measure=row.measure)
+        assert row.estimate == pytest.approx(place.estimate.item(), abs=1e-15)
+        assert row.standard_error == pytest.approx(place.standard_error.item(), abs=1e-15)
+        assert [row.lower, row.upper] == pytest.approx(place.interval.values.tolist(), abs=1e-15)
+    assert (sampled / "out" / "scores.csv").read_text() == out
+    again = be.open_fit(sampled / "out" / "fit.nc")
+    np.testing.assert_array_equal(again["posterior/reliability"], known["posterior/reliability"])
+    assert sorted(path.name for path in (sampled / "out").iterdir()) == ["fit.nc", "scores.csv"]
+    assert "learns from 36 judged documents and the ranks of 3 runs" in err
+    assert "no verdict" in err and "no design" not in err
+
+
+def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, sampled):
+    code, out, err = fitted(command, sampled, "--design", sampled / "design.nc", *QUICK)
+    assert code == 0, err
+    names = {path.name for path in (sampled / "out").glob("*.png")}
+    assert names == {
+        "prior_posterior.png",
+        "calibration_relevance.png",
+        "forest_reliability.png",
+        "scores_P@10.png",
+    }
+    assert "relevance_model, 90% intervals over these topics" in " ".join(out.split())
+    assert f"fit.nc, scores.csv and 4 plots in {sampled / 'out'}, seed 1" in err.splitlines()[-1]
+    assert "Sampling" not in err and "warning" not in err
+
+
+def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(command, sampled):
+    words = [*QUICK, "--no-plots", "--format", "json"]
+    code, out, err = fitted(command, sampled, *words)
+    assert code == 0
+    assert "no design: the judged documents are the frame, and all others count as not" in err
+    assert "every document that counts is judged: scores are exact" in err
+    assert "weight on documents outside the frame, mean over runs: P@10 0." in err
+    answer = json.loads(out)
+    assert (answer["approximation"], answer["seed"], "passed" in answer) == ("laplace", 1, False)
+    assert [row["n_topics"] for row in answer["scores"]] == [3, 3, 3]
+    _, spoken, err = fitted(command, sampled, *words, "--outside", "model")
+    assert "are left to the model" in err and "exact" not in err
+    pairs = zip(answer["scores"], json.loads(spoken)["scores"], strict=True)
+    assert all(whole["estimate"] > base["estimate"] for base, whole in pairs)
+
+
+BAD = [
+    (["--model", "urn"], ["--model", "'urn'", "'relevance', 'grades'"]),
+    (["--draws", "0"], ["--draws", "4"]),
+    (["--tune", "0"], ["--tune", "1"]),
+    (["--chains", "1"], ["--chains", "2"]),
+    (["--seed", "-1"], ["--seed", "-1"]),
+    (["--ci-prob", "1"], ["--ci-prob", "between 0 and 1"]),
+    (["--approximation", "advi"], ["--approximation", "laplace"]),
+    (["--model", "grades", "--approximation", "laplace"], ["laplace", "--model relevance only"]),
+    (["--model", "grades", "--relevance-level", "2"], ["P(rel=2)@10"]),
+    (["--relevance-level", "0"], ["--relevance-level", "1 or more, not 0"]),
+    (["--relevance-level", "7"], ["--relevance-level=1"]),
+    (["--outside", "missing"], ["--outside", "model"]),
+    (["--format", "trec_eval"], ["--format", "json"]),
+    (["--output", "judged"], ["judged is a file", "folder"]),
+    (["--output", "judged/deeper/still"], ["judged is a file", "folder"]),
+    (["--design", "none.nc"], ["none.nc"]),
+    (["-m", "nDCG@10"], ["nDCG@10 counts grades", "--model grades"]),
+    (["-m", "P(rel=2)@10"], ["--relevance-level=2", "--model grades"]),
+    (["-m", "Bpref"], ["Bpref", "no posterior scores", "RBP"]),
+    (["-m", "Precis@10"], ["Precis@10"]),
+    (["--qrels-format", "prels"], ["prels", "--outside model", "evaluate"]),
+]
+
+
+@pytest.mark.parametrize(("words", "parts"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_requests_are_one_sentence_before_any_sampling(
+    command, sampled, monkeypatch, words, parts
+):
+    def sampling(*_, **__):
+        raise AssertionError("the request should have been refused before sampling")
+
+    monkeypatch.setattr(be, "fit", sampling)
+    monkeypatch.chdir(sampled)
+    kept = ["--output", "out"] if "--output" not in words else []
+    measure = ["-m", "P@10"] if "--relevance-level" not in words else ["-m", "P(rel=1)@10"]
+    refused(command("fit", "judged", "a", "b", "c", *measure, *kept, *words), *parts)
+    assert not (sampled / "out").exists()
+
+
+def test_bad_files_are_one_sentence(command, sampled):
+    refused(fitted(command, sampled, *QUICK, qrels="none"), "none")
+    swapped = command("fit", sampled / "a", sampled / "judged", "-m", "P@10", *QUICK)
+    refused(swapped[:2] + (swapped[2].splitlines()[-1],), "QRELS RUN")
+    (sampled / "judged").write_text("")
+    refused(fitted(command, sampled, *QUICK), "judged", "empty")
+
+
+def sampler_answer(model, *, sticky=False) -> xr.DataTree:
+    """What a sampler would return for the model: independent draws, and an energy."""
+    made = handmade_fit(model)
+    random = np.random.default_rng(1)
+    shape = [made["posterior"].sizes[dim] for dim in ("chain", "draw")]
+    energy = random.normal(size=shape)
+    if sticky:
+        energy = np.cumsum(energy, axis=1)
+    statistics = {"diverging": np.zeros(shape, dtype=bool), "energy": energy}
+    values = {name: (("chain", "draw"), array) for name, array in statistics.items()}
+    made["sample_stats"] = xr.DataTree(xr.Dataset(values))
+    return made
+
+
+def test_the_verdict_is_told_and_a_failed_one_is_a_warning(command, sampled, monkeypatch):
+    words = ["--design", sampled / "design.nc", "--seed", "1", "--no-plots", "--format", "json"]
+    monkeypatch.setattr(be, "fit", lambda model, **_: sampler_answer(model))
+    code, out, err = fitted(command, sampled, *words)
+    assert code == 0 and json.loads(out)["passed"]
+    assert "the sampler passed: divergences 0; r_hat 1.0" in err and "warning" not in err
+    monkeypatch.setattr(be, "fit", lambda model, **_: sampler_answer(model, sticky=True))
+    code, out, err = fitted(command, sampled, *words)
+    answer = json.loads(out)
+    assert (code, answer["passed"]) == (0, False)
+    assert answer["verdict"]["bfmi"] < 0.3
+    warning = next(line for line in err.splitlines() if "warning" in line)
+    assert "did not pass" in warning and "(allowed: at least 0.3)" in warning
+    assert "--draws" in warning and str(sampled / "out") in warning
+
+
+def test_a_broken_sampler_writes_nothing_and_says_so(command, sampled, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("the sampler is broken: draws of 'slope' are not finite")
+
+    monkeypatch.setattr(be, "fit", broken)
+    code, out, err = fitted(command, sampled, "--seed", "1")
+    assert (code, out) == (1, "")
+    assert "draws of 'slope' are not finite; nothing is written" in err.splitlines()[-1]
+    assert not (sampled / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_sampler_fits_grades_from_the_shell(command, sampled):
+    code, out, err = fitted(
+        command, sampled, "--design", sampled / "design.nc", "--model", "grades", "--seed", "1",
+        "--draws", "300", "--tune", "300", "--chains", "2", "--format", "csv",
+        measures=("nDCG@10", "P(rel=2)@10"),
+    )  # fmt: skip
+    assert code == 0, err
+    assert "the sampler" in err and "divergences" in err
+    rows = pd.read_csv(io.StringIO(out))
+    assert set(rows["estimator"]) == {"grade_model"}
+    assert rows["estimate"].between(0.0, 1.0).all() and (rows["standard_error"] > 0).all()
+    fit = be.open_fit(sampled / "out" / "fit.nc")
+    assert fit["posterior"].sizes["draw"] == 300
+    names = {path.stem for path in (sampled / "out").glob("*.png")}
+    chains = {"trace", "rank", "energy", "convergence"}
+    assert chains | {"calibration_grade", "scores_nDCG@10"} <= names
