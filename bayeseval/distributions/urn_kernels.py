@@ -1,4 +1,4 @@
-"""Draws from Park's urn, rank by rank: moments, simulation and likelihood of a list.
+"""Draws from Park's urn, rank by rank: moments and simulation of a list.
 
 An urn holds N documents, M of them relevant. After c relevant documents among the first i draws
 the next one is relevant with probability (M - c) / ((M - c) + w (N - M - i + c)) (equation 12).
@@ -70,63 +70,3 @@ def simulated_means(rng, n_replicates, n_topics, n_documents, probability, odds,
                     other -= 1
         out[replicate] /= n_topics
     return out
-
-
-@numba.njit(cache=True, nogil=True)
-def sequence_log_likelihood(relevance, n_documents, n_relevant, log_odds):
-    """Log-likelihood of a list and its derivative by log w.
-
-    w, ``exp(log_odds)``, is the relevance ratio.
-
-    ``relevance[rank]`` is 1, 0, or -1 where it is not known: there both are summed over, forward
-    over the number of relevant documents among the unknown ranks, scaled rank by rank. Minus
-    infinity where the urn cannot give the list.
-    """
-    unknown = 0
-    for rank in range(relevance.size):
-        unknown += relevance[rank] < 0
-    odds, total = np.exp(log_odds), 0.0
-    chance, slope = np.zeros(unknown + 1), np.zeros(unknown + 1)
-    chance[0] = 1.0
-    known, passed = 0, 0
-    for rank in range(relevance.size):
-        for g in range(passed, -1, -1):
-            left = n_relevant - known - g
-            other = n_documents - n_relevant - (rank - known - g)
-            p = relevant_chance(left, other, odds) if left + other > 0 else 0.0
-            change = -p * (1.0 - p)
-            if left < 0 or other < 0 or left + other <= 0:
-                chance[g], slope[g] = 0.0, 0.0
-            elif relevance[rank] == 1:
-                slope[g] = p * slope[g] + change * chance[g]
-                chance[g] *= p
-            else:
-                if relevance[rank] < 0:
-                    chance[g + 1] += p * chance[g]
-                    slope[g + 1] += p * slope[g] + change * chance[g]
-                slope[g] = (1.0 - p) * slope[g] - change * chance[g]
-                chance[g] *= 1.0 - p
-        known += relevance[rank] == 1
-        passed += relevance[rank] < 0
-        scale = chance[: passed + 1].sum()
-        if scale <= 0.0:
-            return -np.inf, 0.0
-        total += np.log(scale)
-        chance /= scale
-        slope /= scale
-    return total, slope.sum()
-
-
-@numba.njit(cache=True, nogil=True)
-def list_log_likelihoods(relevance, length, n_documents, log_odds):
-    """Log-likelihood of every run's list for every M, and its derivatives, (run, M)."""
-    n_runs = relevance.shape[0]
-    value = np.zeros((n_runs, n_documents + 1))
-    slope = np.zeros((n_runs, n_documents + 1))
-    for run in range(n_runs):
-        shown = relevance[run, : length[run]]
-        for n_relevant in range(n_documents + 1):
-            one = sequence_log_likelihood(shown, n_documents, n_relevant, log_odds[run])
-            value[run, n_relevant] = one[0]
-            slope[run, n_relevant] = one[1]
-    return value, slope

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.distributions.urn_moments import binomial_log_pmf
-
 
 @dataclass(frozen=True, eq=False)
 class UrnLists:
@@ -64,36 +62,33 @@ class UrnLists:
         log_odds : float array (run,)
             log w, the logs of the relevance ratios.
         """
-        total, gradient = 0.0, np.zeros(1 + self.n_runs)
-        probability = 1.0 / (1.0 + np.exp(-logit))
-        for topic, number in enumerate(self.n_documents.tolist()):
-            value, slope = self._list_terms(topic, log_odds)
-            joint = binomial_log_pmf(number, logit) + value.sum(axis=0)
-            top = joint.max()
-            weight = np.exp(joint - top)
-            total += top + np.log(weight.sum())
-            weight /= weight.sum()
-            gradient[0] += weight @ np.arange(number + 1.0) - number * probability
-            possible = weight > 0
-            gradient[1:] += slope[:, possible] @ weight[possible]
-        return total, gradient
+        from bayeseval.distributions.wallenius_topic_kernel import topic_log_likelihoods
+
+        colour = self._shown()
+        value, slope, change = topic_log_likelihoods(
+            colour,
+            np.tile(np.asarray(log_odds, dtype=np.float64), (len(colour), 1)),
+            np.full(len(colour), float(logit)),
+            np.asarray(self.n_documents, dtype=np.int64),
+            np.ones(len(colour)),
+        )
+        return value.sum(), np.append(change.sum(), slope.sum(axis=0))
 
     def number_posterior(
         self, topic: int, logit: float, log_odds: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Distribution of the number of relevant documents of a topic given its lists, (M,)."""
-        value, _ = self._list_terms(topic, log_odds)
-        joint = binomial_log_pmf(int(self.n_documents[topic]), logit) + value.sum(axis=0)
-        weight = np.exp(joint - joint.max())
-        return weight / weight.sum()
+        from bayeseval.distributions.wallenius_topic_kernel import joint_terms
 
-    def _list_terms(self, topic: int, log_odds) -> tuple[NDArray, NDArray]:
-        """Log-likelihood of every run's list for every M, and its derivative, (run, M)."""
-        from bayeseval.distributions.urn_kernels import list_log_likelihoods
+        n_documents = int(self.n_documents[topic])
+        number, value, _ = joint_terms(
+            self._shown()[topic], np.asarray(log_odds, dtype=np.float64), float(logit),
+            n_documents, 1.0, False,
+        )  # fmt: skip
+        weight = np.exp(value - value.max())
+        return np.bincount(number.astype(int), weight, n_documents + 1) / weight.sum()
 
-        return list_log_likelihoods(
-            self.relevance[topic],
-            self.length[topic],
-            int(self.n_documents[topic]),
-            np.ascontiguousarray(log_odds, dtype=np.float64),
-        )
+    def _shown(self) -> NDArray[np.int8]:
+        """Relevances of the ranks that count, -1 below them."""
+        counts = np.arange(self.relevance.shape[2]) < self.length[:, :, None]
+        return np.where(counts, self.relevance, np.int8(-1))

@@ -10,6 +10,7 @@ from bayeseval.collection import check_collection
 from bayeseval.designs.frame import contributing_runs
 from bayeseval.designs.gather import grade_columns
 from bayeseval.distributions.urn_likelihood import UrnLists
+from bayeseval.distributions.wallenius_count import check_numbers
 
 GAPS = ("refuse", "ignorable")
 
@@ -111,6 +112,7 @@ def _numbers(collection: xr.DataTree, n_documents: int | xr.DataArray) -> NDArra
     numbers = n_documents
     if isinstance(n_documents, xr.DataArray):
         numbers = n_documents.sel(topic=collection["topic"].to_numpy()).to_numpy()
+    check_numbers(n_documents=numbers)
     return np.broadcast_to(numbers, collection.sizes["topic"]).astype(np.int64)
 
 

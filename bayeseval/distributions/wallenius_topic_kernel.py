@@ -116,13 +116,26 @@ def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weig
 
 
 @_compiled
+def _listed(colour):
+    """Positions of the runs with a judged document."""
+    listed, n_listed = np.empty(colour.shape[0], dtype=np.int64), 0
+    for run in range(colour.shape[0]):
+        if judged_depth(colour[run])[0] > 0:
+            listed[n_listed] = run
+            n_listed += 1
+    return listed[:n_listed]
+
+
+@_compiled
 def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, slope):
     """Log-likelihood of one topic and its derivative with respect to logit q.
 
-    `slope` (run,) receives the derivatives with respect to the runs' log odds.
+    `slope` (run,) receives the derivatives with respect to the runs' log odds. Runs without a
+    judged document take no part in the sum, and cost nothing.
     """
+    listed = _listed(colour)
     number, value, slopes = joint_terms(
-        colour, log_odds, logit_prevalence, n_documents, likelihood_weight, True
+        colour[listed], log_odds[listed], logit_prevalence, n_documents, likelihood_weight, True
     )
     slope[:] = 0.0
     best = value.max() if value.size else -math.inf
@@ -135,8 +148,8 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
             continue
         total += share
         mean += share * number[term]
-        for run in range(slope.size):
-            slope[run] += share * slopes[term // BLOCK, run, term % BLOCK]
+        for place in range(listed.size):
+            slope[listed[place]] += share * slopes[term // BLOCK, place, term % BLOCK]
     slope *= likelihood_weight / total
     prevalence = 1.0 / (1.0 + math.exp(-logit_prevalence))
     return best + math.log(total), mean / total - n_documents * prevalence

@@ -12,8 +12,15 @@ from scipy.stats import binom
 
 import bayeseval as be
 from bayeseval.distributions.urn_estimate import urn_estimate
-from bayeseval.distributions.urn_kernels import sequence_log_likelihood
 from bayeseval.distributions.urn_likelihood import UrnLists
+from bayeseval.distributions.wallenius_sequence_kernel import run_log_likelihoods
+
+
+def sequence_log_likelihood(relevance, n_documents, n_relevant, log_odds):
+    """Log-likelihood of one list and its derivative by log w."""
+    numbers = np.array([n_documents]), np.array([n_relevant])
+    value, slope = run_log_likelihoods(relevance[None], np.array([log_odds]), *numbers)
+    return value[0], slope[0]
 
 
 def plain_chance(relevance, n_documents, n_relevant, odds):
@@ -189,6 +196,7 @@ def prefix_collection(**more):
     [
         ({"depth": 0}, "depth must be at least 1, not 0"),
         ({"n_documents": 9}, "topic '1' has 9 documents and a run with more"),
+        ({"n_documents": 30.5}, "n_documents must be whole numbers, 0 or more; found 30.5"),
     ],
 )
 def test_what_no_urn_holds_is_refused(asked, message):
