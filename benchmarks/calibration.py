@@ -67,9 +67,9 @@ def relevance_many_runs():
 
 
 def grade():
-    """10 topics x 8 runs, 30 of 120 documents judged on a scale of three grades."""
+    """6 topics x 8 runs, 30 of 120 documents judged on a scale of three grades."""
     return be.experiments.relevance_study(
-        _urn(8, n_topics=10, n_documents=120, depth=60, grade_proportions=[0.6, 0.4]),
+        _urn(8, n_topics=6, n_documents=120, depth=60, grade_proportions=[0.6, 0.4]),
         be.models.grade_model,
         be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
         budget=30,

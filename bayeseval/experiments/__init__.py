@@ -2,6 +2,9 @@
 
 from bayeseval.experiments.calibration import simulation_based_calibration
 from bayeseval.experiments.calibration_fits import RepeatedFits
+from bayeseval.experiments.calibration_plot import plot_ranks
+from bayeseval.experiments.calibration_prior import prior_predictive
+from bayeseval.experiments.calibration_recovery import recovery
 from bayeseval.experiments.calibration_studies import prior_truth, relevance_study
 from bayeseval.experiments.calibration_uniformity import rank_band, rank_uniformity
 from bayeseval.experiments.comparison import comparison
@@ -15,10 +18,13 @@ __all__ = [
     "comparison",
     "dual_runs",
     "error_summary",
+    "plot_ranks",
     "pool_width_errors",
+    "prior_predictive",
     "prior_truth",
     "rank_band",
     "rank_uniformity",
+    "recovery",
     "relevance_study",
     "replicate",
     "sampled_pools",

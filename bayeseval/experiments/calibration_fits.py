@@ -35,7 +35,7 @@ class RepeatedFits:
     ...         pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
     ...     return built
     >>> fits = RepeatedFits(draws=200, tune=200, chains=2)
-    >>> means = [fits(model([v, v, v]), random_seed=1)["posterior/mean"].mean() for v in (0, 1)]
+    >>> means = [fits(model([v, v, v]), random_seed=1)["posterior/mean"].mean() for v in (0.0, 1.0)]
     >>> [abs(round(float(mean), 1)) for mean in means]
     [0.0, 1.0]
     """
@@ -62,6 +62,7 @@ class RepeatedFits:
             self._first = values
         _check_same(self._first, values)
         known = {str(variable.name) for variable in self._compiled.shared_var_keys}
+        known -= model.coords.keys()  # lengths of dims: those of the first model
         given = {_name(place): value for place, value in enumerate(values)}
         given |= {variable.name: variable.get_value() for variable in model.data_vars}
         fitted = nutpie.sample(
@@ -84,7 +85,7 @@ def _opened(model) -> tuple[Any, list[Any]]:
 
     data = {variable.name: variable for variable in model.data_vars}
     known = {
-        variable: data[KNOWN + variable.name].get_value()
+        variable: data[KNOWN + variable.name].get_value().astype(variable.dtype)
         for variable in model.free_RVs
         if KNOWN + variable.name in data
     }
@@ -131,8 +132,11 @@ def _check_same(first: list[np.ndarray], values: list[np.ndarray]) -> None:
 
 def _with_constants(fitted: xr.DataTree, model) -> xr.DataTree:
     """Fit with the model's own data, as scores need them."""
-    dims = model.named_vars_to_dims
-    data = {v.name: (dims.get(v.name, ()), v.get_value()) for v in model.data_vars}
-    used = {dim for names, _ in data.values() for dim in names}
-    coords = {dim: np.asarray(model.coords[dim]) for dim in used if model.coords[dim] is not None}
+    data = {}
+    for variable in model.data_vars:
+        own = [f"{variable.name}_dim_{axis}" for axis in range(variable.ndim)]
+        dims = model.named_vars_to_dims.get(variable.name, own)
+        data[variable.name] = (dims, variable.get_value())
+    used = {dim for dims, _ in data.values() for dim in dims}
+    coords = {dim: np.asarray(model.coords[dim]) for dim in used & model.coords.keys()}
     return fitted.assign({"constant_data": xr.DataTree(xr.Dataset(data, coords=coords))})
