@@ -3,43 +3,57 @@
     python models/relevance.py                 # the shipped collection, a sample of it judged
     python models/relevance.py collection.nc   # yours, as be.save_collection wrote it
 
-Writes fit.nc and, with matplotlib, the plots of ArviZ: trace, rank, energy and the runs'
-reliabilities. Written to be copied and edited.
+Writes the fit (fit.nc), the scores (scores.csv) and the plots to look at before the scores are
+believed: traces, ranks, energy, prior beside posterior, calibration, forests of the runs'
+reliabilities and scores. Written to be copied and edited.
 """
 
 import argparse
 from pathlib import Path
 
-import arviz as az
-
 import bayeseval as be
 from bayeseval.inference import verdict_text
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
-SHOWN = ["population_effect", "curvature", "topic_sd", "reliability_sd"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("collection", nargs="?", help="a saved collection with judgments")
-    parser.add_argument("--output", type=Path, default=Path("relevance-output"))
-    parser.add_argument("--budget", type=int, default=40, help="judged per topic, shipped data")
-    parser.add_argument("--approximation", choices=["laplace"], help="seconds instead of minutes")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-
+    options = arguments()
     sampled = loaded(options)
     model = be.models.relevance_model(sampled)
-    fitted = be.fit(model, random_seed=options.seed, approximation=options.approximation)
-    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed)
+    fitted = be.fit(
+        model,
+        draws=options.draws,
+        tune=options.tune,
+        approximation=options.approximation,
+        random_seed=options.seed,
+    )
     if not options.approximation:
         print(verdict_text(be.verdict(fitted)))
-    print(table(be.summarize(post)))
+    scores = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed)
+    summary = be.summarize(scores, ci_prob=0.9)
+    print(table(summary).to_string(float_format="{:.3f}".format))
 
     options.output.mkdir(parents=True, exist_ok=True)
     be.save_fit(fitted, options.output / "fit.nc")
-    if not options.approximation:
-        plots(fitted, options.output)
+    table(summary).to_csv(options.output / "scores.csv")
+    be.diagnostic_plots(
+        fitted, options.output, model=model, scores=scores, random_seed=options.seed
+    )
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("collection", nargs="?", help="a saved collection with judgments")
+    parser.add_argument("--output", type=Path, default=Path("relevance-output"))
+    parser.add_argument("--budget", type=int, default=40, help="judged per topic, shipped data")
+    parser.add_argument("--draws", type=int, default=1000, help="kept, of each of 4 chains")
+    parser.add_argument("--tune", type=int, default=500, help="steps of adaptation")
+    parser.add_argument("--approximation", choices=["laplace"], help="seconds instead of minutes")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
 
 
 def loaded(options):
@@ -51,31 +65,13 @@ def loaded(options):
     return be.reveal(collection, design, be.draw(design, random_seed=options.seed))
 
 
-def table(summary) -> str:
-    """Runs by P@10, with 90 % intervals."""
-    order = summary.estimate.sel(measure=MEASURES[0]).argsort().values[::-1]
-    lines = [f"{'run':<24}" + "".join(f"{measure:>24}" for measure in MEASURES)]
-    for run in order:
-        row = summary.isel(run=run)
-        cells = [
-            f"{row.estimate.sel(measure=m).item():.3f} "
-            f"[{row.interval.sel(measure=m, ci_bound='lower').item():.3f}, "
-            f"{row.interval.sel(measure=m, ci_bound='upper').item():.3f}]"
-            for m in MEASURES
-        ]
-        lines.append(f"{row.run.item():<24}" + "".join(f"{cell:>24}" for cell in cells))
-    return "\n".join(lines)
-
-
-def plots(fitted, folder: Path) -> None:
-    """What to look at before the scores are believed."""
-    az.plot_trace_dist(fitted, var_names=SHOWN).savefig(folder / "trace.png")
-    az.plot_rank(fitted, var_names=SHOWN).savefig(folder / "rank.png")
-    az.plot_energy(fitted).savefig(folder / "energy.png")
-    forest = az.plot_forest(
-        fitted, var_names=["reliability"], combined=True, ci_probs=[0.5, 0.9], ci_kind="eti"
-    )
-    forest.savefig(folder / "reliability.png")
+def table(summary):
+    """A row for each measure and run, the best first: posterior mean, deviation, interval."""
+    bounds = summary.interval.to_dataset("ci_bound")
+    rows = bounds.assign(estimate=summary.estimate, standard_error=summary.standard_error)
+    frame = rows.to_dataframe(dim_order=["measure", "run"])
+    order = ["estimate", "standard_error", "lower", "upper"]
+    return frame[order].sort_values("estimate", ascending=False).loc[MEASURES]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,82 @@
+"""Scripts of the folder models, run as a user would run them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bayeseval as be
+
+ROOT = Path(be.__file__).parents[1]
+PLOTS = {"prior_posterior", "forest_reliability"}
+CHAINS = {"trace", "rank", "energy", "convergence"}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory) -> Path:
+    """A saved collection of 3 runs and 4 topics with a sample of graded judgments."""
+    whole = be.simulate.urn_collection(
+        [0.05, 0.1, 0.3], n_topics=4, n_documents=100, prevalence=0.2, depth=30,
+        grade_proportions=[0.6, 0.4], random_seed=1,
+    )  # fmt: skip
+    design = be.designs.pps_strata(whole, budget=20, n_strata=4)
+    path = tmp_path_factory.mktemp("collection") / "sampled.nc"
+    be.save_collection(be.reveal(whole, design, be.draw(design, random_seed=1)), path)
+    return path
+
+
+def finished(script: str, *words) -> str:
+    """Standard output of a script that ran without a word on stderr."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    done = subprocess.run(
+        [sys.executable, ROOT / "models" / script, *map(str, words)],
+        capture_output=True, text=True, env=environment, timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def pictures(folder: Path) -> set[str]:
+    assert all(path.stat().st_size > 5000 for path in folder.glob("*.png"))
+    return {path.stem for path in folder.glob("*.png")}
+
+
+def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(collection, tmp_path):
+    out = finished(
+        "relevance.py", collection, "--approximation", "laplace", "--draws", "100",
+        "--output", tmp_path / "out",
+    )  # fmt: skip
+    rows = pd.read_csv(tmp_path / "out" / "scores.csv")
+    assert list(rows["measure"].drop_duplicates()) == ["P@10", "RBP(p=0.8)", "AP"]
+    sampled = be.open_collection(collection)
+    fitted = be.open_fit(tmp_path / "out" / "fit.nc")
+    known = be.summarize(be.posterior_scores(fitted, sampled, "AP", random_seed=1))
+    best = rows[rows["measure"] == "AP"].iloc[0]
+    place = known.sel(measure="AP", run=best["run"])
+    assert best["estimate"] == pytest.approx(float(known.estimate.max()), abs=1e-12)
+    assert [best["lower"], best["upper"]] == pytest.approx(place.interval.values.tolist())
+    assert f"{best['estimate']:.3f}" in out
+    expected = PLOTS | {"calibration_relevance", "scores_P@10", "scores_RBP_p=0.8", "scores_AP"}
+    assert pictures(tmp_path / "out") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "observed", "scores"),
+    [
+        ("relevance.py", "relevance", {"scores_P@10", "scores_RBP_p=0.8", "scores_AP"}),
+        ("grades.py", "grade", {"scores_P@10", "scores_P_rel=2_@10", "scores_nDCG@10"}),
+    ],
+)
+def test_scripts_print_a_verdict_and_draw_what_a_sampler_gives(
+    collection, tmp_path, script, observed, scores
+):
+    out = finished(script, collection, "--output", tmp_path)
+    assert out.splitlines()[0].startswith("divergences 0; r_hat 1.0")
+    assert pictures(tmp_path) == PLOTS | CHAINS | scores | {f"calibration_{observed}"}
+    rows = pd.read_csv(tmp_path / "scores.csv")
+    assert (rows["lower"] <= rows["estimate"]).all() and (rows["estimate"] <= rows["upper"]).all()
