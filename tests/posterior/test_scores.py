@@ -177,7 +177,7 @@ def test_unknown_options_are_refused(sampled, fitted, option, allowed):
 
 
 def test_topics_without_a_judgment_are_left_out_with_a_warning():
-    collection = collection_of_three((1, 0, 1, 0, np.nan, np.nan, np.nan, np.nan))
+    collection = collection_of_three((1, 0, 1, 0, -1, -1, -1, -1))
     fitted = handmade_fit(be.models.relevance_model(collection))
     with pytest.warns(UserWarning, match="1 topic has no judgment"):
         post = be.posterior_scores(fitted, collection, "P@2", random_seed=1)
