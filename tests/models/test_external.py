@@ -1,0 +1,93 @@
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.models.external import external_values, label_codes, label_edges
+from tests.models.test_relevance import response_logp
+from tests.small import small_collection
+
+
+def test_few_values_are_labels_of_their_own():
+    values = np.array([2.0, np.nan, 0.0, 2.0, -1.0])
+    edges = label_edges(values, "llm")
+    np.testing.assert_array_equal(edges, [-1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(label_codes(values, edges), [2, -1, 1, 2, 0])
+
+
+def test_many_values_are_cut_into_groups_of_equal_size():
+    values = np.random.default_rng(1).normal(size=1000)
+    edges = label_edges(values, "llm")
+    codes = label_codes(values, edges)
+    np.testing.assert_allclose(np.bincount(codes), np.full(10, 100), atol=1)
+    assert (np.diff(codes[np.argsort(values)]) >= 0).all()
+
+
+def test_values_below_the_least_label_count_as_the_least():
+    np.testing.assert_array_equal(label_codes(np.array([-3.0, 0.0]), np.array([0.0, 1.0])), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, 1.0], "'llm' has 1 different values in the frame; two or more"),
+        ([np.nan, np.nan], "'llm' has 0 different values"),
+    ],
+)
+def test_a_column_that_tells_no_document_apart_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        label_edges(np.array(values), "llm")
+
+
+def test_infinite_values_and_unknown_columns_are_refused():
+    collection = small_collection()
+    values = np.full(collection.sizes["pair"], np.inf)
+    collection["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", values)}))
+    with pytest.raises(ValueError, match="'llm' holds an infinite value; allowed: finite"):
+        external_values(collection, "llm")
+    with pytest.raises(
+        ValueError, match="no external predictor 'gpt'; columns of /predictors: llm"
+    ):
+        external_values(collection, "gpt")
+    del collection["predictors"]
+    with pytest.raises(ValueError, match="columns of /predictors: none"):
+        external_values(collection, "llm")
+
+
+def test_two_columns_have_rates_and_labels_of_their_own():
+    model = be.models.grade_model(small_collection(), external=["labels", "llm"])
+    assert list(model.coords["state"]) == ["0", "1", "2"]
+    assert model.named_vars_to_dims["labels_rate"] == ("state", "labels_value")
+    assert model.named_vars_to_dims["llm_rate"] == ("state", "llm_value")
+    assert len(model.coords["labels_value"]) == 3
+    codes = model["judged_llm_label"].get_value()
+    assert codes.size == 17  # of 17 different probabilities: few enough to be labels
+    assert len(set(codes.tolist())) == len(model.coords["llm_value"])
+
+
+def test_labels_say_nothing_of_the_coefficients_of_judged_pairs():
+    collection = small_collection()
+    alone = be.models.relevance_model(collection)
+    labelled = be.models.relevance_model(collection, external="labels")
+    known = {"relevance": alone["judged_relevance"].get_value()}
+    both = known | {"labels_label": labelled["judged_labels_label"].get_value()}
+    extra = []
+    for curvature in (0.0, 1.5):
+        point = {"curvature": np.array(curvature)}
+        logps = [
+            response_sum(model, values, point)
+            for model, values in ((labelled, both), (alone, known))
+        ]
+        extra.append(logps[0] - logps[1])
+    assert extra[0] == pytest.approx(extra[1], rel=1e-12)
+    grade = np.asarray(known["relevance"])
+    found = response_logp(labelled, both, "labels_label")
+    np.testing.assert_allclose(found, np.full(grade.size, -np.log(3)), rtol=1e-12)
+
+
+def response_sum(model, known, given) -> float:
+    """Log posterior density, up to a constant, with some parameters given."""
+    conditioned = pm.observe(model, known)
+    logp = conditioned.compile_logp(mode="FAST_COMPILE")
+    return float(logp(conditioned.initial_point() | given))
