@@ -36,7 +36,8 @@ def wallenius_count(
     N = 20000.
 
     What is random: the draws of the run, given M, N and w. What breaks it: runs whose documents
-    have more than two weights. Cost: the same for every n and N, 161 nodes per value.
+    have more than two weights. Cost: the same for every n and N, 161 nodes per value; for the log
+    cdf (`pm.logcdf`), a sum of the pmf over the counts on one side, this times their number.
 
     Parameters
     ----------

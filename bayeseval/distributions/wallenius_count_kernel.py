@@ -139,6 +139,53 @@ def log_pmfs(count, n_draws, n_relevant, n_documents, log_odds):
 
 
 @numba.njit(cache=True, nogil=True)
+def _log_tail(first, step, last, n_draws, n_relevant, n_documents, log_odds):
+    """Log of the sum of the pmf from one count to another, and its derivative.
+
+    The pmf is taken to have one peak: the sum is over once a term is lost in it.
+    """
+    best, total, slope = -math.inf, 0.0, 0.0
+    for count in range(first, last + step, step):
+        value, change = log_pmf(count, n_draws, n_relevant, n_documents, log_odds)
+        if value > best:
+            share = math.exp(best - value)
+            best, total, slope = value, total * share, slope * share
+        term = math.exp(value - best)
+        total, slope = total + term, slope + term * change
+        if term < 1e-18 * total:
+            break
+    return best + math.log(total), slope / total
+
+
+@numba.njit(cache=True, nogil=True)
+def log_cdf(count, n_draws, n_relevant, n_documents, log_odds):
+    """Log probability of at most this count, and its derivative with respect to the log odds."""
+    n_other = n_documents - n_relevant
+    if not (0 <= n_relevant <= n_documents and 0 <= n_draws <= n_documents) or math.isnan(log_odds):
+        return math.nan, math.nan
+    lowest, highest = max(0, n_draws - n_other), min(n_draws, n_relevant)
+    if count < lowest:
+        return -math.inf, 0.0
+    if count >= highest:
+        return 0.0, 0.0
+    above, slope = _log_tail(count + 1, 1, highest, n_draws, n_relevant, n_documents, log_odds)
+    if above < -0.7:
+        return math.log1p(-math.exp(above)), -slope * math.exp(above) / -math.expm1(above)
+    return _log_tail(count, -1, lowest, n_draws, n_relevant, n_documents, log_odds)
+
+
+@numba.njit(cache=True, nogil=True)
+def log_cdfs(count, n_draws, n_relevant, n_documents, log_odds):
+    """Log cdf and its derivative, element by element of five vectors."""
+    value, slope = np.empty(count.size), np.empty(count.size)
+    for i in range(count.size):
+        value[i], slope[i] = log_cdf(
+            count[i], n_draws[i], n_relevant[i], n_documents[i], log_odds[i]
+        )
+    return value, slope
+
+
+@numba.njit(cache=True, nogil=True)
 def random_count(rng, n_draws, n_relevant, n_documents, log_odds):
     """Number of relevant documents among `n_draws` draws, one draw after the other."""
     odds = math.exp(log_odds)

@@ -26,6 +26,7 @@ class WalleniusCountLogp(Op):
     """Log pmf of vectors (count, draws, relevant, documents, log odds), and d/d log odds."""
 
     __props__ = ()
+    kernel = staticmethod(kernel.log_pmfs)
 
     def make_node(self, count, n_draws, n_relevant, n_documents, log_odds):
         """Node with int64 vectors and the log odds as float64."""
@@ -35,7 +36,7 @@ class WalleniusCountLogp(Op):
 
     def perform(self, node, inputs, output_storage):
         """Both vectors, outside numba."""
-        for storage, value in zip(output_storage, kernel.log_pmfs(*inputs), strict=True):
+        for storage, value in zip(output_storage, self.kernel(*inputs), strict=True):
             storage[0] = value
 
     def infer_shape(self, node, input_shapes):
@@ -43,7 +44,7 @@ class WalleniusCountLogp(Op):
         return [input_shapes[0], input_shapes[0]]
 
     def connection_pattern(self, node):
-        """Only the log pmf is connected, and only to the log odds."""
+        """Only the first output is connected, and only to the log odds."""
         return [[False, False]] * 4 + [[True, False]]
 
     def pullback(self, inputs, outputs, cotangents):
@@ -51,13 +52,21 @@ class WalleniusCountLogp(Op):
         return [disconnected_type() for _ in range(4)] + [pt.mul(cotangents[0], outputs[1])]
 
 
-@numba_basic.register_funcify_default_op_cache_key(WalleniusCountLogp)
-def _numba_logp(op, node, **kwargs):
-    @numba_basic.numba_njit
-    def wallenius_count_logp(count, n_draws, n_relevant, n_documents, log_odds):
-        return kernel.log_pmfs(count, n_draws, n_relevant, n_documents, log_odds)
+class WalleniusCountLogcdf(WalleniusCountLogp):
+    """Log cdf of the same vectors, and d/d log odds."""
 
-    return wallenius_count_logp, KERNEL_VERSION
+    kernel = staticmethod(kernel.log_cdfs)
+
+
+@numba_basic.register_funcify_default_op_cache_key(WalleniusCountLogp)
+def _numba_values(op, node, **kwargs):
+    values = op.kernel
+
+    @numba_basic.numba_njit
+    def wallenius_count_values(count, n_draws, n_relevant, n_documents, log_odds):
+        return values(count, n_draws, n_relevant, n_documents, log_odds)
+
+    return wallenius_count_values, KERNEL_VERSION
 
 
 class WalleniusCountRV(RandomVariable):
@@ -117,17 +126,26 @@ class WalleniusCount(pm.Discrete):
     @staticmethod
     def logp(value: Any, n_draws: Any, n_relevant: Any, n_documents: Any, log_odds: Any):
         """Log pmf, one value per element of the broadcast arguments."""
-        arguments = pt.broadcast_arrays(value, n_draws, n_relevant, n_documents, log_odds)
-        flat = [argument.reshape((-1,)) for argument in arguments]
-        log_pmf: Any = WalleniusCountLogp().make_node(*flat).outputs[0]
-        result = log_pmf.reshape(arguments[0].shape, ndim=arguments[0].ndim)
-        conditions: list[Any] = [pt.ge(n_relevant, 0), pt.le(n_relevant, n_documents)]
-        conditions += [pt.ge(n_draws, 0), pt.le(n_draws, n_documents)]
-        return check_parameters(
-            result,
-            *conditions,
-            msg="0 <= n_relevant <= n_documents, 0 <= n_draws <= n_documents",
-        )
+        return _checked(WalleniusCountLogp(), value, n_draws, n_relevant, n_documents, log_odds)
+
+    @staticmethod
+    def logcdf(value: Any, n_draws: Any, n_relevant: Any, n_documents: Any, log_odds: Any):
+        """Log cdf, one value per element of the broadcast arguments."""
+        return _checked(WalleniusCountLogcdf(), value, n_draws, n_relevant, n_documents, log_odds)
+
+
+def _checked(
+    op: Op, value: Any, n_draws: Any, n_relevant: Any, n_documents: Any, log_odds: Any
+) -> Any:
+    """First output of the op for broadcast arguments, refused where no urn has the numbers."""
+    arguments = pt.broadcast_arrays(value, n_draws, n_relevant, n_documents, log_odds)
+    flat = [argument.reshape((-1,)) for argument in arguments]
+    values: Any = op.make_node(*flat).outputs[0]
+    result = values.reshape(arguments[0].shape, ndim=arguments[0].ndim)
+    conditions: list[Any] = [pt.ge(n_relevant, 0), pt.le(n_relevant, n_documents)]
+    conditions += [pt.ge(n_draws, 0), pt.le(n_draws, n_documents)]
+    message = "0 <= n_relevant <= n_documents, 0 <= n_draws <= n_documents"
+    return check_parameters(result, *conditions, msg=message)
 
 
 def _int64(value):

@@ -37,30 +37,43 @@ def judged_depth(colour):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _add_prefix(colour, depth, odds, n_documents, n_relevant, value, slope):
-    """Add log-likelihood and derivative of a run without gaps, for each M."""
-    product, scaled = np.ones(n_relevant.size), np.zeros(n_relevant.size)
+def multiply_prefix(colour, depth, odds, n_documents, n_relevant, product, scaled, slope):
+    """Multiply by the likelihood of a run without gaps, for each M, and write its derivative.
+
+    The likelihood is product * FAINT ** scaled: one logarithm serves many runs.
+    """
     relevant, other = 0, 0
     for rank in range(depth):
-        found = colour[rank] > 0
-        for lane in range(n_relevant.size):
-            left = n_relevant[lane] - relevant
-            weight = odds * (n_documents - n_relevant[lane] - other)
-            share = weight / (left + weight)
-            product[lane] *= left / (left + weight) if found else share
-            slope[lane] -= share
-        if found:
+        if colour[rank] > 0:
+            for lane in range(n_relevant.size):
+                left = n_relevant[lane] - relevant
+                weight = odds * (n_documents - n_relevant[lane] - other)
+                inverse = 1.0 / (left + weight)
+                product[lane] *= left * inverse
+                slope[lane] -= weight * inverse
             relevant += 1
         else:
+            for lane in range(n_relevant.size):
+                left = n_relevant[lane] - relevant
+                weight = odds * (n_documents - n_relevant[lane] - other)
+                share = weight / (left + weight)
+                product[lane] *= share
+                slope[lane] += 1.0 - share
             other += 1
-        if rank % 4 == 3:
+        if rank % 4 == 3 or rank == depth - 1:
             for lane in range(n_relevant.size):
                 faint = product[lane] < FAINT
                 product[lane] = product[lane] / FAINT if faint else product[lane]
                 scaled[lane] += 1.0 if faint else 0.0
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _add_prefix(colour, depth, odds, n_documents, n_relevant, value, slope):
+    """Add log-likelihood and derivative of a run without gaps, for each M."""
+    product, scaled = np.ones(n_relevant.size), np.zeros(n_relevant.size)
+    multiply_prefix(colour, depth, odds, n_documents, n_relevant, product, scaled, slope)
     for lane in range(n_relevant.size):
         value[lane] += math.log(product[lane]) + scaled[lane] * math.log(FAINT)
-        slope[lane] += other
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -190,6 +203,27 @@ def add_run(colour, log_odds, n_documents, n_relevant, value, slope):
             value[lane], slope[lane] = -math.inf, 0.0
         else:
             value[lane] += slope[lane] * (log_odds - inner)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def add_topic(colour, log_odds, n_documents, n_relevant, value, slope):
+    """Add the log-likelihoods of runs (run, rank), for each M; write the derivatives (run, M).
+
+    Every M must leave room for the colours seen.
+    """
+    product, scaled = np.ones(n_relevant.size), np.zeros(n_relevant.size)
+    for run in range(colour.shape[0]):
+        depth, relevant, other = judged_depth(colour[run])
+        if depth == relevant + other and abs(log_odds[run]) <= LARGEST_LOG_ODDS:
+            slope[run] = 0.0
+            multiply_prefix(
+                colour[run], depth, math.exp(log_odds[run]), n_documents, n_relevant, product,
+                scaled, slope[run],
+            )  # fmt: skip
+        else:
+            add_run(colour[run], log_odds[run], n_documents, n_relevant, value, slope[run])
+    for lane in range(n_relevant.size):
+        value[lane] += math.log(product[lane]) + scaled[lane] * math.log(FAINT)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -16,8 +16,8 @@ import numpy as np
 from bayeseval.distributions import wallenius_sequence_kernel
 from bayeseval.distributions.kernel_cache import compiled_over
 from bayeseval.distributions.wallenius_sequence_kernel import (
-    add_run,
     add_runs,
+    add_topic,
     judged_depth,
     random_run,
 )
@@ -51,8 +51,8 @@ def _joint(
     value[:] = 0.0
     if slope.shape[0] == 0:
         add_runs(colour, log_odds, n_documents, n_relevant, value)
-    for run in range(slope.shape[0]):
-        add_run(colour[run], log_odds[run], n_documents, n_relevant, value, slope[run])
+    else:
+        add_topic(colour, log_odds, n_documents, n_relevant, value, slope)
     value *= likelihood_weight
     _add_prior(logit_prevalence, n_documents, n_relevant, value)
 

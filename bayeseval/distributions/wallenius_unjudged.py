@@ -84,8 +84,8 @@ def wallenius_unjudged(
     ----------
     Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equation 12,
     doi:10.1145/3015022.3015029.
-    Fruhwirth-Schnatter, Data augmentation and dynamic linear models, Journal of Time Series
-    Analysis 15, 1994, section 3 (forward filtering, backward sampling),
+    Frühwirth-Schnatter, Data augmentation and dynamic linear models, Journal of Time Series
+    Analysis 15, 1994 (forward filtering, backward sampling),
     doi:10.1111/j.1467-9892.1994.tb00184.x.
 
     Examples

@@ -12,7 +12,7 @@ from pymc.logprob.utils import ParameterValueError
 from scipy import stats
 
 from bayeseval.distributions import wallenius_count
-from bayeseval.distributions.wallenius_count_kernel import log_pmfs
+from bayeseval.distributions.wallenius_count_kernel import log_cdfs, log_pmfs
 from bayeseval.distributions.wallenius_count_op import WalleniusCountLogp
 
 # Compiling a graph with numba takes seconds; tests of its compiled form say so.
@@ -127,6 +127,55 @@ def test_counts_outside_the_support_have_probability_zero():
     value = pm.logp(count, np.array([-1, 0, 1, 2, 3, 4])).eval(mode=PYTHON)
     assert np.isneginf(value[[0, 1, 2, 5]]).all()
     assert np.isfinite(value[[3, 4]]).all()
+
+
+@pytest.mark.parametrize("log_odds", [-6.0, -0.5, 3.0])
+@pytest.mark.parametrize(("n_draws", "n_relevant", "n_documents"), URNS)
+def test_log_cdf_is_the_exact_sum_of_the_pmf(n_draws, n_relevant, n_documents, log_odds):
+    with localcontext() as context:
+        context.prec = 60
+        pmf = exact_pmf(n_draws, n_relevant, n_documents, log_odds)
+        total, expected = Decimal(0), {}
+        for count in sorted(pmf):
+            total += pmf[count]
+            expected[count] = float(total.ln())
+    count = np.array(sorted(pmf))
+    whole = [np.full(count.size, x) for x in (n_draws, n_relevant, n_documents)]
+    value, _ = log_cdfs(count, *whole, np.full(count.size, log_odds))
+    np.testing.assert_allclose(value, [expected[x] for x in count.tolist()], rtol=1e-9, atol=1e-11)
+    assert value[-1] == 0.0 and (np.diff(value) >= 0).all()
+
+
+@pytest.mark.parametrize("log_odds", [-4.0, 0.0, 2.0])
+def test_log_cdf_of_big_urns_sums_the_whole_lower_tail(log_odds):
+    count = support(600, 300, 2000)
+    log_pmf = kernel_values(600, 300, 2000, log_odds)[0]
+    whole = [np.full(count.size, x) for x in (600, 300, 2000)]
+    value, slope = log_cdfs(count, *whole, np.full(count.size, log_odds))
+    np.testing.assert_allclose(value, np.logaddexp.accumulate(log_pmf), rtol=1e-9, atol=1e-9)
+    step = 1e-4
+    sides = [log_cdfs(count, *whole, np.full(count.size, log_odds + x))[0] for x in (step, -step)]
+    change = (sides[0] - sides[1]) / (2 * step)
+    np.testing.assert_allclose(slope, change, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
+def test_log_cdf_of_the_variable_has_its_bounds_and_its_gradient(mode):
+    odds = pytensor.tensor.dscalar("odds")
+    count = wallenius_count(None, 5, 3, 9, odds)
+    value = pm.logcdf(count, np.array([-1, 0, 1, 2, 3, 4]))
+    both = pytensor.function([odds], [value, pytensor.grad(value[2], odds)], mode=mode)
+    here, slope = both(-0.8)
+    log_pmf = kernel_values(5, 3, 9, -0.8)[0]
+    np.testing.assert_allclose(
+        here, [-np.inf, *np.logaddexp.accumulate(log_pmf)[:3], 0.0, 0.0], rtol=1e-12
+    )
+    change = (both(-0.8 + 1e-5)[0][2] - both(-0.8 - 1e-5)[0][2]) / 2e-5
+    assert slope == pytest.approx(change, abs=1e-8)
+    with pytest.raises(ParameterValueError, match="n_relevant <= n_documents"):
+        pm.logcdf(wallenius_count(None, 5, pytensor.tensor.lscalar("m"), 9, odds), 2).eval(
+            {"m": 10, "odds": 0.0}, mode=PYTHON
+        )
 
 
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
