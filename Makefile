@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 
-.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table adjustment comparison aslam
+.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table adjustment comparison aslam calibration
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make table      errors and coverage on the real data that BAYESEVAL_REAL_DATA names"
 	@echo "make comparison every estimator x every design on the same data (the dyn paper's tables)"
 	@echo "make aslam      importance sampling beside depth pools on the same data (Aslam et al. 2006)"
+	@echo "make calibration   simulation-based calibration of the models (hours; seeds are fixed)"
 	@echo "make adjustment scores adjusted for not being pooled, by pool width (Webber, Park 2009)"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
 	@echo "make data       make the shipped collection again;  make clean: remove what was made"
@@ -35,6 +36,10 @@ aslam: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/aslam_2006.py
 comparison: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/comparison_table.py
+calibration: setup-test
+	PYTHONPATH=. $(BIN)/python benchmarks/calibration.py run
+	PYTHONPATH=. $(BIN)/python benchmarks/calibration.py prior
+	PYTHONPATH=. $(BIN)/python benchmarks/calibration.py report
 adjustment: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/webber_park_2009.py
 notebooks: setup-test

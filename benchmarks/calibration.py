@@ -1,8 +1,8 @@
 """Simulation-based calibration of the models: ranks, a table of tests, recovery, prior checks.
 
 ``python benchmarks/calibration.py run STUDY`` simulates (and goes on where it was stopped),
-``python benchmarks/calibration.py report`` writes what benchmarks/calibration/ holds. A new study
-is one function without arguments in STUDIES, which returns a function of a seed.
+``report`` writes what benchmarks/calibration/ holds, ``prior`` the checks of the priors. A new
+study is one function without arguments in STUDIES, which returns a function of a seed.
 """
 
 import argparse
@@ -16,11 +16,16 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.experiments.calibration_recovery import covered
+from bayeseval.inference.verdict import CHECKS
 
 KINDS = ("rank", "truth", "mean", "standard_error", "ess")
 WORK = Path(tempfile.gettempdir()) / "bayeseval-calibration"
 RESULTS = Path(__file__).parent / "calibration"
 N_DRAWS = 99
+LEVEL = 0.05
+SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+PRIORS = {"relevance": be.models.relevance_model, "grade": be.models.grade_model}
 
 
 def _urn(n_runs: int, **sizes) -> xr.DataTree:
@@ -88,16 +93,24 @@ STUDIES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["run", "report"])
+    parser.add_argument("action", choices=["run", "report", "prior"])
     parser.add_argument("study", nargs="*", metavar="STUDY", help=", ".join(STUDIES))
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--work", type=Path, default=WORK, help="folder of unfinished runs")
+    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     logging.getLogger("pymc").setLevel(logging.WARNING)
-    options.work.mkdir(parents=True, exist_ok=True)
-    if options.action == "run":
+    for folder in (options.work, options.output):
+        folder.mkdir(parents=True, exist_ok=True)
+    if options.action == "prior":
+        prior(options.simulations, options.output)
+    for name in (options.study or STUDIES) if options.action == "run" else ():
+        run(name, options.simulations, options.work / f"{name}.csv")
+    if options.action == "report":
         for name in options.study or STUDIES:
-            run(name, options.simulations, options.work / f"{name}.csv")
+            if (options.work / f"{name}.csv").exists():
+                report(name, options.work / f"{name}.csv", options.output)
+        summarise(options.output)
 
 
 def run(name: str, n_simulations: int, path: Path) -> None:
@@ -116,6 +129,115 @@ def run(name: str, n_simulations: int, path: Path) -> None:
             row |= {f"{kind}:{q}": v for q, v in zip(found["quantity"].values, values, strict=True)}
         pd.DataFrame([row]).to_csv(path, mode="a", header=not path.exists(), index=False)
         print(name, seed, row["seconds"], flush=True)
+
+
+def calibration_of(rows: pd.DataFrame) -> xr.Dataset:
+    """Rows of a run as what simulation_based_calibration returns."""
+    kinds = {kind: rows.filter(regex=f"^{kind}:") for kind in KINDS}
+    names = [column.removeprefix("rank:") for column in kinds["rank"]]
+    return xr.Dataset(
+        {k: (("simulation", "quantity"), v.to_numpy()) for k, v in kinds.items() if v.size},
+        coords={"simulation": rows["seed"].to_numpy(), "quantity": names},
+        attrs={"n_draws": N_DRAWS},
+    )
+
+
+def report(name: str, path: Path, folder: Path) -> None:
+    """Write the ranks, the tests and the recovery of a study, and its picture."""
+    rows = pd.read_csv(path).sort_values("seed")
+    kept = [c for c in rows if c in ("seed", "seconds", *CHECKS) or c.startswith("rank:")]
+    rows[kept].round(3).to_csv(folder / f"{name}_ranks.csv", index=False)
+    found = calibration_of(rows)
+    table = quantity_table(found)
+    least = found["ess"].min("simulation").to_series()
+    table.assign(least_ess=least.round(0)).round(4).to_csv(folder / f"{name}_quantities.csv")
+    be.experiments.plot_ranks(found, level=LEVEL).savefig(folder / f"{name}.png", dpi=70)
+
+
+def quantity_table(found: xr.Dataset) -> pd.DataFrame:
+    """Test and recovery of every quantity."""
+    tested = be.experiments.rank_uniformity(found, level=LEVEL)
+    table = tested.to_dataframe()[["p_value", "adjusted_p_value", "passed"]]
+    if "truth" in found:
+        recovered = be.experiments.recovery(found)
+        bounds = recovered["coverage_interval"].to_pandas().add_prefix("coverage_")
+        table = table.join(recovered.drop_dims("ci_bound").to_dataframe()).join(bounds)
+    return table
+
+
+def summarise(folder: Path) -> None:
+    """Write one line per study: what was run, with which command, and what came of it."""
+    lines = []
+    for name, study in STUDIES.items():
+        path = folder / f"{name}_ranks.csv"
+        if path.exists():
+            lines.append(summary_line(name, study.__doc__ or "", pd.read_csv(path)))
+    pd.DataFrame(lines).to_csv(folder / "summary.csv", index=False)
+
+
+def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
+    """Numbers of one study, all from its ranks and verdicts."""
+    found = calibration_of(rows)
+    tested = be.experiments.rank_uniformity(found, level=LEVEL)
+    worst = int(tested["p_value"].to_numpy().argmin())
+    inside = covered(found["rank"], N_DRAWS, 0.9)
+    scores = [str(q).startswith(("mean_score", "topic_score")) for q in found["quantity"].values]
+    return {
+        "study": name,
+        "setting": what,
+        "command": f"python benchmarks/calibration.py run {name} --simulations {len(rows)}",
+        "seeds": f"{rows['seed'].min()} to {rows['seed'].max()}",
+        "simulations": len(rows),
+        "quantities": found.sizes["quantity"],
+        "test": f"{tested.attrs['test']}, {N_DRAWS} draws, level {LEVEL}",
+        "failed": int((~tested["passed"]).sum()),
+        "least_p_value": round(float(tested["p_value"][worst]), 5),
+        "its_adjusted_p_value": round(float(tested["adjusted_p_value"][worst]), 4),
+        "of": str(found["quantity"].values[worst]),
+        "coverage_90_parameters": round(float(inside[:, ~np.array(scores)].mean()), 3),
+        "coverage_90_scores": round(float(inside[:, scores].mean()), 3),
+        "fits_with_divergences": int((rows["divergences"] > 0).sum()),
+        "fits_r_hat_above_1.01": int((rows["r_hat"] > 1.01).sum()),
+        "fits_ess_below_400": int((rows[["ess_bulk", "ess_tail"]].min(axis=1) < 400).sum()),
+        "fits_bfmi_below_0.3": int((rows["bfmi"] < 0.3).sum()),
+        "fits_left_out": 0,
+        "worst_r_hat": round(float(rows["r_hat"].max()), 3),
+        "least_ess": round(float(rows[["ess_bulk", "ess_tail"]].min().min())),
+        "median_seconds": round(float(rows["seconds"].median()), 1),
+    }
+
+
+def prior(n_simulations: int, folder: Path) -> None:
+    """Write what the models' priors say of prevalence and of mean scores, table and picture."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    lines = []
+    for number, (name, build) in enumerate(PRIORS.items()):
+        collection = _urn(8, n_topics=10, n_documents=120, depth=60, grade_proportions=[0.6, 0.4])
+        seeds = range(1, n_simulations + 1)
+        found = be.experiments.prior_predictive(collection, build, ["P@10"], seeds)
+        score = found["mean_score"].sel(measure="P@10")
+        spread = score.max("run") - score.min("run")
+        values = {
+            "prevalence of a topic": found["prevalence"],
+            "MP@10 of a run": score,
+            "MP@10, best less worst run": spread,
+        }
+        for what, value in values.items():
+            quantiles = np.quantile(value, SHARES)
+            cells = {f"q{share:g}": round(float(q), 3) for share, q in zip(SHARES, quantiles)}
+            lines.append({"model": name, "quantity": what, "simulations": n_simulations} | cells)
+        color = ("#0072B2", "#D55E00")[number]
+        step: dict = {"bins": 25, "range": (0, 1), "histtype": "step", "color": color}
+        left.hist(found["prevalence"].values.ravel(), **step)
+        right.hist(score.values.ravel(), label=name, **step)
+    left.set_xlabel("share of a topic's 120 documents that is relevant", fontsize=8)
+    right.set_xlabel("MP@10 of a run", fontsize=8)
+    right.legend(fontsize=7)
+    figure.savefig(folder / "prior.png", dpi=90)
+    pd.DataFrame(lines).to_csv(folder / "prior.csv", index=False)
 
 
 if __name__ == "__main__":
