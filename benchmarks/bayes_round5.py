@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--components", type=int, default=60)
     parser.add_argument("--topic-components", type=int, default=4)
     parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--score-draws", type=int, default=2000, help="of the sampler's draws")
     parser.add_argument("--approximation", choices=["laplace"])
     parser.add_argument("--saved", help="a collection saved with the complete judgments")
     options = parser.parse_args()
@@ -68,12 +69,22 @@ def _posterior(sampled: xr.DataTree, options, number: int) -> xr.Dataset:
         )
         seconds["fit"] = time.perf_counter() - began
     began = time.perf_counter()
-    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed + number)
+    thinned = fitted if options.approximation else _thinned(fitted, options.score_draws)
+    post = be.posterior_scores(thinned, sampled, MEASURES, random_seed=options.seed + number)
     seconds["scores"] = time.perf_counter() - began
     summary = be.summarize(post)
     sampling = float(fitted["posterior"].attrs.get("sampling_time", np.nan))
     summary = summary.assign(seconds=("step", [seconds["fit"], sampling, seconds["scores"]]))
     return summary if options.approximation else summary.assign(verdict=be.verdict(fitted)["value"])
+
+
+def _thinned(fitted: xr.DataTree, n_draws: int) -> xr.DataTree:
+    """Every k-th draw of each chain, so that about n_draws are left."""
+    posterior = fitted["posterior"].to_dataset()
+    step = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // n_draws)
+    thinned = fitted.copy()
+    thinned["posterior"] = xr.DataTree(posterior.isel(draw=slice(None, None, step)))
+    return thinned
 
 
 def _line(summary: xr.Dataset, number: int) -> str:
