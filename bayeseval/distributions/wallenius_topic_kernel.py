@@ -16,8 +16,9 @@ import numpy as np
 from bayeseval.distributions import wallenius_sequence_kernel
 from bayeseval.distributions.kernel_cache import compiled_over
 from bayeseval.distributions.wallenius_sequence_kernel import (
-    add_runs,
-    add_topic,
+    FAINT,
+    LARGEST_LOG_ODDS,
+    add_run,
     judged_depth,
     random_run,
 )
@@ -44,13 +45,59 @@ def _add_prior(logit_prevalence, n_documents, n_relevant, value):
 
 
 @_compiled
+def _multiply_prefix(colour, depth, odds, n_documents, n_relevant, above, below, product, scaled):
+    """Multiply in the likelihood of a run without gaps, one division every fourth rank."""
+    relevant, other = 0, 0
+    for rank in range(depth):
+        found = colour[rank] > 0
+        for lane in range(n_relevant.size):
+            left = n_relevant[lane] - relevant
+            weight = odds * (n_documents - n_relevant[lane] - other)
+            above[lane] *= left if found else weight
+            below[lane] *= left + weight
+        if found:
+            relevant += 1
+        else:
+            other += 1
+        if rank % 4 == 3 or rank == depth - 1:
+            for lane in range(n_relevant.size):
+                chance = product[lane] * (above[lane] / below[lane])
+                faint = chance < FAINT
+                product[lane] = chance / FAINT if faint else chance
+                scaled[lane] += 1.0 if faint else 0.0
+                above[lane], below[lane] = 1.0, 1.0
+
+
+@_compiled
+def _add_runs(colour, log_odds, n_documents, n_relevant, value):
+    """Add the log-likelihoods of runs (run, rank), for each M, without derivatives.
+
+    Every M must leave room for the colours seen.
+    """
+    lanes = n_relevant.size
+    product, scaled, slope = np.ones(lanes), np.zeros(lanes), np.empty(lanes)
+    above, below = np.ones(lanes), np.ones(lanes)
+    for run in range(colour.shape[0]):
+        depth, relevant, other = judged_depth(colour[run])
+        if depth == relevant + other and abs(log_odds[run]) <= LARGEST_LOG_ODDS:
+            odds = math.exp(log_odds[run])
+            _multiply_prefix(
+                colour[run], depth, odds, n_documents, n_relevant, above, below, product, scaled
+            )
+        else:
+            add_run(colour[run], log_odds[run], n_documents, n_relevant, value, slope)
+    for lane in range(lanes):
+        value[lane] += math.log(product[lane]) + scaled[lane] * math.log(FAINT)
+
+
+@_compiled
 def _joint(
     colour, log_odds, logit_prevalence, n_documents, likelihood_weight, n_relevant, value, slope
 ):
     """Log P(M) + weight * sum over runs of log L_run(M), and d log L_run, for several M."""
     value[:] = 0.0
     if slope.shape[0] == 0:
-        add_runs(colour, log_odds, n_documents, n_relevant, value)
+        _add_runs(colour, log_odds, n_documents, n_relevant, value)
     else:
         add_topic(colour, log_odds, n_documents, n_relevant, value, slope)
     value *= likelihood_weight
