@@ -39,7 +39,7 @@ def calibration(seen: xr.DataTree, ci_prob: float):
 
 
 def seen_data(drawn: xr.DataTree, name: str) -> xr.DataTree:
-    """Data of one variable and their predictions along one dim, without negative ones (not seen).
+    """Data of one variable and their predictions along one dim, without negative ones (no data).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def seen_data(drawn: xr.DataTree, name: str) -> xr.DataTree:
     value = observed.to_numpy().ravel()
     predicted = drawn["posterior_predictive"][name].transpose("chain", "draw", *observed.dims)
     draws = predicted.to_numpy().reshape(*predicted.shape[:2], -1)
-    seen = value >= 0
+    seen = (value >= 0) & (draws >= 0).all(axis=(0, 1))
     groups = {
         "observed_data": xr.Dataset({name: ("observation", value[seen])}),
         "posterior_predictive": xr.Dataset(

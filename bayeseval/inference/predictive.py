@@ -66,7 +66,9 @@ def predictive_draws(
     if n_draws < 1:
         raise ValueError(f"n_draws is {n_draws}; allowed: 1 or more")
     conditioned = _conditioned(model, fitted)
-    posterior = _thinned(fitted["posterior"].to_dataset(), n_draws)
+    data = [variable.name for variable in conditioned.observed_RVs]
+    posterior = fitted["posterior"].to_dataset().drop_vars(data, errors="ignore")
+    posterior = _thinned(posterior, n_draws)
     _check_same_model(conditioned, posterior)
     prior_seed, posterior_seed = map(int, np.random.SeedSequence(random_seed).generate_state(2))
     with _quiet():

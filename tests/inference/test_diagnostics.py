@@ -160,6 +160,8 @@ def test_data_that_were_not_seen_are_left_out_with_their_predictions():
     seen = seen_data(drawn, "answer")
     np.testing.assert_array_equal(seen["observed_data/answer"], [0, 1, 1])
     np.testing.assert_array_equal(seen["posterior_predictive/answer"][0, 1], [4, 6, 7])
+    drawn["posterior_predictive/answer"][0, 2, 1, 1] = -1  # rank 2 of topic 2: not always drawn
+    np.testing.assert_array_equal(seen_data(drawn, "answer")["observed_data/answer"], [0, 1])
 
 
 @pytest.mark.parametrize(

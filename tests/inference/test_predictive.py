@@ -33,6 +33,16 @@ def test_the_prior_is_the_models_and_the_data_are_drawn_from_the_fit():
     np.testing.assert_array_equal(drawn["observed_data/score"], [0.3, 0.2])
 
 
+def test_draws_of_the_data_in_a_fit_of_the_prior_are_drawn_again():
+    fitted = prior_fit(normal_mean(), draws=50, random_seed=1)
+    assert "score" in fitted["posterior"]
+    drawn = predictive_draws(normal_mean(), fitted, n_draws=50, random_seed=2)
+    assert "score" not in drawn["posterior"]
+    before, after = fitted["posterior/score"], drawn["posterior_predictive/score"]
+    assert not np.isclose(before.to_numpy(), after.to_numpy()).any()
+    np.testing.assert_array_equal(fitted["posterior/mean"], drawn["posterior/mean"])
+
+
 def test_at_most_so_many_draws_of_the_fit_are_used_evenly_spaced():
     fitted = fit_of(mean=np.arange(300.0).reshape(3, 100))
     drawn = predictive_draws(normal_mean(), fitted, n_draws=30, random_seed=1)
