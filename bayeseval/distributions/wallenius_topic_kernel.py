@@ -19,6 +19,7 @@ from bayeseval.distributions.wallenius_sequence_kernel import (
     FAINT,
     LARGEST_LOG_ODDS,
     add_run,
+    add_topic,
     judged_depth,
     random_run,
 )
