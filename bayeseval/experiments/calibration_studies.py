@@ -57,7 +57,8 @@ def relevance_study(
         :func:`bayeseval.models.relevance_model` or :func:`bayeseval.models.grade_model`, or one of
         these with other options.
     fits : function (model, *, random_seed)
-        :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once.
+        :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once. An approximation
+        without a sampler's statistics has no verdict.
     budget, n_strata : int
         As for :func:`pps_strata`.
     measures : list of str
@@ -105,7 +106,9 @@ def relevance_study(
         posterior = fitted["posterior"].to_dataset()
         truth = _compared(prior, true_score, parameters, chosen, n_topics)
         draws = _compared(posterior, score, parameters, chosen, n_topics)
-        groups = {"truth": truth, "posterior": draws, "verdict": verdict(fitted)}
+        groups = {"truth": truth, "posterior": draws}
+        if "sample_stats" in fitted.children:
+            groups["verdict"] = verdict(fitted)
         return xr.DataTree.from_dict(groups)
 
     return study
@@ -180,7 +183,8 @@ def _compared(
         if name in values
     }
     score = score.sel(run=runs)
-    by_topic = score.isel(measure=0, run=[0, -1], topic=slice(0, n_topics), drop=True)
+    ends = sorted({0, score.sizes["run"] - 1})
+    by_topic = score.isel(measure=0, run=ends, topic=slice(0, n_topics), drop=True)
     chosen |= {"mean_score": score.mean("topic", skipna=False), "topic_score": by_topic}
     return xr.Dataset({name: _own_dims(name, value) for name, value in chosen.items()})
 
