@@ -28,16 +28,15 @@ def collection(tmp_path_factory) -> Path:
     return path
 
 
-def finished(script: str, *words) -> str:
-    """Standard output of a script that ran without a word on stderr."""
+def finished(script: str, *words) -> tuple[str, str]:
+    """Standard output and error of a script that ended well."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
     done = subprocess.run(
         [sys.executable, ROOT / "models" / script, *map(str, words)],
         capture_output=True, text=True, env=environment, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def pictures(folder: Path) -> set[str]:
@@ -46,10 +45,11 @@ def pictures(folder: Path) -> set[str]:
 
 
 def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(collection, tmp_path):
-    out = finished(
+    out, err = finished(
         "relevance.py", collection, "--approximation", "laplace", "--draws", "100",
         "--output", tmp_path / "out",
     )  # fmt: skip
+    assert err == ""
     rows = pd.read_csv(tmp_path / "out" / "scores.csv")
     assert list(rows["measure"].drop_duplicates()) == ["P@10", "RBP(p=0.8)", "AP"]
     sampled = be.open_collection(collection)
@@ -75,8 +75,12 @@ def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(collection
 def test_scripts_print_a_verdict_and_draw_what_a_sampler_gives(
     collection, tmp_path, script, observed, scores
 ):
-    out = finished(script, collection, "--output", tmp_path)
-    assert out.splitlines()[0].startswith("divergences 0; r_hat 1.0")
+    words = ("--draws", "300", "--tune", "300", "--output", tmp_path)
+    out, err = finished(script, collection, *words)
+    told = out.splitlines()[0]
+    assert told.startswith("divergences ") and "; r_hat 1.0" in told
+    assert ("allowed" in told) == ("the sampler did not pass" in err)
+    assert err.count("Warning") == ("allowed" in told)
     assert pictures(tmp_path) == PLOTS | CHAINS | scores | {f"calibration_{observed}"}
     rows = pd.read_csv(tmp_path / "scores.csv")
     assert (rows["lower"] <= rows["estimate"]).all() and (rows["estimate"] <= rows["upper"]).all()
