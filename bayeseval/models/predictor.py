@@ -22,7 +22,8 @@ PRIORS: dict[str, tuple[float, ...]] = {
 }
 
 CENTRED_FROM = 80  # judged pairs a topic
-MANY_COMPONENTS = 20  # these tell their standard deviation well, and need no other way of writing
+MANY_COMPONENTS = 20  # these tell their standard deviation well, where each is known well:
+PAIRS_PER_COMPONENT = 30  # judged pairs for each of them
 
 
 def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64, ...]]:
@@ -169,12 +170,14 @@ def _topic_effects(predictors: Predictors, values, population) -> Any:
 
 
 def _component_effects(predictors: Predictors, values) -> Any:
-    """Effects of the components, in units of their standard deviation where they are few."""
+    """Effects of the components, in units of their standard deviation where little is known."""
     import pymc as pm
     import pytensor.tensor as pt
 
+    number = predictors.component.shape[1]
+    known = predictors.judged.size >= PAIRS_PER_COMPONENT * number
     sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
-    if predictors.component.shape[1] >= MANY_COMPONENTS:
+    if known and number >= MANY_COMPONENTS:
         effect = pm.Normal("component_effect", np.float64(0), sd, dims="component")
     else:
         deviation = pm.Normal("component_deviation", np.float64(0), np.float64(1), dims="component")

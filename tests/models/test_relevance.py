@@ -106,6 +106,7 @@ def centred(monkeypatch):
     """Effects written as parameters of their own, however few the judgments and the runs."""
     monkeypatch.setattr(predictor, "CENTRED_FROM", 0)
     monkeypatch.setattr(predictor, "MANY_COMPONENTS", 0)
+    monkeypatch.setattr(predictor, "PAIRS_PER_COMPONENT", 0)
 
 
 def response_logp(model, known, response, **given) -> np.ndarray:
@@ -148,6 +149,7 @@ def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypa
     for least in (0, 100):
         monkeypatch.setattr(predictor, "CENTRED_FROM", least)
         monkeypatch.setattr(predictor, "MANY_COMPONENTS", least)
+        monkeypatch.setattr(predictor, "PAIRS_PER_COMPONENT", least)
         model = be.models.relevance_model(sampled)
         known = {"relevance": model["judged_relevance"].get_value()}
         effect = along[: len(model.coords["component"])]
@@ -162,6 +164,21 @@ def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypa
             }
         logps.append(response_logp(model, known, "relevance", **given))
     np.testing.assert_allclose(logps[0], logps[1], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("budget", "centred"), [(40, True), (20, False)])
+def test_effects_of_components_are_parameters_where_each_has_many_judged_pairs(budget, centred):
+    odds = np.linspace(0.05, 0.5, 22)
+    collection = be.simulate.urn_collection(
+        odds, n_topics=20, n_documents=60, prevalence=0.3, depth=30, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    model = be.models.relevance_model(sampled)
+    assert len(model.coords["component"]) >= 20  # and 20 x 40 or 20 x 20 judged pairs
+    names = {variable.name for variable in model.free_RVs}
+    assert ("component_effect" in names) == centred
+    assert ("component_deviation" in names) != centred
 
 
 def test_reliabilities_are_the_image_of_the_components(sampled, centred):
