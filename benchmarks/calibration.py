@@ -83,8 +83,22 @@ def grade():
     )
 
 
+def urn():
+    """10 topics x 8 runs, 60 documents, 10 ranks of each run judged and 60 scored."""
+    return be.experiments.urn_study(
+        be.experiments.RepeatedFits(draws=2000, tune=700, chains=2),
+        n_topics=10,
+        n_runs=8,
+        n_documents=60,
+        depth=10,
+        n_ranks=60,
+        measures=["RBP(p=0.95)", "P@20"],
+    )
+
+
 STUDIES = {
     "relevance": relevance,
+    "urn": urn,
     "relevance_centred": relevance_centred,
     "grade": grade,
     "relevance_many_runs": relevance_many_runs,

@@ -7,6 +7,7 @@ from bayeseval.experiments.calibration_prior import prior_predictive
 from bayeseval.experiments.calibration_recovery import recovery
 from bayeseval.experiments.calibration_studies import prior_truth, relevance_study
 from bayeseval.experiments.calibration_uniformity import rank_band, rank_uniformity
+from bayeseval.experiments.calibration_urn import urn_study
 from bayeseval.experiments.comparison import comparison
 from bayeseval.experiments.dual import dual_runs
 from bayeseval.experiments.error import error_summary
@@ -29,4 +30,5 @@ __all__ = [
     "replicate",
     "sampled_pools",
     "simulation_based_calibration",
+    "urn_study",
 ]

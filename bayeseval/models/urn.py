@@ -16,7 +16,6 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "topic_sd": (1.0,),
     "run_sd": (1.0,),
 }
-CENTRED_FROM = 30  # judged places of a topic that tell its effect
 
 
 def urn_model(
@@ -155,7 +154,7 @@ def urn_model(
         weight = _weight(likelihood_weight, colour, tops.n_shown(own))
     with pm.Model(coords=tops.coords) as model:
         _constants(tops, documents, weight)
-        log_odds, logit_prevalence = _parameters(values, colour)
+        log_odds, logit_prevalence = _parameters(values)
         _lists("relevance", colour, log_odds, tops.count(own), weight, prevalence=logit_prevalence)
         if documents == "unshared":
             shared = tops.lists(tops.shared)
@@ -198,11 +197,12 @@ def _constants(tops: Tops, documents: str, weight: float) -> None:
     pm.Data("frame_pair", np.flatnonzero(tops.in_frame))
 
 
-def _parameters(values: Mapping[str, tuple[np.float64, ...]], colour: NDArray[np.int8]):
+def _parameters(values: Mapping[str, tuple[np.float64, ...]]):
     """Variables log w (run,) and logit q (topic,).
 
     Sampled are logit q of the population and the contrast: the ridge along which q and w change
-    together is then one variable's axis.
+    together is then one variable's axis. Effects of topics and runs are in units of their spread,
+    which leaves no funnel where the judged tops tell little of them.
     """
     import pymc as pm
 
@@ -212,13 +212,9 @@ def _parameters(values: Mapping[str, tuple[np.float64, ...]], colour: NDArray[np
     pm.Deterministic("population_log_odds", prevalence - contrast)
     topic_sd: Any = pm.HalfNormal("topic_sd", *values["topic_sd"])
     run_sd: Any = pm.HalfNormal("run_sd", *values["run_sd"])
-    if (colour >= 0).sum() >= CENTRED_FROM * colour.shape[0]:
-        logit = pm.Normal("logit_prevalence", prevalence, topic_sd, dims="topic")
-    else:
-        deviation: Any = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims="topic")
-        logit = pm.Deterministic(
-            "logit_prevalence", prevalence + topic_sd * deviation, dims="topic"
-        )
+    deviation: Any = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims="topic")
+    logit = prevalence + topic_sd * deviation
+    logit = pm.Deterministic("logit_prevalence", logit, dims="topic")
     better: Any = run_sd * pm.Normal("run_deviation", np.float64(0), np.float64(1), dims="run")
     pm.Deterministic("contrast", contrast + better, dims="run")
     return pm.Deterministic("log_odds", prevalence - contrast - better, dims="run"), logit
