@@ -2,6 +2,7 @@
 
 from bayeseval.inference.diagnostics import diagnostic_plots
 from bayeseval.inference.likelihood import log_likelihood
+from bayeseval.inference.overlap import prior_overlap
 from bayeseval.inference.predictive import predictive_draws, prior_fit
 from bayeseval.inference.sampling import fit
 from bayeseval.inference.storage import open_fit, save_fit
@@ -14,6 +15,7 @@ __all__ = [
     "open_fit",
     "predictive_draws",
     "prior_fit",
+    "prior_overlap",
     "save_fit",
     "verdict",
     "verdict_text",
