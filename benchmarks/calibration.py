@@ -59,15 +59,15 @@ def relevance_centred():
 
 
 def relevance_many_runs():
-    """5 topics x 24 runs, 80 of 160 documents judged: effects of components as they are too."""
+    """9 topics x 20 runs, 80 of 160 documents judged: effects of components as they are too."""
     return be.experiments.relevance_study(
-        _urn(24, n_topics=5, n_documents=160, depth=60),
+        _urn(20, n_topics=9, n_documents=160, depth=60),
         be.models.relevance_model,
         be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
         budget=80,
         n_strata=5,
         measures=["P@10", "RBP(p=0.8)", "AP"],
-        runs=["run001", "run009", "run017", "run024"],
+        runs=["run001", "run007", "run014", "run020"],
     )
 
 
@@ -86,7 +86,7 @@ def grade():
 def urn():
     """10 topics x 8 runs, 60 documents, 10 ranks of each run judged and 60 scored."""
     return be.experiments.urn_study(
-        be.experiments.RepeatedFits(draws=2000, tune=700, chains=2),
+        be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
         n_topics=10,
         n_runs=8,
         n_documents=60,
@@ -160,7 +160,7 @@ def report(name: str, path: Path, folder: Path) -> None:
     """Write the ranks, the tests and the recovery of a study, and its picture."""
     rows = pd.read_csv(path).sort_values("seed")
     kept = [c for c in rows if c in ("seed", "seconds", *CHECKS) or c.startswith("rank:")]
-    rows[kept].round(3).to_csv(folder / f"{name}_ranks.csv", index=False)
+    rows[kept].round(5).to_csv(folder / f"{name}_ranks.csv", index=False)
     found = calibration_of(rows)
     table = quantity_table(found)
     least = found["ess"].min("simulation").to_series()
@@ -213,6 +213,7 @@ def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
         "fits_with_divergences": int((rows["divergences"] > 0).sum()),
         "fits_r_hat_above_1.01": int((rows["r_hat"] > 1.01).sum()),
         "fits_ess_below_400": int((rows[["ess_bulk", "ess_tail"]].min(axis=1) < 400).sum()),
+        f"fits_ess_below_{N_DRAWS}": int((rows["ess_bulk"] < N_DRAWS).sum()),
         "fits_bfmi_below_0.3": int((rows["bfmi"] < 0.3).sum()),
         "fits_left_out": 0,
         "worst_r_hat": round(float(rows["r_hat"].max()), 3),
