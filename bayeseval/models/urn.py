@@ -16,6 +16,7 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "topic_sd": (1.0,),
     "run_sd": (1.0,),
 }
+CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect
 
 
 def urn_model(
@@ -43,7 +44,7 @@ def urn_model(
     the *contrast* logit q - log w, the log odds of relevance at the first rank; q and w apart are
     known only as far as the urn runs out, or from the prior. So ``population_contrast`` and
     ``contrast`` (run) are variables of the model; read them, and the two apart only after a look at
-    :func:`bayeseval.prior_overlap`.
+    :func:`bayeseval.inference.prior_overlap`.
 
     **Documents that several runs show.** Real runs agree: a document at the top of many is more
     likely relevant than one that a single run shows, and the documents that nobody judged are of
@@ -148,20 +149,24 @@ def urn_model(
         sampled, depth=depth, frame=frame, runs=runs, relevance_level=relevance_level, gaps=gaps
     )
     own = tops.in_frame & ~tops.shared if documents == "unshared" else tops.in_frame
-    colour = tops.lists(own)
-    weight = 1.0
-    if documents == "all":
-        weight = _weight(likelihood_weight, colour, tops.n_shown(own))
+    colour, shared = tops.lists(own), tops.lists(tops.shared)
+    n_own, n_shared = tops.count(own), tops.count(tops.shared)
     with pm.Model(coords=tops.coords) as model:
-        _constants(tops, documents, weight)
-        log_odds, logit_prevalence = _parameters(values)
-        _lists("relevance", colour, log_odds, tops.count(own), weight, prevalence=logit_prevalence)
-        if documents == "unshared":
-            shared = tops.lists(tops.shared)
+        if documents == "all":
+            weight = _weight(likelihood_weight, colour, tops.n_shown(own))
+            _constants(tops, documents, weight)
+            log_odds, logit_prevalence = _by_contrast(values)
+            _lists("relevance", colour, log_odds, n_own, weight, prevalence=logit_prevalence)
+        else:
             weight = _weight(likelihood_weight, shared, tops.n_shown(tops.shared))
+            _constants(tops, documents, 1.0)
+            n_topic, n_run = (colour >= 0).sum(), weight * (shared >= 0).sum()
+            log_odds, logit_prevalence = _apart(
+                values, n_topic / colour.shape[0], n_run / colour.shape[1]
+            )
+            _lists("relevance", colour, log_odds, n_own, 1.0, prevalence=logit_prevalence)
             relevant = tops.count(tops.shared & (tops.relevance == 1))
-            number = tops.count(tops.shared)
-            _lists("shared_relevance", shared, log_odds, number, weight, relevant=relevant)
+            _lists("shared_relevance", shared, log_odds, n_shared, weight, relevant=relevant)
     return model
 
 
@@ -197,8 +202,8 @@ def _constants(tops: Tops, documents: str, weight: float) -> None:
     pm.Data("frame_pair", np.flatnonzero(tops.in_frame))
 
 
-def _parameters(values: Mapping[str, tuple[np.float64, ...]]):
-    """Variables log w (run,) and logit q (topic,).
+def _by_contrast(values: Mapping[str, tuple[np.float64, ...]]):
+    """Variables log w (run,) and logit q (topic,) for one urn.
 
     Sampled are logit q of the population and the contrast: the ridge along which q and w change
     together is then one variable's axis. Effects of topics and runs are in units of their spread,
@@ -210,14 +215,39 @@ def _parameters(values: Mapping[str, tuple[np.float64, ...]]):
     mean, spread = values["log_odds"]
     contrast: Any = pm.Normal("population_contrast", prevalence - mean, spread)
     pm.Deterministic("population_log_odds", prevalence - contrast)
-    topic_sd: Any = pm.HalfNormal("topic_sd", *values["topic_sd"])
-    run_sd: Any = pm.HalfNormal("run_sd", *values["run_sd"])
-    deviation: Any = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims="topic")
-    logit = prevalence + topic_sd * deviation
-    logit = pm.Deterministic("logit_prevalence", logit, dims="topic")
-    better: Any = run_sd * pm.Normal("run_deviation", np.float64(0), np.float64(1), dims="run")
-    pm.Deterministic("contrast", contrast + better, dims="run")
-    return pm.Deterministic("log_odds", prevalence - contrast - better, dims="run"), logit
+    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=False)
+    log_odds = _effects("run", "log_odds", prevalence - contrast, values, centred=False)
+    pm.Deterministic("contrast", prevalence - log_odds, dims="run")
+    return log_odds, logit
+
+
+def _apart(values: Mapping[str, tuple[np.float64, ...]], n_topic: float, n_run: float):
+    """The same for two urns, which tell q and w apart: the shared one has a known M.
+
+    Effects are sampled as they are where a topic, or a run, has so many judgments that they are
+    known better than their spread says; there the other way is the slow one.
+    """
+    import pymc as pm
+
+    prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
+    population: Any = pm.Normal("population_log_odds", *values["log_odds"])
+    pm.Deterministic("population_contrast", prevalence - population)
+    centred = n_topic >= CENTRED_FROM
+    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=centred)
+    log_odds = _effects("run", "log_odds", population, values, centred=n_run >= CENTRED_FROM)
+    pm.Deterministic("contrast", prevalence - log_odds, dims="run")
+    return log_odds, logit
+
+
+def _effects(dim: str, name: str, mean: Any, values: Mapping[str, Any], *, centred: bool) -> Any:
+    """Normal effects of topics or runs, with the standard deviation that they share."""
+    import pymc as pm
+
+    sd: Any = pm.HalfNormal(f"{dim}_sd", *values[f"{dim}_sd"])
+    if centred:
+        return pm.Normal(name, mean, sd, dims=dim)
+    deviation: Any = pm.Normal(f"{dim}_deviation", np.float64(0), np.float64(1), dims=dim)
+    return pm.Deterministic(name, mean + sd * deviation, dims=dim)
 
 
 def _lists(name, colour, log_odds, n_documents, weight, *, prevalence=None, relevant=None) -> None:

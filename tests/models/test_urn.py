@@ -88,12 +88,12 @@ def test_log_likelihood_is_that_of_two_urns_with_the_shared_one_weighted(pooled)
     point = observed.initial_point()
     effect = {
         "population_logit_prevalence": logit,
-        "population_contrast": logit,
+        "population_log_odds": 0.0,
         "topic_deviation": [0],
     }
     for name, value in effect.items():
         point[name] = np.asarray(value, dtype=float)
-    point["run_sd_log__"], point["run_deviation"] = np.array(0.0), -log_odds
+    point["run_sd_log__"], point["run_deviation"] = np.array(0.0), log_odds
     found = {
         rv.name: float(np.sum(v))
         for rv, v in zip(observed.observed_RVs, compiled(point), strict=True)
@@ -110,6 +110,18 @@ def test_log_likelihood_is_that_of_two_urns_with_the_shared_one_weighted(pooled)
             for m in range(7)
         ]
     assert found["relevance"] == pytest.approx(np.logaddexp.reduce(terms), abs=1e-9)
+
+
+def test_effects_of_topics_with_many_judgments_are_sampled_as_they_are(pooled):
+    few = be.models.urn_model(pooled, depth=3, frame="retrieved")
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3, 0.4], n_topics=6, n_documents=400, prevalence=0.3, shared=0.1, random_seed=3
+    )
+    pool = be.designs.depth_pool(collection, 20)
+    rich = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    many = be.models.urn_model(rich, depth=20, frame="retrieved")
+    assert "logit_prevalence" not in {variable.name for variable in few.free_RVs}
+    assert "logit_prevalence" in {variable.name for variable in many.free_RVs}
 
 
 def test_one_urn_weighs_every_judgment_once_unless_told_otherwise(pooled):
