@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, norm
 
 import bayeseval as be
-from bayeseval.experiments.calibration_uniformity import holm, least_tail
+from bayeseval.experiments.calibration_uniformity import holm, least_tail, null_statistics
 
 N_DRAWS = 99
 
@@ -70,6 +70,20 @@ def test_skewed_narrow_and_wide_posteriors_fail(shape, what):
     share = beta(*shape).rvs((20, 200), random_state=random)
     found = be.experiments.rank_uniformity(ranks_of(*(share * (N_DRAWS + 1)).astype(int)))
     assert found["passed"].mean() <= 0.1, what
+
+
+@pytest.mark.parametrize(
+    ("shift", "stretch", "least", "most"),
+    [(0.5, 1.0, 0.97, 1.0), (1 / 3, 1.0, 0.65, 0.85), (0.1, 1.0, 0.0, 0.05), (0.0, 0.7, 0.85, 1.0)],
+)
+def test_power_among_44_quantities_is_what_the_results_say(shift, stretch, least, most):
+    random = np.random.default_rng(9)
+    share = norm.cdf((random.normal(size=(300, 200)) - shift) / stretch)
+    ranks = random.binomial(N_DRAWS, share)
+    statistic = least_tail(np.stack([np.bincount(r, minlength=N_DRAWS + 1) for r in ranks]))
+    null = null_statistics(200, N_DRAWS, 20_000, 1)
+    found = np.mean(statistic <= np.quantile(null, 0.05 / 44))
+    assert least <= found <= most
 
 
 def test_the_band_is_left_as_often_as_stated():
