@@ -82,8 +82,20 @@ def test_labels_say_nothing_of_the_coefficients_of_judged_pairs():
         extra.append(logps[0] - logps[1])
     assert extra[0] == pytest.approx(extra[1], rel=1e-12)
     grade = np.asarray(known["relevance"])
-    found = response_logp(labelled, both, "labels_label")
+    half = np.log([[0.5, 1.0]] * 2)  # log odds of 1/3, and of half of what is left
+    found = response_logp(labelled, both, "labels_label", labels_share_logodds__=half)
     np.testing.assert_allclose(found, np.full(grade.size, -np.log(3)), rtol=1e-12)
+
+
+def test_error_rates_are_uniform_over_all_that_are_possible():
+    model = be.models.relevance_model(small_collection(), external="labels")
+    draws = pm.draw(model["labels_rate"], 4000, random_seed=1)
+    assert draws.shape == (4000, 2, 3)
+    np.testing.assert_allclose(draws.sum(axis=-1), 1.0)
+    pairs = np.cov(draws[:, 0].T)  # Dirichlet(1, 1, 1): variance 1/18, covariance -1/36
+    expected = np.full((3, 3), -1 / 36) + np.eye(3) * (1 / 18 + 1 / 36)
+    np.testing.assert_allclose(draws.mean(axis=0), np.full((2, 3), 1 / 3), atol=0.015)
+    np.testing.assert_allclose(pairs, expected, atol=0.004)
 
 
 def response_sum(model, known, given) -> float:

@@ -3,7 +3,6 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from pymc.distributions import transforms
 
 import bayeseval as be
 from bayeseval.designs.gather import designed_sample, with_ranks
@@ -254,8 +253,9 @@ def test_labels_have_error_rates_and_only_labelled_pairs_speak_of_them(sampled):
     rate = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
     known = model["judged_labels_label"].get_value()
     both = {"relevance": model["judged_relevance"].get_value(), "labels_label": known}
-    simplex = transforms.simplex.forward(rate).eval(mode="FAST_COMPILE")
-    logp = response_logp(model, both, "labels_label", labels_rate_simplex__=simplex)
+    share = np.column_stack([rate[:, 0], rate[:, 1] / (1 - rate[:, 0])])
+    log_odds = np.log(share / (1 - share))
+    logp = response_logp(model, both, "labels_label", labels_share_logodds__=log_odds)
     judged = ~np.isnan(grade) & ~np.isnan(labels)
     relevant = (grade[judged] >= 1).astype(int)
     np.testing.assert_allclose(logp, np.log(rate[relevant, labels[judged].astype(int)]))
