@@ -21,7 +21,8 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "grade_gap": (0.0, 0.75),
 }
 
-CENTRED_FROM = 80  # judged pairs a topic
+CENTRED_FROM = 80  # judged pairs a topic, of
+MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
 MANY_COMPONENTS = 20  # these tell their standard deviation well, where each is known well:
 PAIRS_PER_COMPONENT = 30  # judged pairs for each of them
 
@@ -156,14 +157,16 @@ def _topic_effects(predictors: Predictors, values, population) -> Any:
     """Intercepts and slopes of topics, centred on the population's where they are known well.
 
     The two ways of writing say the same; which the sampler takes to depends on how much a topic's
-    judgments tell: with few, effects in units of their standard deviation leave no funnel.
+    judgments tell: with few, or few topics, effects in units of their standard deviation leave no
+    funnel.
     """
     import pymc as pm
 
     log_sd = np.array([values[name] for name in ("topic_intercept_sd", "topic_slope_sd")])
     topic_sd = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
     dims = ("topic", "predictor")
-    if predictors.judged.size >= CENTRED_FROM * np.unique(predictors.frame.topic).size:
+    n_topics = np.unique(predictors.frame.topic).size
+    if n_topics >= MANY_TOPICS and predictors.judged.size >= CENTRED_FROM * n_topics:
         return pm.Normal("topic_effect", population, topic_sd, dims=dims)
     deviation = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims=dims)
     return pm.Deterministic("topic_effect", population + topic_sd * deviation, dims=dims)

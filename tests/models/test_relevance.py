@@ -103,9 +103,8 @@ def test_model_has_labels_from_the_data_and_an_unobserved_response(sampled):
 @pytest.fixture
 def centred(monkeypatch):
     """Effects written as parameters of their own, however few the judgments and the runs."""
-    monkeypatch.setattr(predictor, "CENTRED_FROM", 0)
-    monkeypatch.setattr(predictor, "MANY_COMPONENTS", 0)
-    monkeypatch.setattr(predictor, "PAIRS_PER_COMPONENT", 0)
+    for limit in ("CENTRED_FROM", "MANY_TOPICS", "MANY_COMPONENTS", "PAIRS_PER_COMPONENT"):
+        monkeypatch.setattr(predictor, limit, 0)
 
 
 def response_logp(model, known, response, **given) -> np.ndarray:
@@ -146,9 +145,8 @@ def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypa
     deviation = np.array([[0.5, -1.0], [2.0, 0.3]])
     along = np.array([0.3, -0.2, 0.9])
     for least in (0, 100):
-        monkeypatch.setattr(predictor, "CENTRED_FROM", least)
-        monkeypatch.setattr(predictor, "MANY_COMPONENTS", least)
-        monkeypatch.setattr(predictor, "PAIRS_PER_COMPONENT", least)
+        for limit in ("CENTRED_FROM", "MANY_TOPICS", "MANY_COMPONENTS", "PAIRS_PER_COMPONENT"):
+            monkeypatch.setattr(predictor, limit, least)
         model = be.models.relevance_model(sampled)
         known = {"relevance": model["judged_relevance"].get_value()}
         effect = along[: len(model.coords["component"])]
@@ -163,6 +161,20 @@ def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypa
             }
         logps.append(response_logp(model, known, "relevance", **given))
     np.testing.assert_allclose(logps[0], logps[1], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n_topics", "budget", "centred"), [(20, 59, 0), (20, 80, 1), (19, 90, 0)])
+def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
+    n_topics, budget, centred
+):
+    collection = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=n_topics, n_documents=90, prevalence=0.3, depth=30, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    names = {variable.name for variable in be.models.relevance_model(sampled).free_RVs}
+    assert ("topic_effect" in names) == bool(centred)
+    assert ("topic_deviation" in names) != bool(centred)
 
 
 @pytest.mark.parametrize(("budget", "centred"), [(40, True), (20, False)])

@@ -13,9 +13,8 @@ from tests.small import small_collection
 @pytest.fixture(autouse=True)
 def centred(monkeypatch):
     """Effects written as parameters of their own, however few the judgments and the runs."""
-    monkeypatch.setattr(predictor, "CENTRED_FROM", 0)
-    monkeypatch.setattr(predictor, "MANY_COMPONENTS", 0)
-    monkeypatch.setattr(predictor, "PAIRS_PER_COMPONENT", 0)
+    for limit in ("CENTRED_FROM", "MANY_TOPICS", "MANY_COMPONENTS", "PAIRS_PER_COMPONENT"):
+        monkeypatch.setattr(predictor, limit, 0)
 
 
 def test_grades_below_two_give_the_likelihood_of_relevance():
