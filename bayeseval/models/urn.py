@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.urn_lists import DOCUMENTS, Tops, checked_tops, judgment_share
+from bayeseval.models.urn_variables import (
+    apart,
+    by_contrast,
+    one_urn,
+    others_urns,
+    own_urns,
+)
 
 PRIORS: dict[str, tuple[float, ...]] = {
     "logit_prevalence": (-2.0, 1.5),
@@ -16,7 +23,6 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "topic_sd": (1.0,),
     "run_sd": (1.0,),
 }
-CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect
 
 
 def urn_model(
@@ -41,33 +47,38 @@ def urn_model(
               logit\, q_t \sim N(\mu_q, \tau), \quad \log w_r \sim N(\mu_w, \sigma)
 
     Topic effects are in q alone: in log w they would do the same. What the top of a list tells is
-    the *contrast* logit q - log w, the log odds of relevance at the first rank; q and w apart are
+    the *contrast* logit q - log w, the log odds of relevance at the first rank (of two urns: in the
+    list of the documents that no other run shows); q and w apart are
     known only as far as the urn runs out, or from the prior. So ``population_contrast`` and
     ``contrast`` (run) are variables of the model; read them, and the two apart only after a look at
     :func:`bayeseval.inference.prior_overlap`.
 
-    **Documents that several runs show.** Real runs agree: a document at the top of many is more
+    **Documents that other runs show.** Real runs agree: a document at the top of many is more
     likely relevant than one that a single run shows, and the documents that nobody judged are of
     the second kind. Drawing from a part of the documents only is an urn again (a ranking by
-    successive draws, cut to a subset, is one by the same weights: Luce's axiom), so the model may
-    look at two urns per topic. With ``documents="unshared"``
+    successive draws, cut to a set that was chosen without looking at it, is one by the same
+    weights: Luce's axiom), so with ``documents="unshared"`` each run has two urns per topic, by
+    what the *other* runs show at their first ``depth`` ranks:
 
-    * the documents that two or more runs show at their first ``depth`` ranks are all judged: an urn
-      with M known, which tells how well each run sorts (variable ``shared_relevance``);
-    * all others of the frame, of which each run has a few at its first ``depth`` ranks, judged
-      because it is pooled, and the rest further down, unjudged (``relevance``): here
-      :math:`q_t` is the share relevant among the documents that at most one run shows. The judged
-      ones are the *beginning* of the run's list in this urn whatever the other runs do, so that
-      what was judged is ignorable.
+    * what some other run shows is all judged: an urn with M known, which tells how well the run
+      sorts (variable ``shared_relevance``);
+    * what no other run shows. Of these the run has a few at its own first ``depth`` ranks, judged
+      because it is pooled, and the rest further down, of which nobody judged any (``relevance``).
+      So the judged ones are the beginning of the run's list in this urn whatever the other runs
+      do, and what was judged is ignorable. Here :math:`q_t` is the share relevant among such
+      documents, and M is Binomial for each run: the sets differ from run to run.
 
-    With ``documents="all"`` there is one urn with all documents of the frame, right for runs that
-    are independent given M, and for a single run.
+    With ``documents="all"`` there is one urn a topic with all documents of the frame and M common
+    to all runs: the model of the paper. Its likelihood, of the colours at the first ranks, is right
+    for runs that are independent given M. Scores from it are for a single run: what several runs
+    have pooled is better than what they have not, and the urn does not know it.
 
-    **Composite likelihood.** Runs that show the same documents are not independent given M and w.
-    The likelihood of the lists that share documents is raised to the power ``likelihood_weight``;
-    ``"judgments"``, the default, is the number of judged documents over that of the places where
-    they stand, so that every judgment counts once. The lists of unshared documents have none in
-    common, and the weight 1. ``models/README.md`` has the coverage with this weight and with 1.
+    **Composite likelihood.** The runs' likelihoods are multiplied although real runs agree more
+    than their colours say. That of the lists that share documents is raised to the power
+    ``likelihood_weight``; ``"judgments"``, the default, is the number of judged documents over that
+    of the places where they stand, so that every judgment counts once: a rule of thumb (1 is exact
+    for independent runs), whose coverage is measured (``benchmarks/urn_round5.py``). The lists of
+    documents that no other run shows have none in common, and the weight 1.
 
     =================  ==================  =====================================================
     name in priors     default             why
@@ -148,25 +159,25 @@ def urn_model(
     tops = checked_tops(
         sampled, depth=depth, frame=frame, runs=runs, relevance_level=relevance_level, gaps=gaps
     )
-    own = tops.in_frame & ~tops.shared if documents == "unshared" else tops.in_frame
-    colour, shared = tops.lists(own), tops.lists(tops.shared)
-    n_own, n_shared = tops.count(own), tops.count(tops.shared)
+    n_documents = tops.count(tops.in_frame)
     with pm.Model(coords=tops.coords) as model:
         if documents == "all":
-            weight = _weight(likelihood_weight, colour, tops.n_shown(own))
+            colour = tops.lists(tops.in_frame)
+            weight = _weight(likelihood_weight, colour, tops.n_shown(tops.in_frame))
             _constants(tops, documents, weight)
-            log_odds, logit_prevalence = _by_contrast(values)
-            _lists("relevance", colour, log_odds, n_own, weight, prevalence=logit_prevalence)
+            log_odds, logit_prevalence = by_contrast(values)
+            one_urn(colour, log_odds, logit_prevalence, n_documents, weight)
         else:
-            weight = _weight(likelihood_weight, shared, tops.n_shown(tops.shared))
+            own = tops.lists(tops.in_frame & (tops.shown_by == 1))
+            shared = tops.lists(tops.in_frame & (tops.shown_by >= 2))
+            weight = _weight(likelihood_weight, shared, tops.n_shown(tops.shown_by >= 2))
             _constants(tops, documents, 1.0)
-            n_topic, n_run = (colour >= 0).sum(), weight * (shared >= 0).sum()
-            log_odds, logit_prevalence = _apart(
-                values, n_topic / colour.shape[0], n_run / colour.shape[1]
-            )
-            _lists("relevance", colour, log_odds, n_own, 1.0, prevalence=logit_prevalence)
-            relevant = tops.count(tops.shared & (tops.relevance == 1))
-            _lists("shared_relevance", shared, log_odds, n_shared, weight, relevant=relevant)
+            n_topic, n_run = (own >= 0).sum(), weight * (shared >= 0).sum()
+            log_odds, logit_prevalence = apart(values, n_topic / own.shape[0], n_run / own.shape[1])
+            n_others, relevant = tops.n_others
+            left = n_documents[:, None] - n_others
+            own_urns(own, log_odds, logit_prevalence, left)
+            others_urns(shared, log_odds, n_others, relevant, weight)
     return model
 
 
@@ -200,70 +211,3 @@ def _constants(tops: Tops, documents: str, weight: float) -> None:
     pm.Data("relevance_weight", np.float64(weight))
     pm.Data("frame_checksum", np.int64(tops.checksum))
     pm.Data("frame_pair", np.flatnonzero(tops.in_frame))
-
-
-def _by_contrast(values: Mapping[str, tuple[np.float64, ...]]):
-    """Variables log w (run,) and logit q (topic,) for one urn.
-
-    Sampled are logit q of the population and the contrast: the ridge along which q and w change
-    together is then one variable's axis. Effects of topics and runs are in units of their spread,
-    which leaves no funnel where the judged tops tell little of them.
-    """
-    import pymc as pm
-
-    prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
-    mean, spread = values["log_odds"]
-    contrast: Any = pm.Normal("population_contrast", prevalence - mean, spread)
-    pm.Deterministic("population_log_odds", prevalence - contrast)
-    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=False)
-    log_odds = _effects("run", "log_odds", prevalence - contrast, values, centred=False)
-    pm.Deterministic("contrast", prevalence - log_odds, dims="run")
-    return log_odds, logit
-
-
-def _apart(values: Mapping[str, tuple[np.float64, ...]], n_topic: float, n_run: float):
-    """The same for two urns, which tell q and w apart: the shared one has a known M.
-
-    Effects are sampled as they are where a topic, or a run, has so many judgments that they are
-    known better than their spread says; there the other way is the slow one.
-    """
-    import pymc as pm
-
-    prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
-    population: Any = pm.Normal("population_log_odds", *values["log_odds"])
-    pm.Deterministic("population_contrast", prevalence - population)
-    centred = n_topic >= CENTRED_FROM
-    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=centred)
-    log_odds = _effects("run", "log_odds", population, values, centred=n_run >= CENTRED_FROM)
-    pm.Deterministic("contrast", prevalence - log_odds, dims="run")
-    return log_odds, logit
-
-
-def _effects(dim: str, name: str, mean: Any, values: Mapping[str, Any], *, centred: bool) -> Any:
-    """Normal effects of topics or runs, with the standard deviation that they share."""
-    import pymc as pm
-
-    sd: Any = pm.HalfNormal(f"{dim}_sd", *values[f"{dim}_sd"])
-    if centred:
-        return pm.Normal(name, mean, sd, dims=dim)
-    deviation: Any = pm.Normal(f"{dim}_deviation", np.float64(0), np.float64(1), dims=dim)
-    return pm.Deterministic(name, mean + sd * deviation, dims=dim)
-
-
-def _lists(name, colour, log_odds, n_documents, weight, *, prevalence=None, relevant=None) -> None:
-    """Variable of the lists of all runs and topics, with its data."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    from bayeseval.distributions import wallenius_sequence
-
-    dims = ("topic", "run", "rank")
-    pm.Data(f"judged_{name}", colour, dims=dims)
-    odds = pt.broadcast_to(log_odds[None, :], colour.shape[:2])
-    known: dict[str, Any] = {"logit_prevalence": prevalence}
-    if relevant is not None:
-        known = {"n_relevant": relevant[:, None]}
-        n_documents = n_documents[:, None]
-    wallenius_sequence(
-        name, odds, n_documents, colour >= 0, **known, likelihood_weight=weight, dims=dims
-    )

@@ -1,4 +1,4 @@
-"""The runs' judged tops, and which of a topic's documents several of them show."""
+"""The runs' judged tops, and which of a topic's documents other runs show."""
 
 import zlib
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ DOCUMENTS = ("unshared", "all")
 class Tops:
     """First ranks of the runs on every topic, with what is known of the documents.
 
-    A document of the frame is *shared* if two or more runs show it at their first ``depth`` ranks.
+    A run *shows* a document that it has at its first ``depth`` ranks. At these ranks of a run the
+    documents that another run shows too are those that two or more show.
 
     Parameters
     ----------
@@ -61,9 +62,13 @@ class Tops:
         return cls(collection, run, depth, relevance_level, in_frame, relevance, shown_by)
 
     @property
-    def shared(self) -> NDArray[np.bool_]:
-        """Documents (pair,) of the frame that two or more runs show."""
-        return self.in_frame & (self.shown_by >= 2)
+    def n_others(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Documents of the frame that some other run shows, and the relevant ones (topic, run)."""
+        shown = self.in_frame & (self.shown_by > 0)
+        own = self.lists(self.in_frame & (self.shown_by == 1))
+        number = self.count(shown)[:, None] - (own >= 0).sum(axis=2)
+        relevant = self.count(shown & (self.relevance == 1))[:, None] - (own == 1).sum(axis=2)
+        return number, relevant
 
     @property
     def coords(self) -> dict[str, Any]:
@@ -71,6 +76,7 @@ class Tops:
         return {
             "topic": self.collection["topic"].to_numpy(),
             "run": self.collection["run"].to_numpy()[self.run],
+            "list": ["own"],
             "rank": np.arange(1, self.depth + 1),
         }
 
@@ -98,13 +104,14 @@ class Tops:
         A list is shorter than ``depth`` where some documents there are not chosen: -1 after them.
         """
         ranking = self.collection["rankings/ranking"].to_numpy()[self.run, :, : self.depth]
-        colour, _, _ = _moved_up(np.swapaxes(ranking, 0, 1), chosen, self.relevance)
+        ranking = np.swapaxes(ranking, 0, 1)
+        colour, _ = _moved_up((ranking >= 0) & chosen[ranking], self.relevance[ranking])
         short = self.depth - colour.shape[2]
         padded = np.pad(colour, ((0, 0), (0, 0), (0, short)), constant_values=UNJUDGED)
         return np.where(padded == NOTHING, UNJUDGED, padded).astype(np.int8)
 
     def topic_lists(
-        self, topic: int, chosen: NDArray[np.bool_], length: int
+        self, topic: int, length: int, *, own: bool
     ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
         """Whole lists of one topic: relevance and rank (run, place), and judged places (run,).
 
@@ -112,10 +119,10 @@ class Tops:
         ----------
         topic : int
             Position of the topic.
-        chosen : bool array (pair,)
-            Documents that the lists hold.
         length : int
             Ranks that are looked at.
+        own : bool
+            Only documents of the frame that no other run shows, instead of all of the frame.
 
         Returns
         -------
@@ -127,7 +134,11 @@ class Tops:
             Places that the first ``depth`` ranks fill.
         """
         ranking = self.collection["rankings/ranking"].to_numpy()[self.run, topic, :length]
-        colour, rank, found = _moved_up(ranking, chosen, self.relevance)
+        found = (ranking >= 0) & self.in_frame[ranking]
+        if own:
+            found[:, : self.depth] &= self.shown_by[ranking[:, : self.depth]] == 1
+            found[:, self.depth :] &= self.shown_by[ranking[:, self.depth :]] == 0
+        colour, rank = _moved_up(found, self.relevance[ranking])
         return colour, rank, found[:, : self.depth].sum(axis=1)
 
     def check_gaps(self) -> None:
@@ -191,14 +202,15 @@ def judgment_share(colour: NDArray[np.int8], n_judged: int) -> float:
     return min(1.0, n_judged / places) if places else 1.0
 
 
-def _moved_up(ranking: NDArray, chosen: NDArray[np.bool_], relevance: NDArray[np.int8]):
-    """Chosen documents of rankings (..., rank) without the others between them.
+def _moved_up(
+    found: NDArray[np.bool_], relevance: NDArray[np.int8]
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Relevance (..., place) of the ranks found, without the others between them, and their ranks.
 
-    Returns their relevance (..., place), -2 past the last, their ranks, and which ranks they had.
+    Past the last place the relevance is -2.
     """
-    found = (ranking >= 0) & chosen[ranking]
     order = np.argsort(~found, axis=-1, kind="stable")
     width = max(1, int(found.sum(axis=-1).max(initial=1)))
-    known = np.where(found, relevance[ranking], NOTHING)
+    known = np.where(found, relevance, NOTHING)
     colour = np.take_along_axis(known, order, axis=-1)[..., :width]
-    return np.ascontiguousarray(colour, dtype=np.int8), order[..., :width], found
+    return np.ascontiguousarray(colour, dtype=np.int8), order[..., :width]

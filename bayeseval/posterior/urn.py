@@ -63,7 +63,8 @@ class UrnDraws:
 
     Under every draw of the parameters M is drawn given the judged tops, then each run's unjudged
     ranks: those among the judged ones by forward filtering and backward sampling, those below from
-    what is left in the urn. Documents of other urns, and judged ones, keep what is known of them.
+    what is left in the urn. With two urns this is the urn of the documents that no other run shows,
+    each run's own; all others keep what is known of them.
 
     Parameters
     ----------
@@ -97,13 +98,14 @@ class UrnDraws:
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         run = self.tops.coords["run"]
         self._log_odds = self._flat(posterior["log_odds"].sel(run=run))
-        self._logit_prevalence = self._flat(posterior["logit_prevalence"])
+        topics = self.tops.coords["topic"]
+        self._logit_prevalence = self._flat(posterior["logit_prevalence"].sel(topic=topics))
         self._weight = float(constant["relevance_weight"])
-        seeds = np.random.SeedSequence(random_seed).generate_state(in_frame.size + 1, np.uint32)
-        self.seed_word, self._seeds = int(seeds[0]), seeds[1:]
-        shared = self.tops.shared if int(constant["unshared"]) else np.zeros_like(in_frame)
-        self._in_urn = in_frame & ~shared
-        self._number = self.tops.count(self._in_urn)
+        self._own = bool(int(constant["unshared"]))
+        number = self.tops.count(in_frame)
+        self._number = number[:, None] - self.tops.n_others[0] if self._own else number[:, None]
+        words = np.random.SeedSequence(random_seed).generate_state(self._number.size + 1)
+        self.seed_word, self._seeds = int(words[0]), words[1:].reshape(self._number.shape)
 
     def _flat(self, values: xr.DataArray) -> NDArray[np.float64]:
         values = values.transpose("chain", "draw", ...)
@@ -111,19 +113,10 @@ class UrnDraws:
 
     def scores(self, topic: int, weight: list[NDArray]) -> Iterator[NDArray[np.float64]]:
         """Weighted sums (run, draw) of the relevances of one topic's rankings, per measure."""
-        from bayeseval.distributions.wallenius_unjudged_kernel import filled_topic
-
         length = max(part.size for part in weight)
-        colour, rank, judged = self.tops.topic_lists(topic, self._in_urn, length)
-        filled, _ = filled_topic(
-            int(self._seeds[topic]),
-            colour,
-            judged,
-            self._log_odds,
-            np.ascontiguousarray(self._logit_prevalence[:, topic]),
-            int(self._number[topic]),
-            self._weight,
-        )
+        colour, rank, judged = self.tops.topic_lists(topic, length, own=self._own)
+        self._check_ignorable(topic, colour, judged)
+        filled = self._filled(topic, colour, judged)
         ranking = self._ranking(topic, length)
         known = (ranking >= 0) & (self.tops.relevance[ranking] == 1)
         gap = colour == UNJUDGED
@@ -131,6 +124,37 @@ class UrnDraws:
             padded = np.pad(part, (0, length - part.size))
             worth = np.where(gap, padded[rank], 0.0)
             yield (known @ padded)[:, None] + weighted_sums(filled, worth)
+
+    def _filled(self, topic: int, colour: NDArray[np.int8], judged: NDArray[np.int64]):
+        """Lists (draw, run, place) with the unjudged places drawn."""
+        from bayeseval.distributions.wallenius_unjudged_kernel import filled_topic
+
+        logit = np.ascontiguousarray(self._logit_prevalence[:, topic])
+        number, seeds = self._number[topic].tolist(), self._seeds[topic].tolist()
+        if not self._own:
+            return filled_topic(
+                seeds[0], colour, judged, self._log_odds, logit, number[0], self._weight
+            )[0]
+        filled = np.empty((self.n_draws, *colour.shape), dtype=np.int8)
+        for run in range(colour.shape[0]):
+            one = slice(run, run + 1)
+            odds = np.ascontiguousarray(self._log_odds[:, one])
+            filled[:, one], _ = filled_topic(
+                seeds[run], colour[one], judged[one], odds, logit, number[run], self._weight
+            )
+        return filled
+
+    def _check_ignorable(self, topic: int, colour, judged) -> None:
+        """Refuse lists in which documents are judged below the depth, for other runs' sake."""
+        below = np.arange(colour.shape[1]) >= judged[:, None]
+        mixed = (below & (colour >= 0)).any(axis=1) & (below & (colour == UNJUDGED)).any(axis=1)
+        if mixed.any():
+            run, label = int(np.argmax(mixed)), self.tops.coords["topic"][topic]
+            raise ValueError(
+                f"run '{self.tops.coords['run'][run]}' has judged and unjudged documents below "
+                f"rank {self.tops.depth} on topic '{label}': what other runs had judged is better "
+                "than the rest, and one urn does not know it; fit with documents='unshared'"
+            )
 
     def outside_weight(self, topic: int, weight: list[NDArray]) -> NDArray[np.float64]:
         """Weight (measure, run) of retrieved documents that no urn holds and nobody judged."""

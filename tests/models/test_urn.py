@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 from scipy.special import expit
 from scipy.stats import binom
 
@@ -37,34 +38,71 @@ def tops_of(sampled, **options):
     return checked_tops(sampled, **asked)
 
 
-def test_documents_that_two_runs_show_are_shared_and_each_list_is_cut_to_its_urn(pooled):
+def test_lists_are_cut_to_what_other_runs_show_and_to_what_none_shows(pooled):
     tops = tops_of(pooled)
-    document = pooled["document"].values
-    assert sorted(document[tops.shared]) == ["a", "b"]
-    assert tops.lists(tops.shared)[0].tolist() == [[1, 0, -1], [0, 1, -1], [1, 0, -1]]
-    own = tops.in_frame & ~tops.shared
-    assert tops.lists(own)[0].tolist() == [[1, -1, -1], [0, -1, -1], [1, -1, -1]]
+    shared = tops.lists(tops.in_frame & (tops.shown_by >= 2))
+    own = tops.lists(tops.in_frame & (tops.shown_by == 1))
+    assert shared[0].tolist() == [[1, 0, -1], [0, 1, -1], [1, 0, -1]]
+    assert own[0].tolist() == [[1, -1, -1], [0, -1, -1], [1, -1, -1]]
+    number, relevant = tops.n_others
+    assert number[0].tolist() == [4, 4, 4]  # a and b, and what each of the two others has alone
+    assert relevant[0].tolist() == [2, 3, 2]
 
 
-def test_a_whole_list_knows_its_ranks_and_how_much_of_it_the_depth_judges(pooled):
-    tops = tops_of(pooled)
-    colour, rank, judged = tops.topic_lists(0, tops.in_frame & ~tops.shared, 6)
+def test_a_whole_list_of_own_documents_has_no_judged_one_below_the_depth(pooled):
+    colour, rank, judged = tops_of(pooled).topic_lists(0, 6, own=True)
     assert judged.tolist() == [1, 1, 1]
     assert rank[0].tolist() == [2, 3, 4, 5]  # c x y z
     assert colour[0].tolist() == [1, -1, -1, -1]
-    assert colour[1].tolist() == [0, -1, 1, -1]  # d y c x: c is judged for the sake of r1
+    assert colour[1].tolist() == [0, -1, -1, -2]  # d y x: c belongs to what others show
+    whole, _, judged = tops_of(pooled).topic_lists(0, 6, own=False)
+    assert judged.tolist() == [3, 3, 3]
+    assert whole[1].tolist() == [0, 1, 0, -1, 1, -1]
 
 
-def test_the_judged_documents_of_the_unshared_urn_begin_every_list():
+def test_the_first_of_a_runs_own_documents_is_relevant_as_often_as_its_urn_says():
+    collection = be.simulate.urn_collection(
+        np.geomspace(0.05, 0.5, 12),
+        n_topics=150,
+        n_documents=150,
+        prevalence=0.2,
+        shared=0.0,
+        depth=30,
+        random_seed=4,
+    )
+    pool = be.designs.depth_pool(collection, 10)
+    every = xr.DataArray(np.ones(collection.sizes["pair"], dtype=bool), dims="pair")
+    sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    tops = tops_of(sampled, depth=10, frame=every)
+    truth = tops_of(collection, depth=10, frame=every)
+    n_documents = tops.count(tops.in_frame)[:, None]
+    n_relevant = tops.count(truth.relevance == 1)[:, None]
+    number, relevant = tops.n_others
+    odds = collection["odds"].to_numpy().T
+    urns = {
+        1: (n_relevant - relevant, n_documents - number),
+        2: (relevant, number),
+    }
+    for shown_by, (m, n) in urns.items():
+        chosen = (tops.shown_by == 1) if shown_by == 1 else (tops.shown_by >= 2)
+        first = tops.lists(tops.in_frame & chosen)[:, :, 0]
+        chance = m / (m + odds * (n - m))
+        seen = first >= 0
+        surplus = (first[seen] - chance[seen]).sum()
+        assert abs(surplus) < 4 * np.sqrt((chance * (1 - chance))[seen].sum())
+        assert seen.sum() > 500
+
+
+def test_the_judged_ones_of_its_own_documents_begin_every_list():
     collection = be.simulate.urn_collection(
         [0.1, 0.2, 0.3, 0.4], n_topics=5, n_documents=50, prevalence=0.3, random_seed=3
     )
     pool = be.designs.depth_pool(collection, 5)
     tops = tops_of(be.reveal(collection, pool, be.draw(pool, random_seed=1)), depth=5)
-    colour = tops.lists(tops.in_frame & ~tops.shared)
-    judged = colour >= 0
-    assert judged.any()
-    assert (judged[..., :-1] | ~judged[..., 1:]).all()
+    for topic in range(5):
+        colour, _, judged = tops.topic_lists(topic, 50, own=True)
+        for line, known in zip(colour, judged, strict=True):
+            assert (line[:known] >= 0).all() and (line[known:] < 0).all()
 
 
 def log_likelihood_of(colours, n_documents, n_relevant, log_odds):
@@ -76,7 +114,7 @@ def log_likelihood_of(colours, n_documents, n_relevant, log_odds):
     return total
 
 
-def test_log_likelihood_is_that_of_two_urns_with_the_shared_one_weighted(pooled):
+def test_log_likelihood_is_that_of_two_urns_a_run_with_the_shared_one_weighted(pooled):
     model = be.models.urn_model(pooled, depth=3, frame="retrieved")
     known = {
         name: model[f"judged_{name}"].get_value().astype(np.int8)
@@ -98,18 +136,20 @@ def test_log_likelihood_is_that_of_two_urns_with_the_shared_one_weighted(pooled)
         rv.name: float(np.sum(v))
         for rv, v in zip(observed.observed_RVs, compiled(point), strict=True)
     }
-    shared = sum(
-        log_likelihood_of(colours, 2, 1, odds)
-        for colours, odds in zip([(1, 0), (0, 1), (1, 0)], log_odds, strict=True)
-    )
+    seen = zip([(1, 0), (0, 1), (1, 0)], (2, 3, 2), log_odds, strict=True)
+    shared = sum(log_likelihood_of(colours, 4, relevant, odds) for colours, relevant, odds in seen)
     assert found["shared_relevance"] == pytest.approx(shared * 2 / 6, abs=1e-9)
     with np.errstate(divide="ignore"):
-        terms = [
-            binom.logpmf(m, 6, expit(logit))
-            + sum(log_likelihood_of([c], 6, m, w) for c, w in zip((1, 0, 1), log_odds, strict=True))
-            for m in range(7)
+        own = [
+            np.logaddexp.reduce(
+                [
+                    binom.logpmf(m, 4, expit(logit)) + log_likelihood_of([colour], 4, m, odds)
+                    for m in range(5)
+                ]
+            )
+            for colour, odds in zip((1, 0, 1), log_odds, strict=True)
         ]
-    assert found["relevance"] == pytest.approx(np.logaddexp.reduce(terms), abs=1e-9)
+    assert found["relevance"] == pytest.approx(sum(own), abs=1e-9)
 
 
 def test_effects_of_topics_with_many_judgments_are_sampled_as_they_are(pooled):
@@ -145,7 +185,7 @@ def test_prior_draws_stay_within_the_urn(pooled):
         )
     shared = drawn["prior/shared_relevance"].to_numpy()
     assert set(np.unique(shared)) <= {-1, 0, 1}
-    assert ((shared == 1).sum(axis=-1) <= 1).all()  # one of the two shared documents is relevant
+    assert ((shared == 1).sum(axis=-1) <= [2, 3, 2]).all()  # relevant ones in the runs' urns
 
 
 def test_a_sample_with_unequal_probabilities_is_refused():

@@ -23,13 +23,15 @@ def one_run(judged=("a", "c")):
     return be.read_collection(qrels, run)
 
 
-def handmade_fit(collection, *, depth, n_draws=4000, documents="all", gaps="refuse", weight=1.0):
+def handmade_fit(
+    collection, *, depth, n_draws=4000, documents="all", gaps="refuse", frame="retrieved"
+):
     """A fit whose draws are all at the same parameters, so that the rest is the urn's chance."""
     model = be.models.urn_model(
-        collection, depth=depth, frame="retrieved", documents=documents, gaps=gaps
+        collection, depth=depth, frame=frame, documents=documents, gaps=gaps
     )
     tops = checked_tops(
-        collection, depth=depth, frame="retrieved", runs=None, relevance_level=1, gaps=gaps
+        collection, depth=depth, frame=frame, runs=None, relevance_level=1, gaps=gaps
     )
     constant = {v.name: (tuple(map(str, range(v.ndim))), v.get_value()) for v in model.data_vars}
     constant = {
@@ -48,7 +50,7 @@ def handmade_fit(collection, *, depth, n_draws=4000, documents="all", gaps="refu
     )
     groups = {"posterior": posterior, "constant_data": xr.Dataset(constant)}
     fitted = xr.DataTree.from_dict(groups)
-    fitted["constant_data/relevance_weight"] = weight
+    fitted["constant_data/relevance_weight"] = 1.0
     return fitted
 
 
@@ -170,6 +172,39 @@ def test_what_an_urn_cannot_be_asked_for_is_refused():
     other = be.select(sampled, topics=sampled["topic"].values[:3].tolist())
     with pytest.raises(ValueError, match="the fit does not belong to this collection"):
         be.posterior_scores(fitted, other, "P@10")
+
+
+def test_one_urn_refuses_what_other_runs_had_judged_below_the_depth():
+    sampled = pooled()
+    fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="all")
+    with pytest.raises(ValueError, match="has judged and unjudged documents below rank 4"):
+        be.posterior_scores(fitted, sampled, "P@10")
+
+
+def test_draws_below_the_depth_are_as_relevant_as_independent_runs_make_them():
+    odds = np.geomspace(0.1, 0.4, 8)
+    collection = be.simulate.urn_collection(
+        odds, n_topics=60, n_documents=150, prevalence=0.2, shared=0.0, random_seed=6
+    )
+    every = xr.DataArray(np.ones(collection.sizes["pair"], dtype=bool), dims="pair")
+    pool = be.designs.depth_pool(collection, 10)
+    sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    fitted = handmade_fit(sampled, depth=10, n_draws=40, documents="unshared", frame=every)
+    tops = checked_tops(sampled, depth=10, frame=every, runs=None, relevance_level=1, gaps="refuse")
+    number, known = tops.n_others
+    truth = be.evaluate(collection, "P@60", estimator="assumed")["estimate"].isel(measure=0)
+    n_relevant = np.bincount(collection["pair_topic"], collection["judgments/grade"] > 0)
+    for run in (0, 3, 7):
+        share = (n_relevant - known[:, run]) / (tops.count(tops.in_frame) - number[:, run])
+        share = share.clip(1e-3, 1 - 1e-3)
+        posterior = fitted["posterior"].to_dataset()
+        logit = xr.DataArray(np.log(share / (1 - share)), dims="topic")
+        posterior["log_odds"] = posterior["log_odds"] * 0 + np.log(odds[run])
+        posterior["logit_prevalence"] = posterior["logit_prevalence"] * 0 + logit
+        fitted["posterior"] = xr.DataTree(posterior)
+        drawn = be.posterior_scores(fitted, sampled, "P@60", over=None, random_seed=1)
+        error = drawn["estimate"].mean(["chain", "draw"]).isel(measure=0, run=run) - truth[run]
+        assert abs(float(error.mean())) < 4 * float(error.std()) / np.sqrt(60) < 0.02
 
 
 def test_weighted_sums_count_relevant_places_only():
