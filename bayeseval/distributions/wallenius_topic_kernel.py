@@ -29,7 +29,18 @@ from bayeseval.distributions.wallenius_sequence_kernel import (
 BLOCK = 16
 CUT = 50.0
 
+# Logarithms of 0!, 1!, ...; a look-up takes a tenth of the time of lgamma.
+LOG_FACTORIAL = np.append(0.0, np.log(np.arange(1.0, 8192.0)).cumsum())
+
 _compiled = compiled_over(wallenius_sequence_kernel)
+
+
+@_compiled
+def _log_factorial(number):
+    """Logarithm of the factorial of a whole number."""
+    if number < LOG_FACTORIAL.size:
+        return LOG_FACTORIAL[int(number)]
+    return math.lgamma(number + 1.0)
 
 
 @_compiled
@@ -38,10 +49,10 @@ def _add_prior(logit_prevalence, n_documents, n_relevant, value):
     tail = math.log1p(math.exp(-abs(logit_prevalence)))
     log_q = -tail + min(logit_prevalence, 0.0)
     log_rest = -tail - max(logit_prevalence, 0.0)
-    whole = math.lgamma(n_documents + 1.0)
+    whole = _log_factorial(n_documents)
     for lane in range(n_relevant.size):
         found, rest = n_relevant[lane], n_documents - n_relevant[lane]
-        value[lane] += whole - math.lgamma(found + 1.0) - math.lgamma(rest + 1.0)
+        value[lane] += whole - _log_factorial(found) - _log_factorial(rest)
         value[lane] += found * log_q + rest * log_rest
 
 

@@ -65,18 +65,23 @@ def possible_numbers(colour, depth, n_documents):
 def _numbers(rng, shown, log_odds, logit_prevalence, n_documents, likelihood_weight):
     """M of each draw, from its distribution given the colours; -1 where there is none."""
     n_relevant = np.full(logit_prevalence.size, -1, dtype=np.int64)
+    nothing_seen = not (shown >= 0).any()
     for draw in range(n_relevant.size):
+        if nothing_seen:
+            chance = 1.0 / (1.0 + math.exp(-logit_prevalence[draw]))
+            n_relevant[draw] = rng.binomial(n_documents, chance)
+            continue
         number, value, _ = joint_terms(
             shown, log_odds[draw], logit_prevalence[draw], n_documents, likelihood_weight, False
         )
         best = value.max() if value.size else -math.inf
         if not best > -math.inf:
             continue
-        chance = np.exp(value - best)
-        rest = rng.random() * chance.sum()
-        for term in range(chance.size):
-            rest -= chance[term]
-            if chance[term] > 0.0:
+        share = np.exp(value - best)
+        rest = rng.random() * share.sum()
+        for term in range(share.size):
+            rest -= share[term]
+            if share[term] > 0.0:
                 n_relevant[draw] = int(number[term])
                 if rest < 0.0:
                     break
