@@ -42,14 +42,14 @@ def urn_lists(
         raise ValueError(f"depth must be at least 1, not {depth}.")
     if gaps not in GAPS:
         raise ValueError(f"gaps must be one of {', '.join(map(repr, GAPS))}, not {gaps!r}.")
-    pool = _pool(collection)
+    pool = pool_parameters(collection)
     if runs is None and "runs" in pool:
         runs = [run for run in collection["run"].to_numpy().tolist() if run in pool["runs"]]
     if runs is None and not collection["contributed"].any():
         raise ValueError("no run of the collection contributed; name the runs to fit with runs=.")
     chosen = contributing_runs(collection, runs)
     labels = collection["run"].to_numpy()[chosen]
-    _check_pool(pool, labels, depth)
+    check_pool(pool, labels, depth)
     grade = grade_columns(collection)
     if len(grade) > 1:
         raise ValueError("the judgments have the dim 'replicate'; estimate from one of them.")
@@ -62,7 +62,7 @@ def urn_lists(
     return lists, labels
 
 
-def _pool(collection: xr.DataTree) -> dict:
+def pool_parameters(collection: xr.DataTree) -> dict:
     """Depth and runs of the pool that the judgments are, empty where no design says so."""
     if "design" not in collection.children:
         return {}
@@ -75,7 +75,7 @@ def _pool(collection: xr.DataTree) -> dict:
     return json.loads(attrs["parameters"]) if attrs.get("name") == "depth_pool" else {}
 
 
-def _check_pool(pool: dict, labels: NDArray[np.str_], depth: int) -> None:
+def check_pool(pool: dict, labels: NDArray[np.str_], depth: int) -> None:
     """Refuse ranks that the pool did not have judged, or has judged for other runs' sake."""
     if depth > pool.get("pool_depth", depth):
         raise ValueError(

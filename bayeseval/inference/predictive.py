@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayeseval.inference.sampling import _known
+from bayeseval.inference.sampling import known_values
 
 COMPILE = {"mode": "FAST_COMPILE"}  # a few hundred draws take less time than compiling
 
@@ -141,7 +141,7 @@ def _conditioned(model, fitted: xr.DataTree):
     """The model with what the fit observed, else with its own data."""
     import pymc as pm
 
-    known: dict[Any, Any] = _known(model)
+    known: dict[Any, Any] = known_values(model)
     if "observed_data" in fitted.children:
         observed = fitted["observed_data"].to_dataset()
         free = {variable.name for variable in model.free_RVs}

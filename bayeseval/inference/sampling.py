@@ -1,4 +1,4 @@
-"""Posterior draws of a model: the only place that calls a sampler."""
+"""Posterior draws of a model: the only place that calls a sampler for users."""
 
 import importlib.util
 import sys
@@ -101,7 +101,7 @@ def fit(
     import pymc as pm
 
     _check_request(sampler, random_seed)
-    known: dict[Any, Any] = _known(model) if observed is None else dict(observed)
+    known: dict[Any, Any] = known_values(model) if observed is None else dict(observed)
     if approximation is not None:
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
@@ -139,7 +139,7 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
     return fitted
 
 
-def _known(model) -> dict[str, Any]:
+def known_values(model) -> dict[str, Any]:
     """Values of the variables that the model's own data speak of."""
     data = {variable.name: variable for variable in model.data_vars}
     return {

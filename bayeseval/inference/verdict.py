@@ -138,4 +138,6 @@ def _worst(values: xr.Dataset, *, largest: bool, limit: float) -> tuple[float, f
             ]
             worst = value
             name = f"{variable}[{', '.join(labels)}]" if labels else str(variable)
+    if not np.isfinite(worst):  # one chain, or too few draws: what cannot be computed fails
+        return np.nan, float(limit), ""
     return worst, float(limit), name

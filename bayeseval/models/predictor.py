@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.models.features import RankScale, rank_scale
+from bayeseval.models.priors import checked_priors
 from bayeseval.models.ranks import Frame
 
 PRIORS: dict[str, tuple[float, ...]] = {
@@ -35,16 +36,7 @@ def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64
     >>> prior_values({"reliability_sd": 0.2})["reliability_sd"]
     (np.float64(0.2),)
     """
-    values = dict(PRIORS)
-    for name, given in (priors or {}).items():
-        if name not in PRIORS:
-            raise ValueError(f"there is no prior '{name}'; priors: {', '.join(PRIORS)}")
-        numbers = tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
-        if len(numbers) != len(PRIORS[name]) or not np.isfinite(numbers).all() or numbers[-1] <= 0:
-            form = "(mean, sd)" if len(PRIORS[name]) == 2 else "a scale"
-            raise ValueError(f"prior '{name}' is {given!r}; allowed: {form}, the spread above 0")
-        values[name] = numbers
-    return {name: tuple(np.float64(v) for v in numbers) for name, numbers in values.items()}
+    return checked_priors(PRIORS, priors)
 
 
 @dataclass(frozen=True, eq=False)

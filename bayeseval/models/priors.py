@@ -20,9 +20,12 @@ def checked_priors(
     for name, asked in (given or {}).items():
         if name not in defaults:
             raise ValueError(f"there is no prior '{name}'; priors: {', '.join(defaults)}")
-        numbers = tuple(np.atleast_1d(np.asarray(asked, dtype=float)).tolist())
+        try:
+            numbers = tuple(np.atleast_1d(np.asarray(asked, dtype=float)).tolist())
+        except (TypeError, ValueError):
+            numbers = ()
         wrong = len(numbers) != len(defaults[name]) or not np.isfinite(numbers).all()
-        if wrong or numbers[-1] <= 0:
+        if wrong or not numbers or numbers[-1] <= 0:
             form = "(mean, sd)" if len(defaults[name]) == 2 else "a scale"
             raise ValueError(f"prior '{name}' is {asked!r}; allowed: {form}, the spread above 0")
         values[name] = numbers

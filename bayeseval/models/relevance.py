@@ -97,7 +97,8 @@ def relevance_model(
         to see what they are worth (``benchmarks/loo_variants.py``).
     runs : list of str, optional
         Runs whose ranks are predictors; default: those that the design was made from, or those that
-        contributed.
+        contributed. Under unequal probabilities leave it: with other runs the fused rank is not
+        the one that the strata came from, and what was judged is not ignorable.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.designs.frame import contributing_runs, frame_mask
 from bayeseval.designs.gather import grade_columns
-from bayeseval.distributions.urn_lists import _check_pool, _pool
+from bayeseval.distributions.urn_lists import check_pool, pool_parameters
 
 UNJUDGED, NOTHING = -1, -2
 DOCUMENTS = ("unshared", "all")
@@ -172,19 +172,24 @@ def checked_tops(
     check_collection(collection)
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs, and an urn is fitted to their tops")
-    if depth < 1:
-        raise ValueError(f"depth must be at least 1, not {depth}")
+    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
+        raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
     if len(grade_columns(collection)) > 1:
         raise ValueError("the judgments have the dim 'replicate'; fit the model to one of them")
-    pool = _pool(collection)
+    pool = pool_parameters(collection)
     if runs is None and "runs" in pool:
         runs = [run for run in collection["run"].to_numpy().tolist() if run in pool["runs"]]
     run = contributing_runs(collection, runs)
-    _check_pool(pool, collection["run"].to_numpy()[run], depth)
+    check_pool(pool, collection["run"].to_numpy()[run], depth)
     in_frame, _ = frame_mask(collection, frame, None, run)
     tops = Tops.of(collection, run, depth=depth, relevance_level=relevance_level, in_frame=in_frame)
     if gaps == "refuse":
         tops.check_gaps()
+    if "design" in collection.children and (tops.relevance[in_frame] >= 0).all():
+        raise ValueError(
+            "every document of the frame is judged, so nothing is left to draw; the frame is what "
+            "could have been judged: 'retrieved', or a bool DataArray over pair"
+        )
     if not tops.n_shown(in_frame):
         raise ValueError(f"no run has a judged document of the frame in its first {depth} ranks")
     return tops

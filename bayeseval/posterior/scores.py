@@ -49,14 +49,16 @@ def posterior_scores(
     What is random: relevance of the unjudged documents and the parameters; with
     ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
     What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`).
-    Cost: one topic's documents times draws, a byte each, at a time.
+    Cost: one topic's documents times draws, a byte each, at a time, and the answer itself: 8 bytes
+    per draw, measure and run, and topic where ``over`` is None.
 
     Parameters
     ----------
     fitted : DataTree
         Fit of ``relevance_model``, ``grade_model`` or ``urn_model``.
     sampled : DataTree
-        Collection that the model was made from. Runs may have been added since, and are scored too.
+        Collection that the model was made from. Runs may have been added since, and are scored
+        too; not those of ``urn_model``, whose runs each have an urn of their own.
     measures : str, ir_measures object, or list of them
         P, RBP, DCG, NumRel, NumRelRet, AP, nDCG, R and Rprec. Graded ones, and relevance levels
         other than the model's, need a fit of ``grade_model``.

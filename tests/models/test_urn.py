@@ -200,7 +200,9 @@ def test_a_sample_with_unequal_probabilities_is_refused():
     ("options", "message"),
     [
         (dict(depth=4), "depth must be at most 3, the depth of the pool"),
-        (dict(depth=0), "depth must be at least 1"),
+        (dict(depth=0), "depth must be a whole number, 1 or more, not 0"),
+        (dict(depth=2.5), "depth must be a whole number, 1 or more, not 2.5"),
+        (dict(frame="judged"), "every document of the frame is judged"),
         (dict(documents="some"), "documents must be one of unshared, all"),
         (dict(gaps="many"), "gaps must be 'refuse' or 'ignorable'"),
         (dict(gaps="ignorable"), "gaps='ignorable' is for one urn"),
