@@ -55,11 +55,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     MacKay, "Bayesian interpolation", Neural Computation 4 (1992). Rue, Martino and Chopin,
     "Approximate Bayesian inference for latent Gaussian models", JRSS B 71 (2009).
     """
-    if (
-        set(known) != {"relevance"}
-        or "relevance_level" not in model.named_vars
-        or ("urn_depth" in model.named_vars)
-    ):
+    if set(known) != {"relevance"} or "urn_depth" in model.named_vars:
         raise ValueError(
             "approximation='laplace' is made for relevance_model without external labels; this "
             f"is another model, which observes {', '.join(known) or 'nothing'}: leave "
