@@ -77,7 +77,7 @@ def urn_model(
     than their colours say. That of the lists that share documents is raised to the power
     ``likelihood_weight``; ``"judgments"``, the default, is the number of judged documents over that
     of the places where they stand, so that every judgment counts once: a rule of thumb (1 is exact
-    for independent runs), whose coverage is measured (``benchmarks/urn_round5.py``). The lists of
+    for independent runs), whose coverage ``benchmarks/urn_round5.py`` measures. The lists of
     documents that no other run shows have none in common, and the weight 1.
 
     =================  ==================  =====================================================
@@ -95,7 +95,8 @@ def urn_model(
     equation 12, one w per run on all topics. What breaks it: documents of more than two weights
     within an urn (relevance that falls with rank faster than the urn runs out); topics on which a
     run does better than on others, which make intervals per topic too narrow; a frame that holds
-    documents unlike those judged. Cost: a few minutes for 126 runs and 50 topics to depth 10.
+    documents unlike those judged. Cost: some ten minutes of a core for
+    126 runs and 50 topics to depth 10.
 
     Parameters
     ----------
