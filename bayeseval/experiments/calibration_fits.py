@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayeseval.inference.sampling import KNOWN
+from bayeseval.inference.sampling import known_values
 
 
 class RepeatedFits:
@@ -83,12 +83,7 @@ def _opened(model) -> tuple[Any, list[Any]]:
     from pytensor.graph.traversal import ancestors
     from pytensor.tensor.variable import TensorConstant
 
-    data = {variable.name: variable for variable in model.data_vars}
-    known = {
-        variable: data[KNOWN + variable.name].get_value().astype(variable.dtype)
-        for variable in model.free_RVs
-        if KNOWN + variable.name in data
-    }
+    known: dict[Any, Any] = known_values(model)
     graph, _ = fgraph_from_model(pm.observe(model, known))
     constants = [v for v in ancestors(graph.outputs) if isinstance(v, TensorConstant)]
     return graph, list({id(constant): constant for constant in constants}.values())

@@ -15,6 +15,7 @@ from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.measures.names import Measure, parse_measures, relevance
+from bayeseval.posterior.labels import labelled_scores
 from bayeseval.posterior.relevance import RelevanceDraws
 from bayeseval.posterior.urn import urn_scores
 from bayeseval.posterior.weights import topic_weights
@@ -131,7 +132,7 @@ def posterior_scores(
         "population": population if over == "topic" else "",
         "relevance_level": draws.binary_level() or 0,
     }
-    return _labelled(problem, draws, estimate, lost, over).assign_attrs(attrs)
+    return labelled_scores(draws.sizes, problem.labels, estimate, lost, over).assign_attrs(attrs)
 
 
 def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:
@@ -235,21 +236,3 @@ def _warn_unjudged(problem: Problem) -> None:
     unjudged = problem.collection["topic"].to_numpy()[~problem.judged_topic]
     if unjudged.size:
         warnings.warn(without_judgment(unjudged), stacklevel=3)
-
-
-def _labelled(problem, draws, estimate, lost, over) -> xr.Dataset:
-    sizes = tuple(draws.sizes.values())
-    values = np.moveaxis(estimate, -1, 0).reshape(*sizes, *estimate.shape[:-1])
-    dims = ["measure", "run", "topic"]
-    labels = problem.labels
-    scores = xr.Dataset(
-        {
-            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
-            "outside_weight": (tuple(dims), lost),
-        },
-        coords=labels,
-    )
-    if over is None:
-        return scores
-    mean = scores["outside_weight"].mean("topic", skipna=True)
-    return scores.assign(outside_weight=mean).drop_vars("topic")

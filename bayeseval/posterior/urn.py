@@ -12,6 +12,7 @@ from bayeseval.designs.frame import contributing_runs
 from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
 from bayeseval.measures.names import Measure, parse_measures
 from bayeseval.models.urn_lists import UNJUDGED, Tops
+from bayeseval.posterior.labels import labelled_scores
 from bayeseval.posterior.weights import topic_weights
 from bayeseval.progress import track
 
@@ -50,7 +51,9 @@ def urn_scores(
             else:
                 estimate[index] += share[topic] * score
         lost[:, :, topic] = draws.outside_weight(topic, weight)
-    return _labelled(draws, parsed, estimate, lost, over).assign_attrs(
+    labels = {"measure": np.array([measure.label for measure in parsed])}
+    labels |= {dim: draws.tops.coords[dim] for dim in ("run", "topic")}
+    return labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(
         estimator="urn_model",
         outside=outside,
         population=population if over == "topic" else "",
@@ -201,22 +204,3 @@ def _cut(weight: NDArray[np.floating]) -> NDArray[np.floating]:
     """Weights without the ranks at the end that add next to nothing."""
     left = weight[::-1].cumsum()[::-1]
     return weight[: max(1, int((left > NEGLIGIBLE * left[0]).sum()))]
-
-
-def _labelled(draws: UrnDraws, parsed, estimate, lost, over) -> xr.Dataset:
-    values = np.moveaxis(estimate, -1, 0)
-    values = values.reshape(*draws.sizes.values(), *values.shape[1:])
-    dims = ["measure", "run", "topic"]
-    coords = {"measure": np.array([measure.label for measure in parsed])}
-    coords |= {dim: draws.tops.coords[dim] for dim in dims[1:]}
-    scores = xr.Dataset(
-        {
-            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
-            "outside_weight": (tuple(dims), lost),
-        },
-        coords=coords,
-    )
-    if over is None:
-        return scores
-    mean = scores["outside_weight"].mean("topic", skipna=True)
-    return scores.assign(outside_weight=mean).drop_vars("topic")

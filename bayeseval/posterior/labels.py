@@ -1,0 +1,52 @@
+"""Posterior scores with their labels: the Dataset that every model's scores come in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+
+def labelled_scores(
+    sizes: Mapping[str, int],
+    labels: Mapping[str, Any],
+    estimate: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    over: str | None,
+) -> xr.Dataset:
+    """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
+
+    Parameters
+    ----------
+    sizes : mapping
+        Numbers of chains and of draws per chain.
+    labels : mapping
+        Labels of measure, run and topic.
+    estimate : float array (measure, run, draw) or (measure, run, topic, draw)
+    lost : float array (measure, run, topic)
+    over : {"topic"} or None
+        "topic" where the scores are means over topics.
+
+    Examples
+    --------
+    >>> labels = {"measure": ["P@1"], "run": ["a"], "topic": ["1"]}
+    >>> scores = labelled_scores(
+    ...     {"chain": 1, "draw": 2}, labels, np.ones((1, 1, 2)), np.zeros((1, 1, 1)), "topic"
+    ... )
+    >>> scores["estimate"].dims
+    ('chain', 'draw', 'measure', 'run')
+    """
+    values = np.moveaxis(estimate, -1, 0).reshape(*sizes.values(), *estimate.shape[:-1])
+    dims = ("measure", "run", "topic")
+    scores = xr.Dataset(
+        {
+            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
+            "outside_weight": (dims, lost),
+        },
+        coords=dict(labels),
+    )
+    if over is None:
+        return scores
+    mean = scores["outside_weight"].mean("topic", skipna=True)
+    return scores.assign(outside_weight=mean).drop_vars("topic")
