@@ -72,7 +72,7 @@ def _numbers(rng, shown, log_odds, logit_prevalence, n_documents, likelihood_wei
             n_relevant[draw] = rng.binomial(n_documents, chance)
             continue
         number, value, _ = joint_terms(
-            shown, log_odds[draw], logit_prevalence[draw], n_documents, likelihood_weight, False
+            shown, log_odds[draw], logit_prevalence[draw], n_documents, likelihood_weight, 1, False
         )
         best = value.max() if value.size else -math.inf
         if not best > -math.inf:
