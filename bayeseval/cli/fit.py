@@ -34,8 +34,15 @@ from bayeseval.cli.wording import counted
 from bayeseval.inference import prior_fit, verdict_text
 
 Model = Annotated[
-    Literal["relevance", "grades"],
-    typer.Option(help="Of relevance from --relevance-level on, or of all grades (for nDCG)."),
+    Literal["relevance", "grades", "urn"],
+    typer.Option(
+        help="Of relevance from --relevance-level on, of all grades (for nDCG), or of how runs "
+        "judged to --pool-depth draw their documents (for P@k and RBP)."
+    ),
+]
+JudgedDepth = Annotated[
+    int | None,
+    typer.Option(help="Ranks of every run that are judged; with --model urn.", show_default="none"),
 ]
 Draws = Annotated[int, typer.Option(min=4, help="Draws kept of each chain.")]
 Tune = Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chain.")]
@@ -53,7 +60,11 @@ OutsideModel = Annotated[
 FitFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write scores.")]
 BROKEN = 1
 EXACT = 1e-9  # standard errors below are rounding
-MODELS = {"relevance": be.models.relevance_model, "grades": be.models.grade_model}
+MODELS = {
+    "relevance": be.models.relevance_model,
+    "grades": be.models.grade_model,
+    "urn": be.models.urn_model,
+}
 
 
 def fit(
@@ -63,6 +74,7 @@ def fit(
     model: Model = "relevance",
     qrels_format: QrelsFormat = "qrels",
     design: DesignRead = None,
+    pool_depth: JudgedDepth = None,
     draws: Draws = 1000,
     tune: Tune = 500,
     chains: Chains = 4,
@@ -85,7 +97,8 @@ def fit(
     standard deviation. A sampler that did not pass is warned of (exit code 0: what it found is
     written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
     """
-    _check_options(output, model, approximation, relevance_level, ci_prob)
+    _check_options(output, relevance_level, ci_prob)
+    _check_model(model, approximation, relevance_level, pool_depth)
     _check_frame(qrels_format, outside)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     check_seed(seed)
@@ -98,12 +111,14 @@ def fit(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
-    levels = {"relevance_level": relevance_level} if model == "relevance" else {}
+    special = {} if model == "grades" else {"relevance_level": relevance_level}
+    if model == "urn":
+        special |= {"depth": pool_depth, "frame": "retrieved"}
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
-        made = MODELS[model](collection, **levels)
+        made = MODELS[model](collection, **special)
         _rehearse(made, collection, asked)
-    _remark_frame(collection, made, outside)
+    _remark_frame(collection, made, outside, pool_depth)
     how = {"draws": draws, "tune": tune, "chains": chains, "approximation": approximation}
     fitted = _fitted(made, how, seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
@@ -122,24 +137,34 @@ def fit(
     remark(f"fit.nc, scores.csv and {counted(len(paths), 'plot')} in {output}, seed {seed}")
 
 
-def _check_options(output, model: str, approximation, relevance_level: int, ci_prob) -> None:
-    """Refuse before the work what could only fail after it, and options without effect."""
+def _check_options(output, relevance_level: int, ci_prob) -> None:
+    """Refuse before the work what could only fail after it."""
     above = next(folder for folder in (output, *output.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise ValueError(f"{above} is a file; --output names a folder to write into")
     if not os.access(above, os.W_OK):
         raise ValueError(f"the folder {above} cannot be written; name another --output")
-    if approximation and model != "relevance":
-        raise ValueError(f"--approximation {approximation} goes with --model relevance only")
-    if model == "grades" and relevance_level != 1:
-        raise ValueError(
-            "--relevance-level goes with --model relevance; with grades a measure names its level, "
-            f"such as P(rel={relevance_level})@10"
-        )
     if relevance_level < 1:
         raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
     if not 0 < ci_prob < 1:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
+
+
+def _check_model(model: str, approximation, relevance_level: int, pool_depth) -> None:
+    """Refuse options that the model lacks, or an urn without its depth."""
+    if approximation and model != "relevance":
+        raise ValueError(f"--approximation {approximation} goes with --model relevance only")
+    if model == "grades" and relevance_level != 1:
+        raise ValueError(
+            "--relevance-level does not go with --model grades: there a measure names its level, "
+            f"such as P(rel={relevance_level})@10"
+        )
+    if model == "urn" and pool_depth is None:
+        raise ValueError(
+            "--model urn needs --pool-depth, the number of ranks of every run that are judged"
+        )
+    if model != "urn" and pool_depth is not None:
+        raise ValueError(f"--pool-depth goes with --model urn, not with --model {model}")
 
 
 def _check_frame(qrels_format: str, outside: str) -> None:
@@ -200,8 +225,12 @@ def _about(summary: xr.Dataset, found: xr.Dataset | None, seed: int) -> dict[str
     return about | {"passed": bool(found["passed"].all()), "verdict": values}
 
 
-def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
+def _remark_frame(collection: xr.DataTree, made, outside: str, pool_depth: int | None) -> None:
     """Say what the model learns from, and what it speaks of."""
+    if pool_depth is not None:
+        learned = counted(len(made.coords["run"]), "run")
+        remark(f"the model learns from the first {pool_depth} ranks of {learned}")
+        return
     judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
     learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
     remark(f"the model learns from {learning}")

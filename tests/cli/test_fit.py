@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.inference import prior_fit
 from tests.cli.test_bad_input import refused
 from tests.posterior.handmade import handmade_fit
 
@@ -119,7 +120,12 @@ def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(co
 
 
 BAD = [
-    (["--model", "urn"], ["--model", "'urn'", "'relevance', 'grades'"]),
+    (["--model", "pps"], ["--model", "'pps'", "'relevance', 'grades', 'urn'"]),
+    (["--model", "urn"], ["--model urn needs --pool-depth"]),
+    (["--pool-depth", "5"], ["--pool-depth", "--model urn, not with --model relevance"]),
+    (["--model", "urn", "--pool-depth", "0"], ["1 or more, not 0"]),
+    (["--model", "urn", "--pool-depth", "20"], ["unjudged document", "smaller depth"]),
+    (["--model", "urn", "--pool-depth", "1", "--approximation", "laplace"], ["relevance only"]),
     (["--draws", "0"], ["--draws", "4"]),
     (["--tune", "0"], ["--tune", "1"]),
     (["--chains", "1"], ["--chains", "2"]),
@@ -196,6 +202,38 @@ def test_the_verdict_is_told_and_a_failed_one_is_a_warning(command, sampled, mon
     assert "--draws" in warning and str(sampled / "out") in warning
 
 
+@pytest.fixture
+def pooled(files) -> Path:
+    """The folder with the judgments of the first five ranks of every run in `judged`."""
+    collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
+    pool = be.designs.depth_pool(collection, 5)
+    sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    be.write_qrels(sampled, files / "judged")
+    return files
+
+
+def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, monkeypatch):
+    def drawn(model, **_) -> xr.DataTree:
+        made = prior_fit(model, draws=40, random_seed=2)
+        energy = np.random.default_rng(3).normal(size=(1, 40))
+        values = {"diverging": energy > np.inf, "energy": energy}
+        statistics = xr.Dataset({name: (("chain", "draw"), x) for name, x in values.items()})
+        return made.assign({"sample_stats": xr.DataTree(statistics)})
+
+    monkeypatch.setattr(be, "fit", drawn)
+    words = ["--model", "urn", "--pool-depth", "5", "--seed", "1", "--no-plots", "--format", "json"]
+    code, out, err = fitted(command, pooled, *words, measures=("P@5", "P@20"))
+    assert code == 0, err
+    assert "learns from the first 5 ranks of 3 runs" in err
+    rows = {(row["run"], row["measure"]): row for row in json.loads(out)["scores"]}
+    truth = be.evaluate(
+        be.read_collection(pooled / "judged", [pooled / "a"]), "P@5", estimator="assumed"
+    )
+    assert rows["a", "P@5"]["standard_error"] == 0.0
+    assert rows["a", "P@5"]["estimate"] == pytest.approx(truth.estimate.mean().item())
+    assert all(rows[run, "P@20"]["standard_error"] > 0.0 for run in "abc")
+
+
 def test_a_broken_sampler_writes_nothing_and_says_so(command, sampled, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("the sampler is broken: draws of 'slope' are not finite")
@@ -205,6 +243,19 @@ def test_a_broken_sampler_writes_nothing_and_says_so(command, sampled, monkeypat
     assert (code, out) == (1, "")
     assert "draws of 'slope' are not finite; nothing is written" in err.splitlines()[-1]
     assert not (sampled / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_sampler_fits_an_urn_from_the_shell(command, pooled):
+    code, _, err = fitted(
+        command, pooled, "--model", "urn", "--pool-depth", "5", "--seed", "1", "--format", "csv",
+        "--draws", "300", "--tune", "300", "--chains", "2", measures=("P@20", "RBP(p=0.9)"),
+    )  # fmt: skip
+    assert code == 0, err
+    rows = pd.read_csv(pooled / "out" / "scores.csv")
+    assert set(rows["estimator"]) == {"urn_model"} and (rows["standard_error"] > 0).all()
+    names = {path.stem for path in (pooled / "out").glob("*.png")}
+    assert {"trace", "rank", "energy", "forest_log_odds", "scores_P@20"} <= names
 
 
 @pytest.mark.slow
