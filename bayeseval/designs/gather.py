@@ -68,7 +68,7 @@ def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
 
 def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
     """Sample with the fused rank of its pairs and their rank in every contributing run."""
-    runs = contributing_runs(collection, _design_runs(collection))
+    runs = contributing_runs(collection, design_runs(collection))
     ranking = collection["rankings/ranking"].to_numpy()[runs]
     n_pairs = collection.sizes["pair"]
     row_of = row_of_pair(sample.pair, n_pairs)
@@ -141,7 +141,7 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
         )
 
 
-def _design_runs(collection: xr.DataTree) -> list[str] | None:
+def design_runs(collection: xr.DataTree) -> list[str] | None:
     """Runs that the design was made from, as far as they are here; None where none is known."""
     parameters = json.loads(collection.children["design"].attrs.get("parameters", "{}"))
     made_from = parameters.get("runs", [])
@@ -150,10 +150,8 @@ def _design_runs(collection: xr.DataTree) -> list[str] | None:
     if len(present) < len(made_from):
         warnings.warn(
             f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
-            "made "
-            "from are not in the collection; predictions rest on the others and will differ from "
-            "those "
-            "made with all of them",
+            "made from are not in the collection; predictions rest on the others and will differ "
+            "from those made with all of them",
             stacklevel=2,
         )
     return present or None

@@ -1,6 +1,5 @@
 """Ranks of a topic's documents in the runs that shaped the frame, and in their fusion."""
 
-import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection, topic_starts
 from bayeseval.designs.frame import contributing_runs
 from bayeseval.designs.fusion import fused_order, reciprocal_rank_fusion
-from bayeseval.designs.gather import framed_sample, judged_sample
+from bayeseval.designs.gather import design_runs, framed_sample, judged_sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ class Frame:
         if not np.isfinite(grade).any():
             raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
         if runs is None and designed:
-            runs = _runs_of_design(sampled)
+            runs = design_runs(sampled)
         chosen = contributing_runs(sampled, runs)
         return cls(sampled, sample.pair, grade[0].astype(np.float64), chosen)
 
@@ -118,12 +117,8 @@ class Frame:
 
     @property
     def checksum(self) -> int:
-        """Checksum (31 bits) of the frame's labels, whatever else the collection holds."""
+        """Checksum (31 bits) of the frame's labels and grades, whatever else there is."""
         text = "\n".join(self.labels(np.arange(self.pair.size)).tolist())
-        return zlib.crc32(text.encode()) & 0x7FFFFFFF
+        grade = np.where(np.isnan(self.grade), np.nan, self.grade)  # a nan has many bit patterns
+        return zlib.crc32(grade.tobytes(), zlib.crc32(text.encode())) & 0x7FFFFFFF
 
-
-def _runs_of_design(collection: xr.DataTree) -> list[str] | None:
-    """Runs that the design was made from; None where the design does not say."""
-    parameters = json.loads(collection.children["design"].attrs.get("parameters", "{}"))
-    return parameters.get("runs") or None

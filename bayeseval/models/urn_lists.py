@@ -82,12 +82,13 @@ class Tops:
 
     @property
     def checksum(self) -> int:
-        """Checksum (31 bits) of the topics and documents of the frame."""
+        """Checksum (31 bits) of the topics, documents and relevance of the frame."""
         collection = self.collection
         topic = collection["topic"].to_numpy().astype(object)
         labels = topic[collection["pair_topic"].to_numpy()[self.in_frame]] + " "
         labels = labels + collection["document"].to_numpy().astype(object)[self.in_frame]
-        return zlib.crc32("\n".join(labels.tolist()).encode()) & 0x7FFFFFFF
+        of_labels = zlib.crc32("\n".join(labels.tolist()).encode())
+        return zlib.crc32(self.relevance[self.in_frame].tobytes(), of_labels) & 0x7FFFFFFF
 
     def count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Number of chosen documents in each topic."""

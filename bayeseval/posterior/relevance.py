@@ -40,8 +40,8 @@ class RelevanceDraws:
         self.frame = Frame.of(sampled, self._constant["run"].to_numpy().tolist())
         if self.frame.checksum != int(self._constant["frame_checksum"]):
             raise ValueError(
-                "the fit does not belong to this collection: its frame has other documents; fit "
-                "the model to this collection"
+                "the fit does not belong to this collection: its frame has other documents, or "
+                "other judgments of them; fit the model to this collection"
             )
         self.sizes = {dim: fitted["posterior"].sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]

@@ -94,8 +94,8 @@ class UrnDraws:
         )
         if pairs.max() >= in_frame.size or self.tops.checksum != int(constant["frame_checksum"]):
             raise ValueError(
-                "the fit does not belong to this collection: its frame has other documents; fit "
-                "the model to this collection"
+                "the fit does not belong to this collection: its frame has other documents, or "
+                "other judgments of them; fit the model to this collection"
             )
         self.sizes = {dim: posterior.sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]

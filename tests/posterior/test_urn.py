@@ -172,6 +172,10 @@ def test_what_an_urn_cannot_be_asked_for_is_refused():
     other = be.select(sampled, topics=sampled["topic"].values[:3].tolist())
     with pytest.raises(ValueError, match="the fit does not belong to this collection"):
         be.posterior_scores(fitted, other, "P@10")
+    others_grades = sampled.copy()
+    others_grades["judgments/grade"] = 1.0 - sampled["judgments/grade"]
+    with pytest.raises(ValueError, match="other judgments of them"):
+        be.posterior_scores(fitted, others_grades, "P@10")
 
 
 def test_one_urn_refuses_what_other_runs_had_judged_below_the_depth():
