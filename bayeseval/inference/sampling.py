@@ -1,6 +1,7 @@
 """Posterior draws of a model: the only place that calls a sampler for users."""
 
 import importlib.util
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ def fit(
     draws: int = 1000,
     tune: int = 500,
     chains: int = 4,
+    cores: int | None = None,
     random_seed: int,
     sampler: str = "nutpie",
     approximation: str | None = None,
@@ -47,6 +49,9 @@ def fit(
         Such as :func:`bayeseval.models.relevance_model` makes; it is not changed.
     draws, tune, chains : int
         Draws that are kept and steps of adaptation, per chain. The defaults give 4,000 draws.
+    cores : int, optional
+        Chains that run at once; default: as many as this process may use processors (PyMC by itself
+        takes half of them). The draws are the same whatever it is.
     random_seed : int
         Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
@@ -112,6 +117,7 @@ def fit(
             draws=draws,
             tune=tune,
             chains=chains,
+            cores=min(chains, _usable_processors() if cores is None else cores),
             random_seed=random_seed,
             nuts_sampler=sampler,  # type: ignore[arg-type]
             nuts=dict(options or {}),
@@ -127,6 +133,12 @@ def fit(
     if not found["passed"].all():
         warnings.warn(f"the sampler did not pass: {verdict_text(found)}", stacklevel=2)
     return fitted
+
+
+def _usable_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:
