@@ -25,7 +25,7 @@ PRIORS: dict[str, tuple[float, ...]] = {
 CENTRED_FROM = 80  # judged pairs a topic, of
 MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
 MANY_COMPONENTS = 20  # these tell their standard deviation well, where each is known well:
-PAIRS_PER_COMPONENT = 30  # judged pairs for each of them; 36 proved few, 83 enough
+PAIRS_PER_COMPONENT = 60  # judged pairs for each of them; 36 proved few, 83 enough
 
 
 def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64, ...]]:

@@ -177,15 +177,15 @@ def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
     assert names & ways == {"topic_effect" if centred else "topic_deviation"}
 
 
-@pytest.mark.parametrize(("budget", "centred"), [(40, True), (20, False)])
+@pytest.mark.parametrize(("budget", "centred"), [(70, True), (60, False)])
 def test_effects_of_components_are_parameters_where_each_has_many_judged_pairs(budget, centred):
     odds = np.linspace(0.05, 0.5, 22)
     collection = be.simulate.urn_collection(
-        odds, n_topics=20, n_documents=60, prevalence=0.3, depth=30, random_seed=1
+        odds, n_topics=20, n_documents=80, prevalence=0.3, depth=40, random_seed=1
     )
     design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    model = be.models.relevance_model(sampled)  # of 20 x 40 or 20 x 20 judged pairs
+    model = be.models.relevance_model(sampled)  # of 64 or 55 judged pairs a component
     names = {variable.name for variable in model.free_RVs}
     ways = {"component_effect", "component_deviation"}
     assert names & ways == {"component_effect" if centred else "component_deviation"}
