@@ -133,7 +133,10 @@ def score_errors(collection: xr.DataTree, samples: list, options) -> pd.DataFram
     truth = be.evaluate(collection, "P@10", estimator="assumed").estimate.mean("topic")
     rows = {}
     for name, parts in VARIANTS.items():
-        summaries = [_summary(name, parts, sampled, options) for sampled in samples]
+        summaries = [
+            _summary(name, parts, sampled, options, options.seed + number)
+            for number, sampled in enumerate(samples)
+        ]
         summary = xr.concat(summaries, dim="replicate").sel(measure="P@10")
         error = summary.estimate - truth.sel(measure="P@10")
         lower, upper = (summary.interval.sel(ci_bound=bound) for bound in ("lower", "upper"))
@@ -149,18 +152,18 @@ def score_errors(collection: xr.DataTree, samples: list, options) -> pd.DataFram
     return pd.DataFrame(rows).T
 
 
-def _summary(name: str, parts: dict, sampled: xr.DataTree, options) -> xr.Dataset:
+def _summary(name: str, parts: dict, sampled: xr.DataTree, options, seed: int) -> xr.Dataset:
     model = be.models.relevance_model(sampled, **parts)
     fitted = be.fit(
         model,
         draws=options.score_draws,
         chains=1,
-        random_seed=options.seed,
+        random_seed=seed,
         approximation="laplace",
     )
     if name == LABELLED:
-        fitted = with_rates(fitted, sampled, options.seed)
-    return be.summarize(be.posterior_scores(fitted, sampled, "P@10", random_seed=options.seed))
+        fitted = with_rates(fitted, sampled, seed)
+    return be.summarize(be.posterior_scores(fitted, sampled, "P@10", random_seed=seed))
 
 
 def with_rates(fitted: xr.DataTree, sampled: xr.DataTree, seed: int) -> xr.DataTree:
@@ -177,7 +180,7 @@ def with_rates(fitted: xr.DataTree, sampled: xr.DataTree, seed: int) -> xr.DataT
         [np.count_nonzero(judged & ((grade >= 1) == state) & (labels == edge)) for edge in edges]
         for state in (False, True)
     ]
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng([seed, 1])  # not the noise of the approximation
     n_draws = fitted["posterior"].sizes["draw"]
     rates = np.stack([random.dirichlet(np.array(row) + 1.0, n_draws) for row in counts], axis=1)
     value = f"{COLUMN}_value"

@@ -1,11 +1,9 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
 from contextlib import suppress
-from pathlib import Path
-
-import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli.judged import judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -59,7 +57,7 @@ def evaluate(
     """
     if output is not None:
         check_writable(output)
-    collection = _collection(
+    collection = judged_collection(
         qrels,
         runs,
         design,
@@ -90,22 +88,6 @@ def evaluate(
     }
     rows = score_rows(mean, scores if per_topic else None)
     write_result(FORMATS[format](rows, about), output)
-
-
-def _collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:
-    """Runs with their judgments, those of a design joined to it."""
-    if design is not None and options["qrels_format"] != "qrels":
-        raise ValueError("--design goes with plain qrels; the other formats bring their own design")
-    try:
-        if design is None:
-            return be.read_collection(qrels, runs, **options)
-        collection = be.read_collection(None, runs, **options)
-        return be.attach_judgments(collection, be.read_design(design), qrels)
-    except ValueError as error:
-        if " fields where " not in str(error):
-            raise
-        text = str(error).rstrip(".")
-        raise ValueError(f"{text} (the order is QRELS RUN...: judgments first)") from error
 
 
 def _predictor(text: str | None) -> str | tuple[str, float] | None:

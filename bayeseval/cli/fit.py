@@ -12,7 +12,7 @@ import typer
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.cli.evaluate import _collection as judged_collection
+from bayeseval.cli.judged import judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -29,6 +29,7 @@ from bayeseval.cli.options import (
     check_seed,
 )
 from bayeseval.cli.output import remark, working, write_result, written_whole
+from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.tables import FORMATS, as_csv, score_rows
 from bayeseval.cli.wording import counted
 from bayeseval.inference import prior_fit, verdict_text
@@ -124,6 +125,7 @@ def fit(
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     summary = be.summarize(post, ci_prob=ci_prob)
     found = None if approximation else be.verdict(fitted)
+    remark_depth(collection, summary["measure"].to_numpy(), depth)
     _remark_outside_weight(summary)
     _remark_verdict(found, output)
     rows = _rows(summary, collection)

@@ -121,4 +121,3 @@ class Frame:
         text = "\n".join(self.labels(np.arange(self.pair.size)).tolist())
         grade = np.where(np.isnan(self.grade), np.nan, self.grade)  # a nan has many bit patterns
         return zlib.crc32(grade.tobytes(), zlib.crc32(text.encode())) & 0x7FFFFFFF
-

@@ -1,0 +1,23 @@
+"""The collection that a command works on: runs and judgments, joined by a design if any."""
+
+from pathlib import Path
+
+import xarray as xr
+
+import bayeseval as be
+
+
+def judged_collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:
+    """Runs with their judgments, those of a design joined to it."""
+    if design is not None and options["qrels_format"] != "qrels":
+        raise ValueError("--design goes with plain qrels; the other formats bring their own design")
+    try:
+        if design is None:
+            return be.read_collection(qrels, runs, **options)
+        collection = be.read_collection(None, runs, **options)
+        return be.attach_judgments(collection, be.read_design(design), qrels)
+    except ValueError as error:
+        if " fields where " not in str(error):
+            raise
+        text = str(error).rstrip(".")
+        raise ValueError(f"{text} (the order is QRELS RUN...: judgments first)") from error
