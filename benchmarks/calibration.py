@@ -112,9 +112,23 @@ def urn():
     )
 
 
+def urn_deep():
+    """The same with 50 of 60 ranks judged: the urns run out, which tells q and w apart."""
+    return be.experiments.urn_study(
+        be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
+        n_topics=10,
+        n_runs=8,
+        n_documents=60,
+        depth=50,
+        n_ranks=60,
+        measures=["RBP(p=0.95)", "P@55"],
+    )
+
+
 STUDIES = {
     "relevance": relevance,
     "urn": urn,
+    "urn_deep": urn_deep,
     "relevance_centred": relevance_centred,
     "grade": grade,
     "relevance_many_runs": relevance_many_runs,

@@ -17,27 +17,22 @@ from bayeseval.inference import prior_overlap, verdict_text
 from bayeseval.inference.predictive import predictive_draws
 from tests.conftest import trec_covid, unpacked
 
-VARIANTS = {
-    "urn, two urns": {},
-    "urn, two urns, weight 1": {"likelihood_weight": 1.0},
-    "urn, one urn": {"documents": "all"},
-}
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pool-depth", type=int, default=10)
     parser.add_argument("--persistence", type=float, default=0.95)
-    parser.add_argument("--half", action="store_true", help="only every second run")
-    parser.add_argument("--variants", type=int, default=2, help="how many of the urn's variants")
+    parser.add_argument("--every", type=int, default=1, help="2: only every second run, ...")
+    parser.add_argument("--weight", default="judgments", help="likelihood_weight; 1: none")
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--tune", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--saved", help="a collection saved with the complete judgments")
     options = parser.parse_args()
     collection = _collection(options.saved)
-    if options.half:
-        collection = be.select(collection, runs=collection["run"].values[::2].tolist())
+    if options.every > 1:
+        runs = collection["run"].values[:: options.every].tolist()
+        collection = be.select(collection, runs=runs)
     frame = collection["judgments/grade"].notnull()
     pool = be.designs.depth_pool(collection, options.pool_depth)
     drawn = be.draw(pool, random_seed=options.seed)
@@ -46,9 +41,10 @@ def main() -> None:
     truth = be.evaluate(collection, measure, estimator="assumed").estimate.mean("topic")
     truth = truth.isel(measure=0, drop=True)
     rows = known_intervals(sampled, frame, options.persistence, truth)
-    for name, variant in list(VARIANTS.items())[: options.variants]:
-        summary = fitted_interval(sampled, frame, measure, name, variant, options)
-        rows[name] = row(summary.estimate, summary.interval, truth)
+    summary = fitted_interval(sampled, frame, measure, options)
+    rows[f"urn, likelihood weight {options.weight}"] = row(
+        summary.estimate, summary.interval, truth
+    )
     print(f"\n{measure}, pool of depth {options.pool_depth}, {truth.size} runs")
     print("| interval | bias | RMS error | width | coverage |")
     print("| --- | --- | --- | --- | --- |")
@@ -87,13 +83,16 @@ def within(sampled: xr.DataTree, frame: xr.DataArray) -> xr.DataTree:
     return changed
 
 
-def fitted_interval(sampled, frame, measure: str, name: str, variant: dict, options) -> xr.Dataset:
+def fitted_interval(sampled, frame, measure: str, options) -> xr.Dataset:
     """Posterior summary of the runs' mean scores, with the verdict and the overlaps on the way."""
-    model = be.models.urn_model(sampled, depth=options.pool_depth, frame=frame, **variant)
+    weight = options.weight if options.weight == "judgments" else float(options.weight)
+    model = be.models.urn_model(
+        sampled, depth=options.pool_depth, frame=frame, likelihood_weight=weight
+    )
     began = time.perf_counter()
     fitted = be.fit(model, draws=options.draws, tune=options.tune, random_seed=options.seed)
     sampling = float(fitted["posterior"].attrs.get("sampling_time", np.nan))
-    print(f"{name}: fit {time.perf_counter() - began:.0f} s (sampling {sampling:.0f} s)")
+    print(f"fit {time.perf_counter() - began:.0f} s (sampling {sampling:.0f} s)")
     print(verdict_text(be.verdict(fitted)))
     draws = predictive_draws(model, fitted, n_draws=500, random_seed=options.seed)
     print(prior_overlap(draws).to_dataframe().round(3).to_string(), flush=True)

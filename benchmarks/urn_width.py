@@ -1,9 +1,9 @@
 """Coverage of the urn model's intervals on simulated runs that share documents.
 
 Collections from the urn with correlated noises, so that each run is an urn by itself and runs agree
-on documents; a depth-10 pool; 90 % intervals for RBP(p=0.95) of every run. Variants: two urns or
-one, with the likelihood weight by judgments and with weight 1. Truth: the complete judgments. Run
-it with ``python benchmarks/urn_width.py``.
+on documents (not at all with ``shared`` 0); a depth-10 pool; 90 % intervals for RBP(p=0.95) of
+every run. Variants: the likelihood weight by judgments, and weight 1. Truth: the complete
+judgments. Run it with ``python benchmarks/urn_width.py``.
 """
 
 import argparse
@@ -15,10 +15,8 @@ import bayeseval as be
 
 MEASURE = "RBP(p=0.95)"
 VARIANTS = {
-    "two urns": {},
-    "two urns, weight 1": {"likelihood_weight": 1.0},
-    "one urn": {"documents": "all"},
-    "one urn, weight 1": {"documents": "all", "likelihood_weight": 1.0},
+    "weight by judgments": {},
+    "weight 1": {"likelihood_weight": 1.0},
 }
 SIZES = {"n_topics": 20, "n_documents": 300, "prevalence": 0.2, "depth": 100}
 
@@ -28,7 +26,7 @@ def main() -> None:
     parser.add_argument("--collections", type=int, default=10)
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shared", type=float, nargs="+", default=[0.5, 0.8])
+    parser.add_argument("--shared", type=float, nargs="+", default=[0.0, 0.5, 0.8])
     options = parser.parse_args()
     print("| shared | variant | bias | RMS error | posterior sd | coverage | its error |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
