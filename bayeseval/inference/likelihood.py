@@ -41,7 +41,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     Raises
     ------
     ValueError
-        A fit without observations, such as a Laplace approximation.
+        A fit without observations, such as a Laplace approximation; a fit of ``urn_model``, whose
+        lists share documents and are weighted: to leave one out says nothing of new judgments.
 
     References
     ----------
@@ -62,6 +63,11 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
         raise ValueError(
             "this fit holds no observations, as a Laplace approximation does not; fit the model "
             "with a sampler"
+        )
+    if "urn_depth" in {variable.name for variable in model.data_vars}:
+        raise ValueError(
+            "a fit of urn_model has a composite likelihood, of weighted lists that share "
+            "documents, and no log likelihood of single judgments to leave one out of"
         )
     observed = {
         str(name): values.to_numpy()

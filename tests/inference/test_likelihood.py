@@ -109,3 +109,14 @@ def test_an_approximation_is_refused():
     fitted = be.fit(model, approximation="laplace", draws=5, random_seed=1)
     with pytest.raises(ValueError, match="this fit holds no observations"):
         log_likelihood(fitted, model)
+
+
+def test_lists_of_an_urn_are_refused():
+    collection = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=3, n_documents=40, prevalence=0.3, random_seed=1
+    )
+    model = be.models.urn_model(collection, depth=5, frame="judged", documents="all")
+    made = be.inference.prior_fit(model, draws=5, random_seed=1)
+    made["observed_data"] = xr.DataTree(xr.Dataset())
+    with pytest.raises(ValueError, match="composite likelihood"):
+        log_likelihood(made, model)
