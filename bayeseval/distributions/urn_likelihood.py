@@ -83,7 +83,7 @@ class UrnLists:
         n_documents = int(self.n_documents[topic])
         number, value, _ = joint_terms(
             self._shown()[topic], np.asarray(log_odds, dtype=np.float64), float(logit),
-            n_documents, 1.0, 1, False,
+            n_documents, 1.0, False,
         )  # fmt: skip
         weight = np.exp(value - value.max())
         return np.bincount(number.astype(int), weight, n_documents + 1) / weight.sum()

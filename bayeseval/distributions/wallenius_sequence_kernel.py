@@ -37,6 +37,28 @@ def judged_depth(colour):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
+def prefix_log_likelihood(colour, depth, odds, n_documents, n_relevant):
+    """Log-likelihood of a run without gaps for one M that leaves room for it; d / d log w."""
+    product, scale, slope, relevant, other = 1.0, 0.0, 0.0, 0, 0
+    for rank in range(depth):
+        left = n_relevant - relevant
+        weight = odds * (n_documents - n_relevant - other)
+        inverse = 1.0 / (left + weight)
+        if colour[rank] > 0:
+            product *= left * inverse
+            slope -= weight * inverse
+            relevant += 1
+        else:
+            product *= weight * inverse
+            slope += left * inverse
+            other += 1
+        if product < FAINT:
+            scale += math.log(product)
+            product = 1.0
+    return scale + math.log(product), slope
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def multiply_prefix(colour, depth, odds, n_documents, n_relevant, product, scaled, slope):
     """Multiply by the likelihood of a run without gaps, for each M, and write its derivative.
 
@@ -232,6 +254,13 @@ def run_log_likelihoods(colour, log_odds, n_documents, n_relevant):
     value, slope = np.zeros(colour.shape[0]), np.zeros(colour.shape[0])
     one = np.empty(1)
     for row in range(colour.shape[0]):
+        depth, relevant, other = judged_depth(colour[row])
+        room = relevant <= n_relevant[row] and other <= n_documents[row] - n_relevant[row]
+        if depth == relevant + other and room and abs(log_odds[row]) <= LARGEST_LOG_ODDS:
+            value[row], slope[row] = prefix_log_likelihood(
+                colour[row], depth, math.exp(log_odds[row]), n_documents[row], n_relevant[row]
+            )
+            continue
         one[0] = n_relevant[row]
         add_run(colour[row], log_odds[row], n_documents[row], one,
                 value[row : row + 1], slope[row : row + 1])  # fmt: skip

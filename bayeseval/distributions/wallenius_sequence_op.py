@@ -10,13 +10,17 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch import basic as numba_basic
 
-from bayeseval.distributions import wallenius_sequence_kernel, wallenius_topic_kernel
+from bayeseval.distributions import (
+    wallenius_sequence_kernel,
+    wallenius_single_kernel,
+    wallenius_topic_kernel,
+)
 
 # PyTensor keeps compiled functions on disk: a changed kernel must change their key.
 KERNEL_VERSION = zlib.crc32(
     b"".join(
         Path(str(module.__file__)).read_bytes()
-        for module in (wallenius_sequence_kernel, wallenius_topic_kernel)
+        for module in (wallenius_sequence_kernel, wallenius_single_kernel, wallenius_topic_kernel)
     )
 )
 

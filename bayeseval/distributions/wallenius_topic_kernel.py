@@ -4,9 +4,7 @@ With M ~ Binomial(N, q) the likelihood of a topic is sum over M of P(M) times th
 of L_run(M), raised to a weight where the likelihood is a composite one. Only the part of the sum
 that matters is evaluated, block by block: the first and the last block, every block whose middle is
 within CUT of the best term found so far, and from there outwards until the terms have fallen by
-CUT. Where the terms are a smooth bell well inside the range of M, every so manieth of them has the
-same sum: by Poisson's summation formula the part lost with a step h is about
-exp(-2 pi^2 (s / h)^2) for a bell of standard deviation s.
+CUT.
 
 The module compiles with numba on first use and must be imported inside functions.
 """
@@ -14,9 +12,8 @@ The module compiles with numba on first use and must be imported inside function
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
-from bayeseval.distributions import wallenius_sequence_kernel
+from bayeseval.distributions import wallenius_sequence_kernel, wallenius_single_kernel
 from bayeseval.distributions.kernel_cache import compiled_over
 from bayeseval.distributions.wallenius_sequence_kernel import (
     FAINT,
@@ -26,42 +23,28 @@ from bayeseval.distributions.wallenius_sequence_kernel import (
     judged_depth,
     random_run,
 )
+from bayeseval.distributions.wallenius_single_kernel import (
+    log_factorial,
+    log_odds_pair,
+    single_log_likelihood,
+)
 
 # Values of M looked at together, and how far below the best log term of the sum over M a term
 # counts as nothing (20000 such terms change a log-likelihood by less than 1e-17).
 BLOCK = 16
 CUT = 50.0
 
-# Standard deviations of M per step of the sum, and by how much the sums over every second step may
-# differ: with half the step the part lost is its fourth power.
-STEPS_PER_SD = 1.5
-UNEVEN = 1e-3
-FAR = 32.0  # log of how much smaller than the best the terms at the ends of the range must be
-
-# Logarithms of 0!, 1!, ...; a look-up takes a tenth of the time of lgamma.
-LOG_FACTORIAL = gammaln(np.arange(1.0, 8193.0))
-
-_compiled = compiled_over(wallenius_sequence_kernel)
-
-
-@_compiled
-def _log_factorial(number):
-    """Logarithm of the factorial of a whole number."""
-    if number < LOG_FACTORIAL.size:
-        return LOG_FACTORIAL[int(number)]
-    return math.lgamma(number + 1.0)
+_compiled = compiled_over(wallenius_sequence_kernel, wallenius_single_kernel)
 
 
 @_compiled
 def _add_prior(logit_prevalence, n_documents, n_relevant, value):
     """Add the log pmf of M ~ Binomial(N, q), without cancellation when q is near 0 or 1."""
-    tail = math.log1p(math.exp(-abs(logit_prevalence)))
-    log_q = -tail + min(logit_prevalence, 0.0)
-    log_rest = -tail - max(logit_prevalence, 0.0)
-    whole = _log_factorial(n_documents)
+    log_q, log_rest = log_odds_pair(logit_prevalence)
+    whole = log_factorial(n_documents)
     for lane in range(n_relevant.size):
         found, rest = n_relevant[lane], n_documents - n_relevant[lane]
-        value[lane] += whole - _log_factorial(found) - _log_factorial(rest)
+        value[lane] += whole - log_factorial(found) - log_factorial(rest)
         value[lane] += found * log_q + rest * log_rest
 
 
@@ -138,23 +121,20 @@ def number_range(colour, n_documents):
 
 
 @_compiled
-def joint_terms(
-    colour, log_odds, logit_prevalence, n_documents, likelihood_weight, step, derivatives
-):
+def joint_terms(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, derivatives):
     """Terms of the sum over M that matter: M, log of the term, d log L_run (block, run, term).
 
-    The term is P(M) times the likelihoods of the runs raised to `likelihood_weight`; only every
-    `step`-th M has one. Without `derivatives` there are none (block, 0, term).
+    The term is P(M) times the likelihoods of the runs raised to `likelihood_weight`. Without
+    `derivatives` there are none (block, 0, term).
     """
     lowest, highest = number_range(colour, n_documents)
     n_runs = colour.shape[0] if derivatives else 0
-    n_terms = (highest - lowest) // step + 1 if highest >= lowest else 0
-    n_blocks = (n_terms + BLOCK - 1) // BLOCK
+    n_blocks = max(0, highest - lowest + BLOCK) // BLOCK
     number = np.empty(n_blocks * BLOCK)
     value = np.full(n_blocks * BLOCK, -math.inf)
     slope = np.empty((n_blocks, n_runs, BLOCK))
     for term in range(number.size):
-        number[term] = min(lowest + term * step, highest)
+        number[term] = min(lowest + term, highest)
     middle = np.full(n_blocks, math.inf)
     if n_blocks > 6:
         some = number[BLOCK // 2 :: BLOCK].copy()
@@ -182,7 +162,7 @@ def joint_terms(
                 wanted[block - 1] = True
             if block + 1 < n_blocks and value[here][-1] > best - CUT:
                 wanted[block + 1] = True
-    value[n_terms:] = -math.inf
+    value[max(0, highest - lowest + 1) :] = -math.inf
     return number, value, slope
 
 
@@ -198,29 +178,6 @@ def _listed(colour):
 
 
 @_compiled
-def _first_step(logit_prevalence, n_documents):
-    """Step of the sum over M that its standard deviation before any judgment allows."""
-    prevalence = 1.0 / (1.0 + math.exp(-logit_prevalence))
-    spread = math.sqrt(max(0, n_documents) * prevalence * (1.0 - prevalence))
-    return max(1, int(spread / STEPS_PER_SD))
-
-
-@_compiled
-def _is_even(value, best):
-    """Whether terms with these logarithms make a smooth bell, well inside the range of M."""
-    last = value.size - 1
-    while last > 0 and value[last] == -math.inf:
-        last -= 1
-    if not best > -math.inf or max(value[0], value[last]) > best - FAR:
-        return False
-    even, odd = 0.0, 0.0
-    for term in range(0, value.size, 2):
-        even += math.exp(value[term] - best)
-        odd += math.exp(value[term + 1] - best)
-    return abs(even - odd) <= UNEVEN * (even + odd)
-
-
-@_compiled
 def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, slope):
     """Log-likelihood of one topic and its derivative with respect to logit q.
 
@@ -231,16 +188,21 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
     slope[:] = 0.0
     if listed.size == 0 and n_documents >= 0:
         return 0.0, 0.0
-    colour, log_odds = colour[listed], log_odds[listed]
-    step = _first_step(logit_prevalence, n_documents)
-    while True:
-        number, value, slopes = joint_terms(
-            colour, log_odds, logit_prevalence, n_documents, likelihood_weight, step, True
-        )
-        best = value.max() if value.size else -math.inf
-        if step == 1 or _is_even(value, best):
-            break
-        step //= 2
+    if listed.size == 1:
+        run = listed[0]
+        depth, relevant, other = judged_depth(colour[run])
+        if depth == relevant + other and abs(log_odds[run]) <= LARGEST_LOG_ODDS:
+            value, slope[run], change, summed = single_log_likelihood(
+                colour[run], depth, log_odds[run], logit_prevalence, n_documents,
+                likelihood_weight, relevant, n_documents - other,
+            )  # fmt: skip
+            if summed:
+                return value, change
+            slope[run] = 0.0
+    number, value, slopes = joint_terms(
+        colour[listed], log_odds[listed], logit_prevalence, n_documents, likelihood_weight, True
+    )
+    best = value.max() if value.size else -math.inf
     if not best > -math.inf:
         return best, 0.0
     total, mean = 0.0, 0.0
@@ -254,7 +216,7 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
             slope[listed[place]] += share * slopes[term // BLOCK, place, term % BLOCK]
     slope *= likelihood_weight / total
     prevalence = 1.0 / (1.0 + math.exp(-logit_prevalence))
-    return best + math.log(total * step), mean / total - n_documents * prevalence
+    return best + math.log(total), mean / total - n_documents * prevalence
 
 
 @_compiled

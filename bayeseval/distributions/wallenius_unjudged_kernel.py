@@ -13,12 +13,18 @@ import math
 
 import numpy as np
 
-from bayeseval.distributions import wallenius_sequence_kernel, wallenius_topic_kernel
+from bayeseval.distributions import (
+    wallenius_sequence_kernel,
+    wallenius_single_kernel,
+    wallenius_topic_kernel,
+)
 from bayeseval.distributions.kernel_cache import compiled_over
 from bayeseval.distributions.wallenius_sequence_kernel import LARGEST_LOG_ODDS, judged_depth
 from bayeseval.distributions.wallenius_topic_kernel import joint_terms, number_range
 
-_compiled = compiled_over(wallenius_sequence_kernel, wallenius_topic_kernel)
+_compiled = compiled_over(
+    wallenius_sequence_kernel, wallenius_single_kernel, wallenius_topic_kernel
+)
 
 
 def filled_topic(
@@ -72,7 +78,7 @@ def _numbers(rng, shown, log_odds, logit_prevalence, n_documents, likelihood_wei
             n_relevant[draw] = rng.binomial(n_documents, chance)
             continue
         number, value, _ = joint_terms(
-            shown, log_odds[draw], logit_prevalence[draw], n_documents, likelihood_weight, 1, False
+            shown, log_odds[draw], logit_prevalence[draw], n_documents, likelihood_weight, False
         )
         best = value.max() if value.size else -math.inf
         if not best > -math.inf:

@@ -162,8 +162,8 @@ def test_terms_without_derivatives_are_those_with_them(shift):
     colour[::3][rng.random((10, 15)) < 0.3] = -1
     log_odds = shift + rng.normal(0, 1, 30)
     for n_documents in (30, 300):
-        number, value, _ = joint_terms(colour, log_odds, -1.0, n_documents, 0.7, 1, True)
-        plain = joint_terms(colour, log_odds, -1.0, n_documents, 0.7, 1, False)
+        number, value, _ = joint_terms(colour, log_odds, -1.0, n_documents, 0.7, True)
+        plain = joint_terms(colour, log_odds, -1.0, n_documents, 0.7, False)
         np.testing.assert_array_equal(plain[0], number)
         np.testing.assert_allclose(plain[1], value, rtol=1e-11)
         assert plain[2].shape[1] == 0
