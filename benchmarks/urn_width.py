@@ -1,9 +1,9 @@
 """Coverage of the urn model's intervals on simulated runs that share documents.
 
 Collections from the urn with correlated noises, so that each run is an urn by itself and runs agree
-on documents (not at all with ``shared`` 0); a depth-10 pool; 90 % intervals for RBP(p=0.95) of
-every run. Variants: the likelihood weight by judgments, and weight 1. Truth: the complete
-judgments. Run it with ``python benchmarks/urn_width.py``.
+on documents (with ``shared`` 0 by their relevance only); a depth-10 pool; 90 % intervals for
+RBP(p=0.95) of every run. Variants: the likelihood weight by judgments, and weight 1. Truth: the
+complete judgments. Run it with ``python benchmarks/urn_width.py``.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main() -> None:
         for number in range(options.collections):
             of_collection = simulated(options.runs, shared, options.seed + number)
             for name, variant in VARIANTS.items():
-                found[name].append(one(*of_collection, variant, number))
+                found[name].append(one(*of_collection, variant, options.seed + number))
         for name, results in found.items():
             print_row(shared, name, np.array(results))
 

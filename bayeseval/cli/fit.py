@@ -100,6 +100,8 @@ def fit(
     """
     _check_options(output, relevance_level, ci_prob)
     _check_model(model, approximation, relevance_level, pool_depth)
+    if model == "urn":
+        _check_urn(qrels_format, outside)
     _check_frame(qrels_format, outside)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     check_seed(seed)
@@ -169,6 +171,17 @@ def _check_model(model: str, approximation, relevance_level: int, pool_depth) ->
         raise ValueError(f"--pool-depth goes with --model urn, not with --model {model}")
 
 
+def _check_urn(qrels_format: str, outside: str) -> None:
+    """Refuse samples, and documents that no urn holds."""
+    if qrels_format != "qrels":
+        raise ValueError(
+            f"{qrels_format} holds a sample, and --model urn learns from judgments to a depth; "
+            "choose --model relevance"
+        )
+    if outside == "model":
+        raise ValueError("--outside model does not go with --model urn: it draws retrieved ones")
+
+
 def _check_frame(qrels_format: str, outside: str) -> None:
     """Refuse to take documents for non-relevant that may have been left out by chance."""
     if qrels_format in ("prels", "probs") and outside == "nonrelevant":
@@ -232,6 +245,7 @@ def _remark_frame(collection: xr.DataTree, made, outside: str, pool_depth: int |
     if pool_depth is not None:
         learned = counted(len(made.coords["run"]), "run")
         remark(f"the model learns from the first {pool_depth} ranks of {learned}")
+        remark("runs are drawn one by one: scores of each run, not differences of two, are meant")
         return
     judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
     learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"

@@ -51,7 +51,7 @@ def fit(
         Draws that are kept and steps of adaptation, per chain. The defaults give 4,000 draws.
     cores : int, optional
         Chains that run at once; default: as many as this process may use processors (PyMC by itself
-        takes half of them). The draws are the same whatever it is.
+        takes half of them). It changes the time, not the draws.
     random_seed : int
         Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
@@ -77,8 +77,8 @@ def fit(
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; nothing observed; a discrete parameter, or a seed that
-        is no int >= 0.
+        An unknown sampler or approximation; nothing observed; a discrete parameter; ``cores`` below
+        1, or a seed that is no int >= 0.
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
@@ -105,7 +105,7 @@ def fit(
     """
     import pymc as pm
 
-    _check_request(sampler, random_seed)
+    _check_request(sampler, cores, random_seed)
     known: dict[Any, Any] = known_values(model) if observed is None else dict(observed)
     if approximation is not None:
         return _approximated(model, known, approximation, draws * chains, random_seed)
@@ -161,7 +161,7 @@ def known_values(model) -> dict[str, Any]:
     }
 
 
-def _check_request(sampler: str, random_seed: int) -> None:
+def _check_request(sampler: str, cores: int | None, random_seed: int) -> None:
     if sampler not in SAMPLERS:
         raise ValueError(f"there is no sampler '{sampler}'; samplers: {', '.join(SAMPLERS)}")
     missing = [name for name in SAMPLERS[sampler] if importlib.util.find_spec(name) is None]
@@ -170,6 +170,8 @@ def _check_request(sampler: str, random_seed: int) -> None:
             f"sampler '{sampler}' needs {' and '.join(missing)}, which this Python does not have; "
             f"pip install {' '.join(missing)}, or leave sampler out to use nutpie"
         )
+    if cores is not None and cores < 1:
+        raise ValueError(f"cores is {cores!r}; allowed: 1 or more, or None for all there are")
     if not isinstance(random_seed, int | np.integer) or random_seed < 0:
         raise ValueError(f"random_seed is {random_seed!r}; allowed: a whole number, 0 or more")
 

@@ -158,21 +158,28 @@ def urn_model(
     values = checked_priors(PRIORS, priors)
     _check_options(documents, gaps, likelihood_weight)
     tops = checked_tops(
-        sampled, depth=depth, frame=frame, runs=runs, relevance_level=relevance_level, gaps=gaps
+        sampled,
+        depth=depth,
+        frame=frame,
+        runs=runs,
+        relevance_level=relevance_level,
+        documents=documents,
+        gaps=gaps,
     )
     n_documents = tops.count(tops.in_frame)
     with pm.Model(coords=tops.coords) as model:
         if documents == "all":
             colour = tops.lists(tops.in_frame)
             weight = _weight(likelihood_weight, colour, tops.n_shown(tops.in_frame))
-            _constants(tops, documents, weight)
+            _constants(tops, documents, weight, weight)
             log_odds, logit_prevalence = by_contrast(values)
             one_urn(colour, log_odds, logit_prevalence, n_documents, weight)
         else:
             own = tops.lists(tops.in_frame & (tops.shown_by == 1))
             shared = tops.lists(tops.in_frame & (tops.shown_by >= 2))
-            weight = _weight(likelihood_weight, shared, tops.n_shown(tops.shown_by >= 2))
-            _constants(tops, documents, 1.0)
+            n_shared = tops.n_shown(tops.in_frame & (tops.shown_by >= 2))
+            weight = _weight(likelihood_weight, shared, n_shared)
+            _constants(tops, documents, 1.0, weight)
             n_topic, n_run = (own >= 0).sum(), weight * (shared >= 0).sum()
             log_odds, logit_prevalence = apart(values, n_topic / own.shape[0], n_run / own.shape[1])
             n_others, relevant = tops.n_others
@@ -202,13 +209,14 @@ def _weight(asked: float | str, colour: NDArray[np.int8], n_judged: int) -> floa
     return judgment_share(colour, n_judged) if isinstance(asked, str) else float(asked)
 
 
-def _constants(tops: Tops, documents: str, weight: float) -> None:
-    """What it takes to draw the unjudged ranks, kept with the model and its fit."""
+def _constants(tops: Tops, documents: str, weight: float, shared_weight: float) -> None:
+    """What it takes to draw the unjudged ranks, and what was assumed, kept with the fit."""
     import pymc as pm
 
     pm.Data("urn_depth", np.int64(tops.depth))
     pm.Data("relevance_level", np.int64(tops.relevance_level))
     pm.Data("unshared", np.int64(documents == "unshared"))
     pm.Data("relevance_weight", np.float64(weight))
+    pm.Data("likelihood_weight", np.float64(shared_weight))
     pm.Data("frame_checksum", np.int64(tops.checksum))
     pm.Data("frame_pair", np.flatnonzero(tops.in_frame))

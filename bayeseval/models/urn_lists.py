@@ -22,8 +22,9 @@ DOCUMENTS = ("unshared", "all")
 class Tops:
     """First ranks of the runs on every topic, with what is known of the documents.
 
-    A run *shows* a document that it has at its first ``depth`` ranks. At these ranks of a run the
-    documents that another run shows too are those that two or more show.
+    A run *shows* a document that it has at its first ``depth`` ranks; all runs of the pool are
+    looked at, where the design names them, also those that the model is not fitted to. At the first
+    ranks of a run the documents that another run shows too are those that two or more show.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ class Tops:
         """Tops of the runs at some positions."""
         grade = grade_columns(collection)[0]
         relevance = np.where(np.isnan(grade), UNJUDGED, grade >= relevance_level).astype(np.int8)
-        top = collection["rankings/ranking"].to_numpy()[run, :, :depth]
+        showing = np.union1d(run, _pool_runs(collection)).astype(np.int64)
+        top = collection["rankings/ranking"].to_numpy()[showing, :, :depth]
         shown_by = np.bincount(top[top >= 0], minlength=grade.size)
         return cls(collection, run, depth, relevance_level, in_frame, relevance, shown_by)
 
@@ -154,9 +156,24 @@ class Tops:
         raise ValueError(
             f"run '{labels[run]}' has an unjudged document of the frame at rank {rank + 1} of "
             f"topic '{self.coords['topic'][topic]}', as {int(gap.any(axis=(1, 2)).sum())} of "
-            f"{labels.size} runs have down to rank {self.depth}; choose a smaller depth or other "
-            "runs, leave the document out of the frame, or say documents='all', gaps='ignorable' "
-            "if what was judged depended neither on relevance nor on other rankings"
+            f"{labels.size} runs have down to rank {self.depth}; choose runs that were judged to "
+            "one depth, and that depth, leave the document out of the frame, or (in Python) say "
+            "documents='all', gaps='ignorable' if what was judged depended neither on relevance "
+            "nor on other rankings"
+        )
+
+    def check_shown(self) -> None:
+        """Refuse a judged document of the frame that no run shows."""
+        stray = np.flatnonzero(self.in_frame & (self.relevance >= 0) & (self.shown_by == 0))
+        if not stray.size:
+            return
+        topic = self.coords["topic"][int(self.collection["pair_topic"].to_numpy()[stray[0]])]
+        document = self.collection["document"].to_numpy()[stray[0]]
+        raise ValueError(
+            f"{stray.size} judged documents of the frame, such as '{document}' of topic '{topic}', "
+            f"are at the first {self.depth} ranks of no run: they were judged for runs or ranks "
+            "that the model does not see, and it would take them for documents that only one run "
+            "has; give the depth of the pool and all its runs, or a frame without them"
         )
 
 
@@ -167,6 +184,7 @@ def checked_tops(
     frame,
     runs: Sequence[str] | None,
     relevance_level: int,
+    documents: str,
     gaps: str,
 ) -> Tops:
     """Tops of a collection that an urn may be fitted to; errors are those of ``urn_model``."""
@@ -186,6 +204,8 @@ def checked_tops(
     tops = Tops.of(collection, run, depth=depth, relevance_level=relevance_level, in_frame=in_frame)
     if gaps == "refuse":
         tops.check_gaps()
+    if documents == "unshared":
+        tops.check_shown()
     if "design" in collection.children and (tops.relevance[in_frame] >= 0).all():
         raise ValueError(
             "every document of the frame is judged, so nothing is left to draw; the frame is what "
@@ -194,6 +214,12 @@ def checked_tops(
     if not tops.n_shown(in_frame):
         raise ValueError(f"no run has a judged document of the frame in its first {depth} ranks")
     return tops
+
+
+def _pool_runs(collection: xr.DataTree) -> NDArray[np.int64]:
+    """Positions of the runs that the design says were pooled; none where it does not say."""
+    runs = pool_parameters(collection).get("runs", [])
+    return np.flatnonzero(np.isin(collection["run"].to_numpy(), runs))
 
 
 def judgment_share(colour: NDArray[np.int8], n_judged: int) -> float:

@@ -156,7 +156,8 @@ class UrnDraws:
             raise ValueError(
                 f"run '{self.tops.coords['run'][run]}' has judged and unjudged documents below "
                 f"rank {self.tops.depth} on topic '{label}': what other runs had judged is better "
-                "than the rest, and one urn does not know it; fit with documents='unshared'"
+                "than the rest, and an urn of both does not know it; fit with "
+                "documents='unshared' to all runs of the pool"
             )
 
     def outside_weight(self, topic: int, weight: list[NDArray]) -> NDArray[np.float64]:

@@ -124,7 +124,9 @@ BAD = [
     (["--model", "urn"], ["--model urn needs --pool-depth"]),
     (["--pool-depth", "5"], ["--pool-depth", "--model urn, not with --model relevance"]),
     (["--model", "urn", "--pool-depth", "0"], ["1 or more, not 0"]),
-    (["--model", "urn", "--pool-depth", "20"], ["unjudged document", "smaller depth"]),
+    (["--model", "urn", "--pool-depth", "20"], ["unjudged document", "judged to one depth"]),
+    (["--model", "urn", "--pool-depth", "1", "--outside", "model"], ["--outside model", "urn"]),
+    (["--model", "urn", "--pool-depth", "1", "--qrels-format", "prels"], ["prels", "--model urn"]),
     (["--model", "urn", "--pool-depth", "1", "--approximation", "laplace"], ["relevance only"]),
     (["--draws", "0"], ["--draws", "4"]),
     (["--tune", "0"], ["--tune", "1"]),
@@ -229,9 +231,19 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
     truth = be.evaluate(
         be.read_collection(pooled / "judged", [pooled / "a"]), "P@5", estimator="assumed"
     )
+    assert "differences of two" in err
     assert rows["a", "P@5"]["standard_error"] == 0.0
     assert rows["a", "P@5"]["estimate"] == pytest.approx(truth.estimate.mean().item())
     assert all(rows[run, "P@20"]["standard_error"] > 0.0 for run in "abc")
+
+
+@pytest.mark.parametrize(
+    ("measure", "part"),
+    [("AP", "AP has no posterior scores"), ("P(rel=2)@10", "--relevance-level=2")],
+)
+def test_an_urn_is_asked_for_sums_over_ranks_of_its_relevance(command, pooled, measure, part):
+    words = ["--model", "urn", "--pool-depth", "5"]
+    refused(fitted(command, pooled, *words, measures=(measure,)), part)
 
 
 def test_a_broken_sampler_writes_nothing_and_says_so(command, sampled, monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.inference import sampling
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,21 @@ def test_the_same_seed_gives_the_same_draws_and_the_model_is_left_as_it_was(mode
     again = be.fit(model, random_seed=1)
     np.testing.assert_array_equal(again["posterior/mean"], fitted["posterior/mean"])
     assert [variable.name for variable in model.free_RVs] == ["mean", "score"]
+
+
+def test_the_draws_do_not_depend_on_how_many_chains_run_at_once(model, fitted):
+    one = be.fit(model, random_seed=1, cores=1)
+    np.testing.assert_array_equal(one["posterior/mean"], fitted["posterior/mean"])
+
+
+def test_as_many_chains_run_at_once_as_there_are_processors(monkeypatch, model, fitted):
+    asked = []
+    monkeypatch.setattr(sampling, "_usable_processors", lambda: 3)
+    monkeypatch.setattr(pm, "sample", lambda **options: asked.append(options["cores"]) or fitted)
+    be.fit(model, random_seed=1)
+    be.fit(model, random_seed=1, chains=2)
+    be.fit(model, random_seed=1, cores=1)
+    assert asked == [3, 2, 1]
 
 
 def test_values_given_are_observed_instead_of_the_model_s(model):
@@ -107,6 +123,7 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
     ("request_", "message"),
     [
         ({"random_seed": 1, "sampler": "metropolis"}, "samplers: nutpie, pymc"),
+        ({"random_seed": 1, "cores": 0}, "cores is 0; allowed: 1 or more"),
         ({"random_seed": -1}, "allowed: a whole number, 0 or more"),
         ({"random_seed": 1, "observed": {}}, "nothing in the model is observed"),
     ],

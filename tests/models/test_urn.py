@@ -34,8 +34,8 @@ def pooled():
 
 
 def tops_of(sampled, **options):
-    asked = dict(depth=3, frame="retrieved", runs=None, relevance_level=1, gaps="refuse") | options
-    return checked_tops(sampled, **asked)
+    asked = dict(depth=3, frame="retrieved", documents="unshared") | options
+    return checked_tops(sampled, **(dict(runs=None, relevance_level=1, gaps="refuse") | asked))
 
 
 def test_lists_are_cut_to_what_other_runs_show_and_to_what_none_shows(pooled):
@@ -74,7 +74,7 @@ def test_the_first_of_a_runs_own_documents_is_relevant_as_often_as_its_urn_says(
     every = xr.DataArray(np.ones(collection.sizes["pair"], dtype=bool), dims="pair")
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
     tops = tops_of(sampled, depth=10, frame=every)
-    truth = tops_of(collection, depth=10, frame=every)
+    truth = tops_of(collection, depth=10, frame=every, documents="all")
     n_documents = tops.count(tops.in_frame)[:, None]
     n_relevant = tops.count(truth.relevance == 1)[:, None]
     number, relevant = tops.n_others
@@ -176,6 +176,37 @@ def test_one_urn_weighs_every_judgment_once_unless_told_otherwise(pooled):
     )
     assert float(asked["relevance_weight"].get_value()) == 1.0
     assert judgment_share(np.array([[[1, 0]]], dtype=np.int8), 2) == 1.0
+
+
+def test_lists_that_share_documents_weigh_every_judgment_of_the_frame_once(pooled):
+    def weight(frame):
+        model = be.models.urn_model(pooled, depth=3, frame=frame)
+        return float(model["likelihood_weight"].get_value())
+
+    assert weight("retrieved") == pytest.approx(2 / 6)  # a and b at six places
+    assert weight(xr.DataArray(pooled["document"].to_numpy() != "b", dims="pair")) == 1 / 3
+
+
+def test_runs_of_the_pool_that_are_not_fitted_show_their_documents_too(pooled):
+    tops = tops_of(pooled, runs=["r1", "r2"])
+    assert tops.coords["run"].tolist() == ["r1", "r2"]
+    shown = dict(zip(pooled["document"].to_numpy(), tops.shown_by.tolist(), strict=True))
+    assert shown == {"a": 3, "b": 3, "c": 1, "d": 1, "e": 1, "x": 0, "y": 0, "z": 0}
+    number, relevant = tops.n_others
+    # The frame, what these two retrieved, lacks e.
+    assert (number.tolist(), relevant.tolist()) == ([[3, 3]], [[1, 2]])
+
+
+def test_judgments_for_runs_or_ranks_that_the_model_does_not_see_are_refused(pooled):
+    message = "2 judged documents of the frame, such as 'c' of topic '1', are at the first 2 ranks"
+    with pytest.raises(ValueError, match=message):
+        be.models.urn_model(pooled, depth=2, frame="retrieved")
+    fewer = be.select(pooled, runs=["r1", "r2"])
+    with pytest.raises(ValueError, match="1 judged documents .* 'e' .* the pool and all its runs"):
+        be.models.urn_model(fewer, depth=3, frame="judged")
+    without = xr.DataArray(fewer["document"].to_numpy() != "e", dims="pair")
+    be.models.urn_model(fewer, depth=3, frame=without)
+    be.models.urn_model(pooled, depth=2, frame="retrieved", documents="all")
 
 
 def test_prior_draws_stay_within_the_urn(pooled):

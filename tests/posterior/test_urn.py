@@ -27,12 +27,9 @@ def handmade_fit(
     collection, *, depth, n_draws=4000, documents="all", gaps="refuse", frame="retrieved"
 ):
     """A fit whose draws are all at the same parameters, so that the rest is the urn's chance."""
-    model = be.models.urn_model(
-        collection, depth=depth, frame=frame, documents=documents, gaps=gaps
-    )
-    tops = checked_tops(
-        collection, depth=depth, frame=frame, runs=None, relevance_level=1, gaps=gaps
-    )
+    asked = {"depth": depth, "frame": frame, "documents": documents, "gaps": gaps}
+    model = be.models.urn_model(collection, **asked)
+    tops = checked_tops(collection, runs=None, relevance_level=1, **asked)
     constant = {v.name: (tuple(map(str, range(v.ndim))), v.get_value()) for v in model.data_vars}
     constant = {
         name: ([f"{name}_{dim}" for dim in dims], value) for name, (dims, value) in constant.items()
@@ -194,7 +191,8 @@ def test_draws_below_the_depth_are_as_relevant_as_independent_runs_make_them():
     pool = be.designs.depth_pool(collection, 10)
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
     fitted = handmade_fit(sampled, depth=10, n_draws=40, documents="unshared", frame=every)
-    tops = checked_tops(sampled, depth=10, frame=every, runs=None, relevance_level=1, gaps="refuse")
+    asked = {"documents": "unshared", "gaps": "refuse", "relevance_level": 1}
+    tops = checked_tops(sampled, depth=10, frame=every, runs=None, **asked)
     number, known = tops.n_others
     truth = be.evaluate(collection, "P@60", estimator="assumed")["estimate"].isel(measure=0)
     n_relevant = np.bincount(collection["pair_topic"], collection["judgments/grade"] > 0)
