@@ -65,20 +65,24 @@ def urn_model(
     * what no other run shows. Of these the run has a few at its own first ``depth`` ranks, judged
       because it is pooled, and the rest further down, of which nobody judged any (``relevance``).
       So the judged ones are the beginning of the run's list in this urn whatever the other runs
-      do, and what was judged is ignorable. Here :math:`q_t` is the share relevant among such
-      documents, and M is Binomial for each run: the sets differ from run to run.
+      do, and what was judged is ignorable. M is Binomial for each run, as the sets differ from run
+      to run. They overlap, so :math:`q_t` stands for the share that is relevant among these very
+      documents, which scores depend on, and not for a rate that they were drawn with; its width is
+      not calibrated.
 
     With ``documents="all"`` there is one urn a topic with all documents of the frame and M common
     to all runs: the model of the paper. Its likelihood, of the colours at the first ranks, is right
     for runs that are independent given M. Scores from it are for a single run: what several runs
     have pooled is better than what they have not, and the urn does not know it.
 
-    **Composite likelihood.** The runs' likelihoods are multiplied although real runs agree more
-    than their colours say. That of the lists that share documents is raised to the power
-    ``likelihood_weight``; ``"judgments"``, the default, is the number of judged documents over that
-    of the places where they stand, so that every judgment counts once: a rule of thumb (1 is exact
-    for independent runs), whose coverage ``benchmarks/urn_round5.py`` measures. The lists of
-    documents that no other run shows have none in common, and the weight 1.
+    **Composite likelihood.** The runs' likelihoods are multiplied. With ``documents="all"`` and
+    weight 1 that is exact for runs that are independent given M, and of real runs, which agree more
+    than their colours say, it is a composite likelihood, as it always is with two urns, where each
+    factor takes as given what the other runs show. The likelihood of the lists that share documents
+    is raised to the power ``likelihood_weight``; ``"judgments"``, the default, is the number of
+    judged documents over that of the places where they stand, so that every judgment counts once: a
+    rule of thumb, whose coverage on real and on simulated runs is in ``models/README.md``. The lists
+    of documents that no other run shows have no document in common, and the weight 1.
 
     =================  ==================  =====================================================
     name in priors     default             why
@@ -95,7 +99,9 @@ def urn_model(
     equation 12, one w per run on all topics. What breaks it: documents of more than two weights
     within an urn (relevance that falls with rank faster than the urn runs out); topics on which a
     run does better than on others, which make intervals per topic too narrow; a frame that holds
-    documents unlike those judged. Cost: some ten minutes of a core for
+    documents unlike those judged; a pool of few runs, in which a document that one run alone ranks
+    first is a worse one than the many that it has to itself further down. Each run is drawn by
+    itself: the scores of each are meant, not the differences of two. Cost: some ten minutes of a core for
     126 runs and 50 topics to depth 10.
 
     Parameters
