@@ -80,9 +80,9 @@ def urn_model(
     than their colours say, it is a composite likelihood, as it always is with two urns, where each
     factor takes as given what the other runs show. The likelihood of the lists that share documents
     is raised to the power ``likelihood_weight``; ``"judgments"``, the default, is the number of
-    judged documents over that of the places where they stand, so that every judgment counts once: a
-    rule of thumb, whose coverage on real and on simulated runs is in ``models/README.md``. The lists
-    of documents that no other run shows have no document in common, and the weight 1.
+    judged documents over that of the places where they stand, so that every judgment counts once:
+    a rule of thumb, whose coverage on real and on simulated runs is in ``models/README.md``. The
+    lists of documents that no other run shows have no document in common, and the weight 1.
 
     =================  ==================  =====================================================
     name in priors     default             why
@@ -101,8 +101,8 @@ def urn_model(
     run does better than on others, which make intervals per topic too narrow; a frame that holds
     documents unlike those judged; a pool of few runs, in which a document that one run alone ranks
     first is a worse one than the many that it has to itself further down. Each run is drawn by
-    itself: the scores of each are meant, not the differences of two. Cost: some ten minutes of a core for
-    126 runs and 50 topics to depth 10.
+    itself: the scores of each are meant, not the differences of two. Cost: some ten minutes of a
+    core for 126 runs and 50 topics to depth 10, with the scores.
 
     Parameters
     ----------
