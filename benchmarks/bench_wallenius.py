@@ -1,4 +1,4 @@
-"""Urn of one topic: 126 runs judged to depth 10 of N = 1000, with and without gaps.
+"""Urns of N = 1000: 126 runs of one topic judged to depth 10, with and without gaps, or one run.
 
 Times of one log-likelihood with gradient, of the log pmf of counts, and of drawing the unjudged
 ranks, in processor time.
@@ -14,6 +14,7 @@ N_DRAWS, N_COUNTS = 200, 10_000
 # Seconds. Measured on one core of a busy machine: a fifth to a fourth of these.
 LIMITS = {0.0: 0.005, 0.3: 0.015}
 COUNT_LIMIT = 0.5
+N_LISTS, SINGLE_LIMIT = 1000, 0.01
 DRAW_LIMITS = {0.0: 0.003, 0.3: 0.015}
 
 
@@ -47,6 +48,23 @@ def test_likelihood_and_gradient_of_a_topic(benchmark, gaps):
     )
     assert np.isfinite(value) and np.isfinite(slope).all()
     check(benchmark, LIMITS[gaps])
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+def test_likelihood_and_gradient_of_a_thousand_urns_of_one_run(benchmark):
+    """Three judged places a list, M unknown in each: as where other runs show the rest."""
+    from bayeseval.distributions.wallenius_topic_kernel import topic_log_likelihoods
+
+    rng = np.random.default_rng(4)
+    colour = np.full((N_LISTS, 1, DEPTH), -1, dtype=np.int8)
+    colour[:, :, :3] = rng.integers(0, 2, (N_LISTS, 1, 3))
+    odds, logit = rng.normal(-1.5, 0.5, (N_LISTS, 1)), rng.normal(-1.5, 0.8, N_LISTS)
+    arguments = (colour, odds, logit, np.full(N_LISTS, N_DOCUMENTS), np.ones(N_LISTS))
+    value, _, _ = benchmark.pedantic(
+        topic_log_likelihoods, args=arguments, rounds=20, iterations=5, warmup_rounds=1
+    )
+    assert np.isfinite(value).all()
+    check(benchmark, SINGLE_LIMIT)
 
 
 @pytest.mark.benchmark(timer=time.process_time)
