@@ -10,6 +10,7 @@ import argparse
 import warnings
 
 import numpy as np
+from scipy.special import expit
 
 import bayeseval as be
 
@@ -18,12 +19,12 @@ VARIANTS = {
     "weight by judgments": {},
     "weight 1": {"likelihood_weight": 1.0},
 }
-SIZES = {"n_topics": 20, "n_documents": 300, "prevalence": 0.2, "depth": 100}
+N_TOPICS, N_DOCUMENTS = 20, 300
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--collections", type=int, default=10)
+    parser.add_argument("--collections", type=int, default=8)
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shared", type=float, nargs="+", default=[0.0, 0.5, 0.8])
@@ -42,8 +43,14 @@ def main() -> None:
 
 def simulated(n_runs: int, shared: float, seed: int):
     """A pooled collection, and the true mean score of every run."""
+    random = np.random.default_rng([seed, 1])
+    prevalence = expit(random.normal(-1.4, 0.7, N_TOPICS))
     collection = be.simulate.urn_collection(
-        np.geomspace(0.05, 0.4, n_runs), shared=shared, difficulty_sd=0.5, random_seed=seed, **SIZES
+        np.geomspace(0.05, 0.4, n_runs),
+        n_documents=N_DOCUMENTS,
+        n_relevant=random.binomial(N_DOCUMENTS, prevalence),
+        shared=shared,
+        random_seed=seed,
     )
     truth = be.evaluate(collection, MEASURE, estimator="assumed").estimate.mean("topic")
     pool = be.designs.depth_pool(collection, 10)

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.urn_lists import DOCUMENTS, Tops, checked_tops, judgment_share
 from bayeseval.models.urn_variables import (
+    RUN_OUT,
     apart,
     by_contrast,
+    judgments_each,
     one_urn,
     others_urns,
     own_urns,
+    share_drawn,
 )
 
 PRIORS: dict[str, tuple[float, ...]] = {
@@ -178,7 +181,10 @@ def urn_model(
             colour = tops.lists(tops.in_frame)
             weight = _weight(likelihood_weight, colour, tops.n_shown(tops.in_frame))
             _constants(tops, documents, weight, weight)
-            log_odds, logit_prevalence = by_contrast(values)
+            if share_drawn(colour, n_documents) < RUN_OUT:
+                log_odds, logit_prevalence = by_contrast(values)
+            else:
+                log_odds, logit_prevalence = apart(values, *judgments_each(colour, weight))
             one_urn(colour, log_odds, logit_prevalence, n_documents, weight)
         else:
             own = tops.lists(tops.in_frame & (tops.shown_by == 1))
@@ -186,8 +192,8 @@ def urn_model(
             n_shared = tops.n_shown(tops.in_frame & (tops.shown_by >= 2))
             weight = _weight(likelihood_weight, shared, n_shared)
             _constants(tops, documents, 1.0, weight)
-            n_topic, n_run = (own >= 0).sum(), weight * (shared >= 0).sum()
-            log_odds, logit_prevalence = apart(values, n_topic / own.shape[0], n_run / own.shape[1])
+            n_topic, n_run = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
+            log_odds, logit_prevalence = apart(values, n_topic, n_run)
             n_others, relevant = tops.n_others
             left = n_documents[:, None] - n_others
             own_urns(own, log_odds, logit_prevalence, left)

@@ -7,10 +7,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect
+RUN_OUT = 0.3  # part of an urn that must be drawn for q and w to be known apart
+
+
+def share_drawn(colour: NDArray[np.int8], n_documents: NDArray[np.int64]) -> float:
+    """Part of its urn that a list (topic, run, rank) shows, on average.
+
+    Examples
+    --------
+    >>> share_drawn(np.array([[[1, 0, -1], [1, 0, 0]]], dtype=np.int8), np.array([10]))
+    0.25
+    """
+    length = (colour >= 0).sum(axis=2)
+    return float((length.mean(axis=1) / np.maximum(n_documents, 1)).mean())
+
+
+def judgments_each(colour: NDArray[np.int8], weight: float) -> tuple[float, float]:
+    """Judgments of a topic, and of a run, that lists (topic, run, rank) with this weight count."""
+    number = weight * float((colour >= 0).sum())
+    return number / colour.shape[0], number / colour.shape[1]
 
 
 def by_contrast(values: Mapping[str, tuple[np.float64, ...]]):
-    """Variables log w (run,) and logit q (topic,) for one urn.
+    """Variables log w (run,) and logit q (topic,) for one urn of which little has been drawn.
 
     Sampled are logit q of the population and the contrast: the ridge along which q and w change
     together is then one variable's axis. Effects of topics and runs are in units of their spread,
@@ -29,7 +48,7 @@ def by_contrast(values: Mapping[str, tuple[np.float64, ...]]):
 
 
 def apart(values: Mapping[str, tuple[np.float64, ...]], n_topic: float, n_run: float):
-    """The same for two urns, which tell q and w apart: the shared one has a known M.
+    """The same where q and w are known apart: two urns, of which one has a known M, or deep lists.
 
     Effects are sampled as they are where a topic, or a run, has so many judgments that they are
     known better than their spread says; there the other way is the slow one.

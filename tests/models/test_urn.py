@@ -164,6 +164,17 @@ def test_effects_of_topics_with_many_judgments_are_sampled_as_they_are(pooled):
     assert "logit_prevalence" in {variable.name for variable in many.free_RVs}
 
 
+@pytest.mark.parametrize(("depth", "known_apart"), [(10, False), (30, True)])
+def test_one_urn_that_has_mostly_been_drawn_tells_its_two_parameters_apart(depth, known_apart):
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3, 0.4], n_topics=8, n_documents=60, prevalence=0.3, random_seed=3
+    )
+    model = be.models.urn_model(collection, depth=depth, frame="judged", documents="all")
+    names = {variable.name for variable in model.free_RVs}
+    assert ("population_contrast" in names) == (not known_apart)
+    assert ({"log_odds", "logit_prevalence"} <= names) == known_apart
+
+
 def test_one_urn_weighs_every_judgment_once_unless_told_otherwise(pooled):
     share = float(
         be.models.urn_model(pooled, depth=3, frame="retrieved", documents="all")[
