@@ -184,7 +184,9 @@ def urn_model(
             if share_drawn(colour, n_documents) < RUN_OUT:
                 log_odds, logit_prevalence = by_contrast(values)
             else:
-                log_odds, logit_prevalence = apart(values, *judgments_each(colour, weight))
+                log_odds, logit_prevalence = apart(
+                    values, colour.shape, judgments_each(colour, weight)
+                )
             one_urn(colour, log_odds, logit_prevalence, n_documents, weight)
         else:
             own = tops.lists(tops.in_frame & (tops.shown_by == 1))
@@ -192,8 +194,8 @@ def urn_model(
             n_shared = tops.n_shown(tops.in_frame & (tops.shown_by >= 2))
             weight = _weight(likelihood_weight, shared, n_shared)
             _constants(tops, documents, 1.0, weight)
-            n_topic, n_run = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
-            log_odds, logit_prevalence = apart(values, n_topic, n_run)
+            judgments = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
+            log_odds, logit_prevalence = apart(values, own.shape, judgments)
             n_others, relevant = tops.n_others
             left = n_documents[:, None] - n_others
             own_urns(own, log_odds, logit_prevalence, left)

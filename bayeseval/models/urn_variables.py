@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect
+CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect, where there are
+MANY = 20  # topics, or runs: fewer do not tell their standard deviation well
 RUN_OUT = 0.3  # part of an urn that must be drawn for q and w to be known apart
 
 
@@ -47,20 +48,27 @@ def by_contrast(values: Mapping[str, tuple[np.float64, ...]]):
     return log_odds, logit
 
 
-def apart(values: Mapping[str, tuple[np.float64, ...]], n_topic: float, n_run: float):
+def apart(
+    values: Mapping[str, tuple[np.float64, ...]],
+    shape: tuple[int, ...],
+    judgments: tuple[float, float],
+):
     """The same where q and w are known apart: two urns, of which one has a known M, or deep lists.
 
-    Effects are sampled as they are where a topic, or a run, has so many judgments that they are
-    known better than their spread says; there the other way is the slow one.
+    Effects are sampled as they are where there are many of them and each has so many judgments that
+    it is known better than their spread says; there the other way is the slow one. Of few the
+    spread may well be small, and sampled as they are they make a funnel of it.
     """
     import pymc as pm
 
     prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
     population: Any = pm.Normal("population_log_odds", *values["log_odds"])
     pm.Deterministic("population_contrast", prevalence - population)
-    centred = n_topic >= CENTRED_FROM
-    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=centred)
-    log_odds = _effects("run", "log_odds", population, values, centred=n_run >= CENTRED_FROM)
+    topics, runs = (
+        number >= MANY and each >= CENTRED_FROM for number, each in zip(shape, judgments)
+    )
+    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=topics)
+    log_odds = _effects("run", "log_odds", population, values, centred=runs)
     pm.Deterministic("contrast", prevalence - log_odds, dims="run")
     return log_odds, logit
 

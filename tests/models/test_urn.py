@@ -152,27 +152,33 @@ def test_log_likelihood_is_that_of_two_urns_a_run_with_the_shared_one_weighted(p
     assert found["relevance"] == pytest.approx(sum(own), abs=1e-9)
 
 
-def test_effects_of_topics_with_many_judgments_are_sampled_as_they_are(pooled):
-    few = be.models.urn_model(pooled, depth=3, frame="retrieved")
+@pytest.mark.parametrize(("n_topics", "n_runs"), [(20, 4), (19, 4), (12, 22)])
+def test_effects_of_many_that_are_well_known_are_sampled_as_they_are(n_topics, n_runs):
     collection = be.simulate.urn_collection(
-        [0.1, 0.2, 0.3, 0.4], n_topics=6, n_documents=400, prevalence=0.3, shared=0.1, random_seed=3
+        np.geomspace(0.1, 0.4, n_runs),
+        n_topics=n_topics,
+        n_documents=400,
+        prevalence=0.3,
+        shared=0.6,
+        random_seed=3,
     )
-    pool = be.designs.depth_pool(collection, 20)
-    rich = be.reveal(collection, pool, be.draw(pool, random_seed=1))
-    many = be.models.urn_model(rich, depth=20, frame="retrieved")
-    assert "logit_prevalence" not in {variable.name for variable in few.free_RVs}
-    assert "logit_prevalence" in {variable.name for variable in many.free_RVs}
+    pool = be.designs.depth_pool(collection, 30)
+    sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    model = be.models.urn_model(sampled, depth=30, frame="retrieved")
+    names = {variable.name for variable in model.free_RVs}
+    assert ("logit_prevalence" in names) == (n_topics >= 20)
+    assert ("log_odds" in names) == (n_runs >= 20)
 
 
 @pytest.mark.parametrize(("depth", "known_apart"), [(10, False), (30, True)])
 def test_one_urn_that_has_mostly_been_drawn_tells_its_two_parameters_apart(depth, known_apart):
     collection = be.simulate.urn_collection(
-        [0.1, 0.2, 0.3, 0.4], n_topics=8, n_documents=60, prevalence=0.3, random_seed=3
+        [0.1, 0.2, 0.3, 0.4], n_topics=20, n_documents=60, prevalence=0.3, random_seed=3
     )
     model = be.models.urn_model(collection, depth=depth, frame="judged", documents="all")
     names = {variable.name for variable in model.free_RVs}
     assert ("population_contrast" in names) == (not known_apart)
-    assert ({"log_odds", "logit_prevalence"} <= names) == known_apart
+    assert ({"population_log_odds", "logit_prevalence"} <= names) == known_apart
 
 
 def test_one_urn_weighs_every_judgment_once_unless_told_otherwise(pooled):
