@@ -42,6 +42,10 @@ BAD_QRELS = {
     ("prels", "1 a 1 2 1\n1 b 1 2 1.5\n"): "line 2: inclusion probability 1.5 must lie in",
     ("probs", "1 0 a 1 -0.5\n"): "line 1: inclusion probability -0.5 must lie in",
     ("probs", "1 0 a 1 nan\n"): "line 1: probability 'nan' is not a finite number",
+    (
+        "qrels",
+        "1 Q0 a 1 2 r\n",
+    ): "line 1: 6 fields where qrels have 4 .*, the second Q0, as in a run",
     ("qrels", ""): "qrels is empty",
 }
 

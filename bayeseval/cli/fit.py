@@ -29,7 +29,7 @@ from bayeseval.cli.options import (
     check_seed,
 )
 from bayeseval.cli.output import remark, working, write_result, written_whole
-from bayeseval.cli.remarks import remark_depth
+from bayeseval.cli.remarks import cut_measures, remark_lacking
 from bayeseval.cli.tables import FORMATS, as_csv, score_rows
 from bayeseval.cli.wording import counted
 from bayeseval.inference import prior_fit, verdict_text
@@ -43,7 +43,9 @@ Model = Annotated[
 ]
 JudgedDepth = Annotated[
     int | None,
-    typer.Option(help="Ranks of every run that are judged; with --model urn.", show_default="none"),
+    typer.Option(
+        min=1, help="Ranks of every run that are judged; with --model urn.", show_default="none"
+    ),
 ]
 Draws = Annotated[int, typer.Option(min=4, help="Draws kept of each chain.")]
 Tune = Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chain.")]
@@ -52,7 +54,9 @@ Approximation = Annotated[
     Literal["laplace"] | None,
     typer.Option(help="Seconds instead of minutes, without a verdict; --model relevance only."),
 ]
-Folder = Annotated[Path, typer.Option(help="Folder for fit.nc, scores.csv and the plots.")]
+Folder = Annotated[
+    Path, typer.Option(help="Folder for fit.nc, scores.csv, scores.json and the plots.")
+]
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw plots.")]
 OutsideModel = Annotated[
     Literal["nonrelevant", "model"],
@@ -101,7 +105,7 @@ def fit(
     _check_options(output, relevance_level, ci_prob)
     _check_model(model, approximation, relevance_level, pool_depth)
     if model == "urn":
-        _check_urn(qrels_format, outside)
+        _check_urn(qrels_format, outside, depth, pool_depth)
     _check_frame(qrels_format, outside)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     check_seed(seed)
@@ -114,6 +118,7 @@ def fit(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
+    _check_cut(collection, measure, depth)
     special = {} if model == "grades" else {"relevance_level": relevance_level}
     if model == "urn":
         special |= {"depth": pool_depth, "frame": "retrieved"}
@@ -121,13 +126,16 @@ def fit(
     with working("making the model"):
         made = MODELS[model](collection, **special)
         _rehearse(made, collection, asked)
-    _remark_frame(collection, made, outside, pool_depth)
+    if model == "urn":
+        _remark_urn(collection, made, depth, pool_depth)
+    else:
+        _remark_frame(collection, made, outside)
+    remark_lacking(collection, np.zeros(collection.sizes["topic"], dtype=bool), zero=True)
     how = {"draws": draws, "tune": tune, "chains": chains, "approximation": approximation}
     fitted = _fitted(made, how, seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     summary = be.summarize(post, ci_prob=ci_prob)
     found = None if approximation else be.verdict(fitted)
-    remark_depth(collection, summary["measure"].to_numpy(), depth)
     _remark_outside_weight(summary)
     _remark_verdict(found, output)
     rows = _rows(summary, collection)
@@ -135,10 +143,13 @@ def fit(
     with written_whole(output / "fit.nc") as unfinished:
         be.save_fit(fitted, unfinished)
     write_result(as_csv(rows, {}), output / "scores.csv")
-    write_result(FORMATS[format](rows, _about(summary, found, seed)), None)
+    about = _about(summary, found, seed)
+    write_result(FORMATS["json"](rows, about), output / "scores.json")
+    write_result(FORMATS[format](rows, about), None)
     options = {"scores": post, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
-    remark(f"fit.nc, scores.csv and {counted(len(paths), 'plot')} in {output}, seed {seed}")
+    written = f"fit.nc, scores.csv, scores.json and {counted(len(paths), 'plot')}"
+    remark(f"{written} in {output}, seed {seed}")
 
 
 def _check_options(output, relevance_level: int, ci_prob) -> None:
@@ -171,8 +182,12 @@ def _check_model(model: str, approximation, relevance_level: int, pool_depth) ->
         raise ValueError(f"--pool-depth goes with --model urn, not with --model {model}")
 
 
-def _check_urn(qrels_format: str, outside: str) -> None:
-    """Refuse samples, and documents that no urn holds."""
+def _check_urn(qrels_format: str, outside: str, depth: int, pool_depth: int | None) -> None:
+    """Refuse samples, documents that no urn holds, and ranks that are not read."""
+    if pool_depth is not None and pool_depth > depth:
+        raise ValueError(
+            f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
+        )
     if qrels_format != "qrels":
         raise ValueError(
             f"{qrels_format} holds a sample, and --model urn learns from judgments to a depth; "
@@ -188,6 +203,16 @@ def _check_frame(qrels_format: str, outside: str) -> None:
         raise ValueError(
             f"{qrels_format} lists the sampled documents only, and the model would count all "
             "others as not relevant; let it speak of them with --outside model, or use evaluate"
+        )
+
+
+def _check_cut(collection: xr.DataTree, measures: list[str], depth: int) -> None:
+    """Refuse to score ranks as empty that were only not read: a model exists to fill them."""
+    deeper = cut_measures(collection, measures, depth)
+    if deeper:
+        raise ValueError(
+            f"--depth {depth} is below the cutoff of {', '.join(deeper)}; read as many ranks of "
+            "the runs, or more"
         )
 
 
@@ -240,13 +265,23 @@ def _about(summary: xr.Dataset, found: xr.Dataset | None, seed: int) -> dict[str
     return about | {"passed": bool(found["passed"].all()), "verdict": values}
 
 
-def _remark_frame(collection: xr.DataTree, made, outside: str, pool_depth: int | None) -> None:
+def _remark_urn(collection: xr.DataTree, made, depth: int, pool_depth: int | None) -> None:
+    """Say what the urn learns from, and what its scores are not."""
+    learned = counted(len(made.coords["run"]), "run")
+    remark(f"the model learns from the first {pool_depth} ranks of {learned}")
+    remark(
+        "runs are drawn one by one: scores of each run, not differences of two, are meant; with "
+        "few runs in the pool intervals below it are too narrow and too low"
+    )
+    if collection["rankings"].sizes["rank"] >= depth:
+        remark(
+            f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
+            "deeper look changes the scores"
+        )
+
+
+def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
     """Say what the model learns from, and what it speaks of."""
-    if pool_depth is not None:
-        learned = counted(len(made.coords["run"]), "run")
-        remark(f"the model learns from the first {pool_depth} ranks of {learned}")
-        remark("runs are drawn one by one: scores of each run, not differences of two, are meant")
-        return
     judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
     learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
     remark(f"the model learns from {learning}")
@@ -270,8 +305,16 @@ def _remark_outside_weight(summary: xr.Dataset) -> None:
             )
     if shares:
         remark(f"weight on documents outside the frame, mean over runs: {'; '.join(shares)}")
-    if float(summary["standard_error"].max()) < EXACT:
+    if float(summary["standard_error"].max()) >= EXACT:
+        return
+    if not shares:
         remark("every document that counts is judged: scores are exact, and no model was needed")
+        return
+    remark(
+        "warning: every document that the model speaks of is judged, so it changed nothing: the "
+        "weight above counts as not relevant; for judgments of a sample give its --design, for "
+        "those of a pool take --model urn, or --outside model"
+    )
 
 
 def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:

@@ -26,7 +26,8 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     _remark_outside_weight(scores)
     _remark_left_out(scores, mean)
     _remark_no_estimate(scores)
-    _remark_lacking(collection, scores)
+    counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
+    remark_lacking(collection, counting, zero=scores.attrs["missing_topics"] == "zero")
     _remark_no_error(mean)
 
 
@@ -42,15 +43,20 @@ def remark_depth(collection: xr.DataTree, measures, depth: int) -> None:
     depth : int
         Ranks that were read of every run.
     """
-    if collection["rankings"].sizes["rank"] < depth:
-        return  # no ranking was so long
-    cutoffs = {label: CUTOFF.search(label) for label in measures}
-    deeper = [label for label, found in cutoffs.items() if found and int(found[1]) > depth]
+    deeper = cut_measures(collection, measures, depth)
     if deeper:
         remark(
             f"--depth {depth} is below the cutoff of {', '.join(deeper)}: ranks from {depth + 1} "
             "on count as empty"
         )
+
+
+def cut_measures(collection: xr.DataTree, measures, depth: int) -> list[str]:
+    """Labels of the measures that count ranks which `--depth` cut off."""
+    if collection["rankings"].sizes["rank"] < depth:
+        return []  # no ranking was so long
+    cutoffs = {label: CUTOFF.search(label) for label in measures}
+    return [label for label, found in cutoffs.items() if found and int(found[1]) > depth]
 
 
 def _remark_outside_weight(scores: xr.Dataset) -> None:
@@ -117,9 +123,19 @@ def _remark_no_estimate(scores: xr.Dataset) -> None:
         )
 
 
-def _remark_lacking(collection: xr.DataTree, scores: xr.Dataset) -> None:
-    """Say how many runs lack topics that count."""
-    counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
+def remark_lacking(collection: xr.DataTree, counting: np.ndarray, *, zero: bool) -> None:
+    """Say how many runs lack topics that count.
+
+    Parameters
+    ----------
+    collection : DataTree
+        What was evaluated.
+    counting : bool array (topic,)
+        Topics that count though they have no judgment; those with one count anyway.
+    zero : bool
+        Whether a run scores 0 on a topic that it lacks, or is left out there.
+    """
+    counting = counting.copy()
     grade = collection["judgments/grade"].to_numpy()
     counting[np.unique(collection["pair_topic"].to_numpy()[~np.isnan(grade)])] = True
     lacks = (collection["rankings/ranking"].to_numpy() < 0).all(axis=2)[:, counting]
@@ -127,7 +143,6 @@ def _remark_lacking(collection: xr.DataTree, scores: xr.Dataset) -> None:
     n_runs = int((number > 0).sum())
     if not n_runs:
         return
-    zero = scores.attrs["missing_topics"] == "zero"
     verb, act = ("lacks", "scores 0") if n_runs == 1 else ("lack", "score 0")
     does = act if zero else ("is left out" if n_runs == 1 else "are left out")
     worst = int(number.argmax())

@@ -1,6 +1,7 @@
 """Labels of topics and documents: their order, and joins by label instead of by position."""
 
 import re
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,35 @@ def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:
     row = np.full(n_pairs + 1, -1, dtype=np.int32)
     row[pairs] = np.arange(len(pairs)) - first
     return row
+
+
+def ranking_checksums(collection: xr.DataTree, run: np.ndarray) -> np.ndarray:
+    """Checksum (31 bits) of the ranking of some runs (run,): topics and documents, in order.
+
+    It does not change when runs are added, though positions of pairs do.
+    """
+    topic = collection["topic"].to_numpy().astype(object)[collection["pair_topic"].to_numpy()]
+    labels = topic + " " + collection["document"].to_numpy().astype(object)
+    of_pair = np.array([zlib.crc32(label.encode()) for label in labels], dtype=np.uint32)
+    ranking = collection["rankings/ranking"].to_numpy()
+    return np.array(
+        [
+            zlib.crc32(of_pair[ranked[ranked >= 0]].tobytes()) & 0x7FFFFFFF
+            for ranked in ranking[run]
+        ],
+        dtype=np.int64,
+    )
+
+
+def check_rankings(collection: xr.DataTree, run: np.ndarray, checksums: np.ndarray) -> None:
+    """Refuse a collection in which a run ranks otherwise than when a fit was made."""
+    other = ranking_checksums(collection, run) != checksums
+    if other.any():
+        label = collection["run"].to_numpy()[run[np.argmax(other)]]
+        raise ValueError(
+            f"the fit does not belong to this collection: run '{label}' has another ranking here, "
+            "or one read to another depth; fit the model to this collection"
+        )
 
 
 def without_judgment(topics, one: str = "scores NaN", many: str = "score NaN") -> str:

@@ -77,8 +77,10 @@ def fit(
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; nothing observed; a discrete parameter; ``cores`` below
-        1, or a seed that is no int >= 0.
+        An unknown sampler or approximation; nothing observed; a discrete parameter; numbers that
+        are not whole or too small.
+    TypeError
+        Something else than a model.
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
@@ -105,7 +107,9 @@ def fit(
     """
     import pymc as pm
 
-    _check_request(sampler, cores, random_seed)
+    _check_request(model, sampler, random_seed)
+    _check_numbers(1, draws=draws, chains=chains, cores=1 if cores is None else cores)
+    _check_numbers(0, tune=tune)
     known: dict[Any, Any] = known_values(model) if observed is None else dict(observed)
     if approximation is not None:
         return _approximated(model, known, approximation, draws * chains, random_seed)
@@ -161,7 +165,21 @@ def known_values(model) -> dict[str, Any]:
     }
 
 
-def _check_request(sampler: str, cores: int | None, random_seed: int) -> None:
+def _check_numbers(least: int, **numbers) -> None:
+    for name, number in numbers.items():
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number < least:
+            raise ValueError(f"{name} is {number!r}; allowed: a whole number, {least} or more")
+
+
+def _check_request(model, sampler: str, random_seed: int) -> None:
+    import pymc as pm
+
+    if not isinstance(model, pm.Model):
+        raise TypeError(
+            f"model is a {type(model).__name__}; be.fit takes a pymc.Model, such as "
+            "be.models.relevance_model(collection)"
+        )
     if sampler not in SAMPLERS:
         raise ValueError(f"there is no sampler '{sampler}'; samplers: {', '.join(SAMPLERS)}")
     missing = [name for name in SAMPLERS[sampler] if importlib.util.find_spec(name) is None]
@@ -170,8 +188,6 @@ def _check_request(sampler: str, cores: int | None, random_seed: int) -> None:
             f"sampler '{sampler}' needs {' and '.join(missing)}, which this Python does not have; "
             f"pip install {' '.join(missing)}, or leave sampler out to use nutpie"
         )
-    if cores is not None and cores < 1:
-        raise ValueError(f"cores is {cores!r}; allowed: 1 or more, or None for all there are")
     if not isinstance(random_seed, int | np.integer) or random_seed < 0:
         raise ValueError(f"random_seed is {random_seed!r}; allowed: a whole number, 0 or more")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.collection.labels import ranking_checksums
 from bayeseval.models.features import RankScale, rank_scale
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.ranks import Frame
@@ -197,7 +198,9 @@ def _constants(predictors: Predictors) -> None:
     import pymc as pm
 
     scale = predictors.scale
-    pm.Data("frame_checksum", np.int64(predictors.frame.checksum))
+    frame = predictors.frame
+    pm.Data("frame_checksum", np.int64(frame.checksum))
+    pm.Data("run_checksum", ranking_checksums(frame.collection, frame.run), dims="run")
     pm.Data("rank_depth", np.int64(scale.depth))
     pm.Data("log_rank_mean", np.float64(scale.log_rank_mean))
     pm.Data("log_rank_sd", np.float64(scale.log_rank_sd))

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.labels import ranking_checksums
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.urn_lists import DOCUMENTS, Tops, checked_tops, judgment_share
 from bayeseval.models.urn_variables import (
@@ -233,4 +234,5 @@ def _constants(tops: Tops, documents: str, weight: float, shared_weight: float) 
     pm.Data("relevance_weight", np.float64(weight))
     pm.Data("likelihood_weight", np.float64(shared_weight))
     pm.Data("frame_checksum", np.int64(tops.checksum))
+    pm.Data("run_checksum", ranking_checksums(tops.collection, tops.run), dims="run")
     pm.Data("frame_pair", np.flatnonzero(tops.in_frame))

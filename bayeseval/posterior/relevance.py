@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import check_rankings, label_positions
 from bayeseval.models.external import external_values, label_codes
 from bayeseval.models.features import RankScale
 from bayeseval.models.ranks import Frame
@@ -43,6 +43,10 @@ class RelevanceDraws:
                 "the fit does not belong to this collection: its frame has other documents, or "
                 "other judgments of them; fit the model to this collection"
             )
+        labels = sampled["run"].to_numpy()[self.frame.run]
+        check_rankings(
+            sampled, self.frame.run, self._constant["run_checksum"].sel(run=labels).to_numpy()
+        )
         self.sizes = {dim: fitted["posterior"].sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         self._draws = {

@@ -2,6 +2,8 @@
 
 import xarray as xr
 
+ROUNDING = 1e-12
+
 
 def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     """Posterior mean, standard deviation and central interval of scores.
@@ -24,7 +26,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     Raises
     ------
     ValueError
-        ``ci_prob`` outside (0, 1).
+        ``ci_prob`` outside (0, 1); something else than posterior draws.
 
     Examples
     --------
@@ -36,13 +38,22 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob is {ci_prob}; allowed: between 0 and 1")
     draws = ("chain", "draw")
+    if "estimate" not in post or not set(draws) <= set(post["estimate"].dims):
+        raise ValueError(
+            "summarize takes posterior draws, with the dims chain and draw, as posterior_scores "
+            "returns them; estimates of evaluate are summarised by mean_over_topics"
+        )
     estimate = post["estimate"]
     tail = (1.0 - ci_prob) / 2.0
     bounds = estimate.quantile([tail, 1.0 - tail], dim=draws, skipna=False)
     interval = bounds.rename(quantile="ci_bound").assign_coords(ci_bound=["lower", "upper"])
+    # Draws that are all one score: no rounding of their mean shall stand beside it as an error.
+    first = estimate.isel(chain=0, draw=0, drop=True)
+    same = (estimate.max(draws) - estimate.min(draws) < ROUNDING) & estimate.notnull().all(draws)
+    interval = interval.where(~same, first)
     summary = post.drop_vars("estimate").assign(
-        estimate=estimate.mean(draws, skipna=False),
-        standard_error=estimate.std(draws, ddof=1, skipna=False),
+        estimate=estimate.mean(draws, skipna=False).where(~same, first),
+        standard_error=estimate.std(draws, ddof=1, skipna=False).where(~same, 0.0),
         interval=interval.transpose(..., "ci_bound"),
     )
     return summary.assign_attrs(post.attrs | {"ci_prob": ci_prob, "ci_kind": "eti"})

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import without_judgment
+from bayeseval.collection.labels import check_rankings, without_judgment
 from bayeseval.designs.frame import contributing_runs
 from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
 from bayeseval.measures.names import Measure, parse_measures
@@ -97,6 +97,8 @@ class UrnDraws:
                 "the fit does not belong to this collection: its frame has other documents, or "
                 "other judgments of them; fit the model to this collection"
             )
+        labels = self.tops.coords["run"]
+        check_rankings(sampled, self.tops.run, constant["run_checksum"].sel(run=labels).to_numpy())
         self.sizes = {dim: posterior.sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         run = self.tops.coords["run"]

@@ -17,6 +17,7 @@ COLUMNS = {
     "prels": "topic document grade method probability",
     "probs": "topic iter document grade probability",
 }
+RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
 
@@ -118,6 +119,11 @@ def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
 def _check_width(lines: Lines, qrels_format: str, n_columns: int) -> None:
     if qrels_format == "qrels" and (lines.count > n_columns).any():
         line = int(np.argmax(lines.count > n_columns))
+        if lines.count[line] == RUN_FIELDS and lines.text_of(1, line) == "Q0":
+            raise ValueError(
+                f"{lines.name}, line {lines.number[line]}: {RUN_FIELDS} fields where qrels have "
+                f"{n_columns} ({COLUMNS['qrels']}), the second Q0, as in a run."
+            )
         warnings.warn(
             f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where qrels have "
             f"{n_columns} ({COLUMNS['qrels']}); the others are ignored, but if they say how "

@@ -83,7 +83,11 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
     assert (sampled / "out" / "scores.csv").read_text() == out
     again = be.open_fit(sampled / "out" / "fit.nc")
     np.testing.assert_array_equal(again["posterior/reliability"], known["posterior/reliability"])
-    assert sorted(path.name for path in (sampled / "out").iterdir()) == ["fit.nc", "scores.csv"]
+    assert sorted(path.name for path in (sampled / "out").iterdir()) == [
+        "fit.nc",
+        "scores.csv",
+        "scores.json",
+    ]
     assert "learns from 36 judged documents and the ranks of 3 runs" in err
     assert "no verdict" in err and "no design" not in err
 
@@ -99,7 +103,10 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
         "scores_P@10.png",
     }
     assert "relevance_model, 90% intervals over these topics" in " ".join(out.split())
-    assert f"fit.nc, scores.csv and 4 plots in {sampled / 'out'}, seed 1" in err.splitlines()[-1]
+    assert (
+        f"fit.nc, scores.csv, scores.json and 4 plots in {sampled / 'out'}, seed 1"
+        in err.splitlines()[-1]
+    )
     assert "Sampling" not in err and "warning" not in err
 
 
@@ -108,7 +115,8 @@ def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(co
     code, out, err = fitted(command, sampled, *words)
     assert code == 0
     assert "no design: the judged documents are the frame, and all others count as not" in err
-    assert "every document that counts is judged: scores are exact" in err
+    assert "warning: every document that the model speaks of is judged" in err
+    assert "--design" in err and "scores are exact" not in err
     assert "weight on documents outside the frame, mean over runs: P@10 0." in err
     answer = json.loads(out)
     assert (answer["approximation"], answer["seed"], "passed" in answer) == ("laplace", 1, False)
@@ -117,13 +125,31 @@ def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(co
     assert "are left to the model" in err and "exact" not in err
     pairs = zip(answer["scores"], json.loads(spoken)["scores"], strict=True)
     assert all(whole["estimate"] > base["estimate"] for base, whole in pairs)
+    known = json.loads((sampled / "out" / "scores.json").read_text())
+    assert known["scores"] == json.loads(spoken)["scores"] and known["seed"] == 1
+
+
+def test_with_complete_judgments_the_scores_are_exact_and_that_is_said(command, files):
+    code, _, err = fitted(command, files, *QUICK, "--no-plots", qrels="qrels")
+    assert code == 0
+    assert "every document that counts is judged: scores are exact" in err
+    assert "warning" not in err
+
+
+def test_a_run_that_lacks_a_topic_is_said(command, sampled):
+    lines = (sampled / "c").read_text().splitlines(keepends=True)
+    (sampled / "c").write_text("".join(line for line in lines if not line.startswith("2 ")))
+    _, _, err = fitted(command, sampled, *QUICK, "--no-plots")
+    assert "1 of 3 runs lacks topics and scores 0 there, 1 run-topic pair in all; run c" in err
 
 
 BAD = [
     (["--model", "pps"], ["--model", "'pps'", "'relevance', 'grades', 'urn'"]),
     (["--model", "urn"], ["--model urn needs --pool-depth"]),
     (["--pool-depth", "5"], ["--pool-depth", "--model urn, not with --model relevance"]),
-    (["--model", "urn", "--pool-depth", "0"], ["1 or more, not 0"]),
+    (["--model", "urn", "--pool-depth", "0"], ["--pool-depth", "1"]),
+    (["--model", "urn", "--pool-depth", "6", "--depth", "5"], ["--depth 5", "--pool-depth 6"]),
+    (["--depth", "9"], ["--depth 9 is below the cutoff of P@10"]),
     (["--model", "urn", "--pool-depth", "20"], ["unjudged document", "judged to one depth"]),
     (["--model", "urn", "--pool-depth", "1", "--outside", "model"], ["--outside model", "urn"]),
     (["--model", "urn", "--pool-depth", "1", "--qrels-format", "prels"], ["prels", "--model urn"]),

@@ -123,7 +123,10 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
     ("request_", "message"),
     [
         ({"random_seed": 1, "sampler": "metropolis"}, "samplers: nutpie, pymc"),
-        ({"random_seed": 1, "cores": 0}, "cores is 0; allowed: 1 or more"),
+        ({"random_seed": 1, "draws": 0}, "draws is 0; allowed: a whole number, 1 or more"),
+        ({"random_seed": 1, "chains": 2.5}, "chains is 2.5; allowed: a whole number"),
+        ({"random_seed": 1, "tune": -1}, "tune is -1; allowed: a whole number, 0 or more"),
+        ({"random_seed": 1, "cores": 0}, "cores is 0; allowed: a whole number, 1 or more"),
         ({"random_seed": -1}, "allowed: a whole number, 0 or more"),
         ({"random_seed": 1, "observed": {}}, "nothing in the model is observed"),
     ],
@@ -131,6 +134,11 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
 def test_requests_that_cannot_be_met_are_refused(model, request_, message):
     with pytest.raises(ValueError, match=message):
         be.fit(model, **request_)
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(TypeError, match="model is a DataTree; be.fit takes a pymc.Model"):
+        be.fit(xr.DataTree(), random_seed=1)
 
 
 def test_a_file_that_is_no_fit_is_refused(tmp_path):

@@ -116,6 +116,10 @@ def test_a_fit_of_another_model_and_models_without_data_are_refused():
     message = r"draws of 'component_deviation' have the shape \(1,\) and .* have \(3,\)"
     with pytest.raises(ValueError, match=message):
         predictive_draws(more, fitted)
+    other = sampled.copy()
+    other["judgments/grade"] = 1.0 - sampled["judgments/grade"]
+    with pytest.raises(ValueError, match="its judgments or rankings are other ones"):
+        predictive_draws(be.models.relevance_model(other, n_components=1), fitted)
     with pm.Model() as empty:
         pm.Normal("mean")
     with pytest.raises(ValueError, match="nothing in the model is observed"):

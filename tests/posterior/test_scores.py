@@ -156,6 +156,14 @@ def test_a_fit_of_another_frame_is_refused(sampled, fitted):
         be.posterior_scores(fitted, collection_of_three((1, 0, 0, 1)), "P@2")
 
 
+def test_a_fit_to_other_rankings_is_refused(sampled, fitted):
+    other = sampled.copy()
+    rankings = sampled["rankings/ranking"]
+    other["rankings/ranking"] = rankings.copy(data=rankings.to_numpy()[::-1])
+    with pytest.raises(ValueError, match="has another ranking here"):
+        be.posterior_scores(fitted, other, "P@2")
+
+
 def test_a_fit_to_another_sample_of_the_same_frame_is_refused(sampled, fitted):
     other = sampled.copy()
     other["judgments/grade"] = 1.0 - sampled["judgments/grade"]

@@ -28,3 +28,16 @@ def test_summary_of_normal_draws_is_that_of_the_normal_distribution():
 def test_probability_of_the_interval_lies_between_0_and_1():
     with pytest.raises(ValueError, match="ci_prob is 90; allowed: between 0 and 1"):
         be.summarize(xr.Dataset({"estimate": (("chain", "draw"), [[0.1]])}), ci_prob=90)
+
+
+def test_draws_that_are_all_one_score_have_no_error_from_rounding():
+    draws = np.full((4, 333), 0.1) + np.where(np.arange(333) % 2, 1e-17, 0.0)
+    post = xr.Dataset({"estimate": (("chain", "draw"), draws)})
+    summary = be.summarize(post)
+    assert summary.estimate.item() == 0.1 and summary.standard_error.item() == 0.0
+    assert summary.interval.values.tolist() == [0.1, 0.1]
+
+
+def test_estimates_that_are_no_draws_are_refused():
+    with pytest.raises(ValueError, match="takes posterior draws, with the dims chain and draw"):
+        be.summarize(xr.Dataset({"estimate": ("run", [0.1])}))

@@ -45,7 +45,9 @@ def handmade_fit(
         },
         coords={"run": tops.coords["run"], "topic": tops.coords["topic"]},
     )
-    groups = {"posterior": posterior, "constant_data": xr.Dataset(constant)}
+    constant["run_checksum"] = ("run", constant["run_checksum"][1])
+    of_run = {"run": tops.coords["run"]}
+    groups = {"posterior": posterior, "constant_data": xr.Dataset(constant, coords=of_run)}
     fitted = xr.DataTree.from_dict(groups)
     fitted["constant_data/relevance_weight"] = 1.0
     return fitted
@@ -173,6 +175,11 @@ def test_what_an_urn_cannot_be_asked_for_is_refused():
     others_grades["judgments/grade"] = 1.0 - sampled["judgments/grade"]
     with pytest.raises(ValueError, match="other judgments of them"):
         be.posterior_scores(fitted, others_grades, "P@10")
+    swapped = sampled.copy()
+    rankings = sampled["rankings/ranking"]
+    swapped["rankings/ranking"] = rankings.copy(data=rankings.to_numpy()[::-1])
+    with pytest.raises(ValueError, match="has another ranking here"):
+        be.posterior_scores(fitted, swapped, "P@10")
 
 
 def test_one_urn_refuses_what_other_runs_had_judged_below_the_depth():
