@@ -126,6 +126,7 @@ def fit(
     with working("making the model"):
         made = MODELS[model](collection, **special)
         _rehearse(made, collection, asked)
+    _check_level(collection, model, relevance_level)
     if model == "urn":
         _remark_urn(collection, made, depth, pool_depth)
     else:
@@ -203,6 +204,16 @@ def _check_frame(qrels_format: str, outside: str) -> None:
         raise ValueError(
             f"{qrels_format} lists the sampled documents only, and the model would count all "
             "others as not relevant; let it speak of them with --outside model, or use evaluate"
+        )
+
+
+def _check_level(collection: xr.DataTree, model: str, relevance_level: int) -> None:
+    """Refuse a level that makes no document relevant, as a mistyped one does."""
+    highest = int(np.nanmax(collection["judgments/grade"].to_numpy()))
+    if model != "grades" and relevance_level > max(highest, 1):
+        raise ValueError(
+            f"no judged document has the grade --relevance-level {relevance_level} or more; the "
+            f"highest is {highest}"
         )
 
 

@@ -136,6 +136,11 @@ def test_with_complete_judgments_the_scores_are_exact_and_that_is_said(command, 
     assert "warning" not in err
 
 
+def test_a_level_above_all_grades_is_refused(command, sampled):
+    answer = fitted(command, sampled, *QUICK, "--relevance-level", "3", measures=("P@5",))
+    refused(answer, "no judged document has the grade --relevance-level 3", "the highest is 2")
+
+
 def test_a_run_that_lacks_a_topic_is_said(command, sampled):
     lines = (sampled / "c").read_text().splitlines(keepends=True)
     (sampled / "c").write_text("".join(line for line in lines if not line.startswith("2 ")))
