@@ -75,7 +75,7 @@ def relevance_centred():
 
 
 def relevance_many_runs():
-    """12 topics x 20 runs, 110 of 160 documents judged: effects of components as they are."""
+    """12 topics x 20 runs, 110 of 160 documents judged."""
     return be.experiments.relevance_study(
         _urn(20, n_topics=12, n_documents=160, depth=60),
         be.models.relevance_model,
@@ -113,7 +113,7 @@ def urn():
 
 
 def urn_deep():
-    """The same with 50 of 60 ranks judged: the urns run out, which tells q and w apart."""
+    """10 topics x 8 runs, 60 documents, 50 ranks of each run judged and 60 scored."""
     return be.experiments.urn_study(
         be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
         n_topics=10,

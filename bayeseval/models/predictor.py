@@ -25,8 +25,8 @@ PRIORS: dict[str, tuple[float, ...]] = {
 
 CENTRED_FROM = 80  # judged pairs a topic, of
 MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
-MANY_COMPONENTS = 20  # these tell their standard deviation well, where each is known well:
-PAIRS_PER_COMPONENT = 60  # judged pairs for each of them; 36 proved few, 83 enough
+MANY_COMPONENTS = 50  # these tell their standard deviation well, and 20 do not,
+PAIRS_PER_COMPONENT = 60  # where each of them has so many judged pairs
 
 
 def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64, ...]]:

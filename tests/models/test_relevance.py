@@ -178,7 +178,10 @@ def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
 
 
 @pytest.mark.parametrize(("budget", "centred"), [(70, True), (60, False)])
-def test_effects_of_components_are_parameters_where_each_has_many_judged_pairs(budget, centred):
+def test_effects_of_components_are_parameters_where_each_has_many_judged_pairs(
+    monkeypatch, budget, centred
+):
+    monkeypatch.setattr(predictor, "MANY_COMPONENTS", 20)
     odds = np.linspace(0.05, 0.5, 22)
     collection = be.simulate.urn_collection(
         odds, n_topics=20, n_documents=80, prevalence=0.3, depth=40, random_seed=1
