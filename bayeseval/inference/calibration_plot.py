@@ -29,11 +29,13 @@ def calibration(seen: xr.DataTree, ci_prob: float):
     panels = max(int(observed.max()), 1)
     kind = calibration_kind(seen)
     assert kind is not None
+    of_what = " of this grade or a lower one" if kind == "ordinal" else ""
+    axes = {"xlabel": f"predicted probability{of_what}", "ylabel": "share observed"}
     return az.plot_ppc_pava(
         seen,
         data_type=kind,
         ci_prob=ci_prob,
-        visuals={"xlabel": {"text": "predicted probability"}, "ylabel": {"text": "share observed"}},
+        visuals={axis: {"text": text} for axis, text in axes.items()},
         figure_kwargs={"figsize": (4.6 * panels, 4.2)},
     )
 

@@ -162,7 +162,7 @@ def _of_sampler(fitted: xr.DataTree) -> Iterator[Drawing]:
         return
     names = shown_variables(fitted["posterior"].to_dataset())
     if names:
-        tall: dict[str, Any] = {"figsize": (11, 1.5 * _n_panels(fitted, names) + 0.6)}
+        tall: dict[str, Any] = {"figsize": (11, 2.2 * _n_panels(fitted, names) + 0.6)}
         trace = partial(az.plot_trace_dist, compact=False, figure_kwargs=tall)
         yield "trace", partial(trace, fitted, var_names=names)
         yield "rank", partial(_rank, fitted, names)
