@@ -1,5 +1,7 @@
 """Calibration curve of 0/1 data, or of grades, under the posterior predictive."""
 
+from typing import Any
+
 import xarray as xr
 
 MANY_GRADES = 8
@@ -30,12 +32,13 @@ def calibration(seen: xr.DataTree, ci_prob: float):
     kind = calibration_kind(seen)
     assert kind is not None
     of_what = " of this grade or a lower one" if kind == "ordinal" else ""
-    axes = {"xlabel": f"predicted probability{of_what}", "ylabel": "share observed"}
+    text = {"xlabel": f"predicted probability{of_what}", "ylabel": "share observed"}
+    visuals: dict[Any, Any] = {axis: {"text": words} for axis, words in text.items()}
     return az.plot_ppc_pava(
         seen,
         data_type=kind,
         ci_prob=ci_prob,
-        visuals={axis: {"text": text} for axis, text in axes.items()},
+        visuals=visuals,
         figure_kwargs={"figsize": (4.6 * panels, 4.2)},
     )
 
