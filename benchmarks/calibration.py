@@ -99,30 +99,26 @@ def grade():
     )
 
 
-def urn():
-    """10 topics x 8 runs, 60 documents, 10 ranks of each run judged and 60 scored."""
+def _urn_lists(depth: int, measures: list[str]):
     return be.experiments.urn_study(
         be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
         n_topics=10,
         n_runs=8,
         n_documents=60,
-        depth=10,
+        depth=depth,
         n_ranks=60,
-        measures=["RBP(p=0.95)", "P@20"],
+        measures=measures,
     )
+
+
+def urn():
+    """10 topics x 8 runs, 60 documents, 10 ranks of each run judged and 60 scored."""
+    return _urn_lists(10, ["RBP(p=0.95)", "P@20"])
 
 
 def urn_deep():
     """10 topics x 8 runs, 60 documents, 50 ranks of each run judged and 60 scored."""
-    return be.experiments.urn_study(
-        be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
-        n_topics=10,
-        n_runs=8,
-        n_documents=60,
-        depth=50,
-        n_ranks=60,
-        measures=["RBP(p=0.95)", "P@55"],
-    )
+    return _urn_lists(50, ["RBP(p=0.95)", "P@55"])
 
 
 STUDIES = {
