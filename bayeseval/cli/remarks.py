@@ -72,16 +72,21 @@ def _remark_outside_weight(scores: xr.Dataset) -> None:
         return
     counting = scores["estimate"].notnull() | (outside > 0)
     of_run = outside.where(counting).mean("topic", skipna=True)
-    shares = []
-    for label in of_run["measure"].to_numpy():
-        weight = of_run.sel(measure=label)
-        highest = float(weight.max())
-        if highest > 0:
-            worst = weight["run"].to_numpy()[int(weight.argmax("run"))]
-            mean = float(weight.mean())
-            shares.append(f"{label} {mean:.3f}, up to {highest:.3f} (run {worst})")
+    shares = outside_shares(of_run)
     if shares:
-        remark(f"weight on documents {where}, mean over runs: {'; '.join(shares)}")
+        remark(f"weight on documents {where}, mean over runs: {shares}")
+
+
+def outside_shares(weight: xr.DataArray) -> str:
+    """Mean and largest over runs of a weight (measure, run); empty where there is none."""
+    shares = []
+    for label in weight["measure"].to_numpy():
+        of_run = weight.sel(measure=label)
+        highest = float(of_run.max())
+        if highest > 0:
+            worst = of_run["run"].to_numpy()[int(of_run.argmax("run"))]
+            shares.append(f"{label} {float(of_run.mean()):.3f}, up to {highest:.3f} (run {worst})")
+    return "; ".join(shares)
 
 
 def _remark_left_out(scores: xr.Dataset, mean: xr.Dataset) -> None:
