@@ -13,8 +13,6 @@ from bayeseval import (
 from bayeseval.adjustment import adjust_by_topics, adjust_scores
 from bayeseval.collection import open_collection, save_collection, select
 from bayeseval.designs import attach_judgments, draw, read_design, reveal, save_design
-from bayeseval.distributions.urn_estimate import urn_estimate
-from bayeseval.estimators.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from bayeseval.experiments import dual_runs
 from bayeseval.inference import (
@@ -25,7 +23,9 @@ from bayeseval.inference import (
     save_fit,
     verdict,
 )
+from bayeseval.models.urn.estimate import urn_estimate
 from bayeseval.posterior import posterior_scores, summarize
+from bayeseval.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from bayeseval.trec import (
     add_runs,
     qrels_frame,

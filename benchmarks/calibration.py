@@ -19,7 +19,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.experiments.calibration_recovery import covered
 from bayeseval.inference.verdict import CHECKS
-from bayeseval.models import predictor
+from bayeseval.models.relevance import predictor
 
 KINDS = ("rank", "truth", "mean", "standard_error", "ess")
 WORK = Path(tempfile.gettempdir()) / "bayeseval-calibration"

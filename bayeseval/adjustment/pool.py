@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import label_positions, row_of_pair
-from bayeseval.designs.gather import grade_columns
+from bayeseval.frame.grades import grade_columns
 
 
 @dataclass(frozen=True, eq=False)

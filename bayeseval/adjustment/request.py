@@ -8,7 +8,7 @@ import xarray as xr
 from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
 from bayeseval.collection.labels import label_positions, without_judgment
-from bayeseval.designs.gather import grade_columns, grade_scale
+from bayeseval.frame.grades import grade_columns, grade_scale
 from bayeseval.measures.names import LINEAR, RATIO, parse_measures
 
 LEAVE_OUT = ("run", "team")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import with_node
 from bayeseval.collection.pairs import renumber
-from bayeseval.designs.gather import grade_columns, grade_scale
 from bayeseval.evaluation import evaluate
+from bayeseval.frame.grades import grade_columns, grade_scale
 
 BASES = {"nonrelevant": "assumed", "condensed": "condensed"}
 

@@ -22,8 +22,8 @@ from bayeseval.adjustment.request import (
 )
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
-from bayeseval.designs.frame import pair_mask
-from bayeseval.designs.gather import grade_columns
+from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.members import pair_mask
 
 
 def adjust_scores(

@@ -14,9 +14,10 @@ from bayeseval.designs.dynamic_stages import (
     opened_stage,
     stage_plan,
 )
-from bayeseval.designs.frame import check_budget, contributing_runs, prepared_frame
 from bayeseval.designs.pooling import simulated_relevance
+from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design
+from bayeseval.frame.members import contributing_runs
 
 
 def dynamic_sampling(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import row_of_pair
-from bayeseval.designs.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
+from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 RANK_PENALTY = (0.0, 0.1, 1.0)  # intercept, log of the fused rank, its square
 RUN_PENALTY = 1.0

@@ -3,10 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.gather import grade_columns
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
 from bayeseval.designs.pooling import Budget, followed_frame, pooled_design
+from bayeseval.frame.grades import grade_columns
 from bayeseval.measures.parameters import check_relevance_level
 
 METHODS = ("hedge", "move_to_front")

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.frame import prepared_frame
+from bayeseval.designs.prepared import prepared_frame
 from bayeseval.designs.stratified import labelled_design
 
 

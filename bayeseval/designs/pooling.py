@@ -7,9 +7,10 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
-from bayeseval.designs.frame import check_budget, contributing_runs, frame_mask, pooled_by
-from bayeseval.designs.gather import grade_columns
+from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
+from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.members import contributing_runs, frame_mask, pooled_by
 from bayeseval.measures.parameters import check_relevance_level
 
 Budget = int | Mapping[str, int] | xr.DataArray

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.frame import check_budget, prepared_frame
+from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
 
 

@@ -5,8 +5,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, topic_starts
-from bayeseval.designs.frame import check_budget, contributing_runs, frame_mask
+from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
+from bayeseval.frame.members import contributing_runs, frame_mask
 
 EXPONENT = 1.5
 

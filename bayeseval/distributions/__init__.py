@@ -1,6 +1,5 @@
 """Wallenius' urn: moments, likelihood, and PyMC distributions; PyMC loads when one is used."""
 
-from bayeseval.distributions.urn_estimate import urn_estimate
 from bayeseval.distributions.urn_moments import simulated_urn_means, urn_moments
 from bayeseval.distributions.wallenius_count import wallenius_count
 from bayeseval.distributions.wallenius_moments import wallenius_sequence_moments
@@ -9,7 +8,6 @@ from bayeseval.distributions.wallenius_unjudged import wallenius_unjudged
 
 __all__ = [
     "simulated_urn_means",
-    "urn_estimate",
     "urn_moments",
     "wallenius_count",
     "wallenius_sequence",

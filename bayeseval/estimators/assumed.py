@@ -2,8 +2,9 @@
 
 import xarray as xr
 
-from bayeseval.designs.gather import grade_scale, judged_sample
 from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.frame.gather import judged_sample
+from bayeseval.frame.grades import grade_scale
 
 
 def assumed(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.filled import FilledRelevance
-from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.list_score import ListScore
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.names import Measure, relevance
 from bayeseval.measures.preference import PREFERENCES, preference_scores
 from bayeseval.uncertainty.slots import Slots

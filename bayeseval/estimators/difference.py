@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.gather import designed_sample, grade_scale, with_ranks
 from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.frame.gather import designed_sample, with_ranks
+from bayeseval.frame.grades import grade_scale
 from bayeseval.predictors import predicted_relevance
 
 DEFAULT_PREDICTOR = "pooled"

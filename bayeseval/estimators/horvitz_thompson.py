@@ -2,8 +2,9 @@
 
 import xarray as xr
 
-from bayeseval.designs.gather import designed_sample, grade_scale
 from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.frame.gather import designed_sample
+from bayeseval.frame.grades import grade_scale
 
 
 def horvitz_thompson(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:

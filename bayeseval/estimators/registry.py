@@ -10,7 +10,7 @@ from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
 from bayeseval.estimators.importance import IMPORTANCE
 from bayeseval.estimators.inferred import INFERRED
-from bayeseval.estimators.lists import ListMeasures
+from bayeseval.estimators.list_score import ListMeasures
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.stat_ap import STAT_AP
 

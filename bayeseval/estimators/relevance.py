@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.sample import Sample
 from bayeseval.estimators.filled import FilledRelevance, filled_relevance
 from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.frame.sample import Sample
 from bayeseval.measures.names import Measure, relevance
 from bayeseval.uncertainty.slots import Slots, topic_slots
 

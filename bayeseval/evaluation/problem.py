@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, topic_starts
 from bayeseval.collection.labels import row_of_pair
-from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
-from bayeseval.estimators.lists import ListMeasures
+from bayeseval.estimators.list_score import ListMeasures
 from bayeseval.estimators.registry import (
     ESTIMATORS,
     HAS_COVARIANCE,
@@ -24,6 +23,8 @@ from bayeseval.estimators.registry import (
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicRelevance, TopicScore
+from bayeseval.frame.gather import framed_sample, judged_sample
+from bayeseval.frame.grades import grade_scale
 from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
 from bayeseval.measures.names import Measure, parse_measures
 

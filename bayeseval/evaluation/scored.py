@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.gather import grade_columns
-from bayeseval.estimators.lists import CollectionLists
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.evaluation.problem import Problem
+from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.lists import CollectionLists
 from bayeseval.measures.names import Measure
 from bayeseval.measures.preference import preference_scores
 from bayeseval.uncertainty import degrees_of_freedom

@@ -9,10 +9,10 @@ import xarray as xr
 
 from bayeseval.collection import with_node
 from bayeseval.designs import draw, reveal
-from bayeseval.designs.gather import grade_scale
 from bayeseval.designs.stratified import pps_strata
 from bayeseval.evaluation import evaluate
 from bayeseval.experiments.calibration import DRAWS, Study
+from bayeseval.frame.grades import grade_scale
 from bayeseval.inference import verdict
 from bayeseval.posterior import posterior_scores
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import assemble, check_collection, with_node
-from bayeseval.designs.gather import grade_columns
+from bayeseval.frame.grades import grade_columns
 
 SUFFIX = "~dual"
 

@@ -5,8 +5,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.designs.gather import grade_columns, grade_scale
 from bayeseval.experiments.pool_scores import PoolScores
+from bayeseval.frame.grades import grade_columns, grade_scale
 from bayeseval.measures.linear import RANK_WEIGHTS
 from bayeseval.measures.names import parse_measures
 from bayeseval.progress import track

@@ -60,7 +60,7 @@ def fit(
     approximation : {"laplace"}, optional
         For a quick look at ``relevance_model``: a normal approximation at the posterior's mode
         instead of a sampler, in seconds, with ``draws`` times ``chains`` draws in one chain
-        (:mod:`bayeseval.inference.laplace`; ``models/README.md`` has its error).
+        (:mod:`bayeseval.models.relevance.laplace`; ``models/README.md`` has its error).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional
@@ -146,7 +146,7 @@ def _usable_processors() -> int:
 
 
 def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:
-    from bayeseval.inference.laplace import laplace
+    from bayeseval.models.relevance.laplace import laplace
 
     if approximation != "laplace":
         raise ValueError(f"approximation is {approximation!r}; allowed: 'laplace' or None")

@@ -8,15 +8,16 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.labels import row_of_pair, without_judgment
-from bayeseval.designs.gather import framed_sample, grade_scale, judged_sample
 from bayeseval.estimators.filled import FilledRelevance
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.frame.gather import framed_sample, judged_sample
+from bayeseval.frame.grades import grade_scale
 from bayeseval.measures.names import Measure, parse_measures, relevance
+from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.posterior.labels import labelled_scores
-from bayeseval.posterior.relevance import RelevanceDraws
 from bayeseval.posterior.urn import urn_scores
 from bayeseval.posterior.weights import topic_weights
 from bayeseval.progress import track

@@ -8,10 +8,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import check_rankings, without_judgment
-from bayeseval.designs.frame import contributing_runs
+from bayeseval.frame.members import contributing_runs
 from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
 from bayeseval.measures.names import Measure, parse_measures
-from bayeseval.models.urn_lists import UNJUDGED, Tops
+from bayeseval.models.urn.tops import UNJUDGED, Tops
 from bayeseval.posterior.labels import labelled_scores
 from bayeseval.posterior.weights import topic_weights
 from bayeseval.progress import track

@@ -7,7 +7,7 @@ the draw, and the difference estimator is unbiased given any of them.
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 
 N_POISSON_GROUPS = 20
 

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.ridge_logistic import Penalty, TopicRows
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import held_out_prevalence
 from bayeseval.predictors.features import value_features
 from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted
+from bayeseval.regression.ridge_logistic import Penalty, TopicRows
 
 
 def external(

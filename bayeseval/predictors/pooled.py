@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
 from bayeseval.predictors.features import (
     best_rank_features,
@@ -14,6 +13,7 @@ from bayeseval.predictors.features import (
     value_features,
 )
 from bayeseval.predictors.threads import each_on_a_core
+from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 N_FOLDS = 5
 INTERCEPT_PENALTY = 0.25

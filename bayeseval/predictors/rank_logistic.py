@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import held_out_groups
 from bayeseval.predictors.threads import each_on_a_core, n_cores
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 from bayeseval.predictors.constant import constant
 from bayeseval.predictors.external import external, recalibrated
 from bayeseval.predictors.pooled import pooled

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from bayeseval.estimators.importance import (
     importance_average_precision,
     importance_sum_of_precisions,
 )
-from bayeseval.estimators.lists import TopicLists
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.linear import rank_weight
 from bayeseval.measures.names import relevance
 from tests.draws import GRADE, POSITION, PROBABILITY, measure_of, topic_of

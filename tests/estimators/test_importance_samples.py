@@ -6,7 +6,7 @@ import pytest
 
 import bayeseval as be
 from bayeseval.estimators.importance import IMPORTANCE, importance_sum_of_precisions
-from bayeseval.estimators.lists import CollectionLists
+from bayeseval.frame.lists import CollectionLists
 from tests.draws import PROBABILITY, measure_of, stopped_chances, topic_of
 
 STOPPED_BIAS = 0.0764  # relative, of the number of relevant documents

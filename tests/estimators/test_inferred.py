@@ -12,7 +12,7 @@ from bayeseval.estimators.inferred import INFERRED, inferred_average_precision
 from bayeseval.estimators.inferred.counts import inferred_interpolated_precision
 from bayeseval.estimators.inferred.kernels import expanded_gain
 from bayeseval.estimators.inferred.strata import sampled_strata
-from bayeseval.estimators.lists import CollectionLists, TopicLists
+from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.preference import preference_scores
 from tests.small import every_stratified_sample, small_collection

@@ -8,7 +8,7 @@ import pytest
 
 import bayeseval as be
 from bayeseval.estimators.inferred.counts import inferred_interpolated_precision
-from bayeseval.estimators.lists import CollectionLists
+from bayeseval.frame.lists import CollectionLists
 from bayeseval.measures.names import parse_measures
 from tests.estimators.test_inferred import all_topics
 

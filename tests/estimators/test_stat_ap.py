@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.estimators.lists import CollectionLists, TopicLists
 from bayeseval.estimators.stat_ap import STAT_AP
+from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from tests.small import every_poisson_sample, every_stratified_sample, small_collection
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.features import discount
+from bayeseval.frame.scale import discount
 from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
 
 MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.stats import binom
 
 import bayeseval as be
-from bayeseval.models.urn_lists import checked_tops
+from bayeseval.models.urn.tops import checked_tops
 from bayeseval.posterior.urn import weighted_sums
 
 N_DOCUMENTS, PREVALENCE, ODDS = 6, 0.4, 0.5

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayeseval.designs.sample import Sample
+from bayeseval.frame.sample import Sample
 
 
 def random_sample(

@@ -52,7 +52,8 @@ from bayeseval.estimators.importance.linear import (
     importance_r_precision,
     importance_relevant_count,
 )
-from bayeseval.estimators.lists import ListMeasures, ListScore, TopicLists
+from bayeseval.estimators.list_score import ListMeasures, ListScore
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.names import Measure
 
 

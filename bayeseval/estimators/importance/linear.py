@@ -12,7 +12,8 @@ from bayeseval.estimators.importance.draws import (
     mean_and_variance,
     topic_draws,
 )
-from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.list_score import ListScore
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.linear import rank_weight
 from bayeseval.measures.names import Measure
 

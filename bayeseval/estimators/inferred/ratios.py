@@ -14,7 +14,8 @@ from bayeseval.estimators.inferred.strata import (
     sampled_strata,
     smoothing_constants,
 )
-from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.list_score import ListScore
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.names import Measure
 
 LONGEST_LIST = 1000

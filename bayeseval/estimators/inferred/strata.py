@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import row_of_pair
-from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.list_score import ListScore
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.names import Measure, relevance
 
 RELEVANT_SMOOTHING = 1e-5

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import row_of_pair
-from bayeseval.estimators.lists import TopicLists
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.names import Measure, relevance
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.lists import ListScore, TopicLists
+from bayeseval.estimators.list_score import ListScore
 from bayeseval.estimators.stat_ap.sample import ExpandedSample, expanded_sample
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.linear import rank_weight
 from bayeseval.measures.names import Measure
 

@@ -1,0 +1,141 @@
+"""From a collection to the plain arrays of its sample."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection import topic_starts
+from bayeseval.collection.labels import row_of_pair
+from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.members import contributing_runs, ordered_frame
+from bayeseval.frame.sample import Sample
+
+
+def judged_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
+    """Judged pairs as a sample that selected them surely, and their grades (replicate, pair).
+
+    The frame is every pair judged in some replicate; what a replicate did not judge is not
+    selected.
+    """
+    grade = grade_columns(collection)
+    frame = np.flatnonzero(~np.isnan(grade).all(axis=0))
+    grade = grade[:, frame]
+    return _sample(collection, frame, np.ones(frame.size), None, ~np.isnan(grade)), grade
+
+
+def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
+    """Frame, design and sample of a collection, and the grades (replicate, frame pair)."""
+    design = collection["design"]
+    probability = design["inclusion_probability"].to_numpy()
+    frame = np.flatnonzero(probability > 0)
+    grade = grade_columns(collection)
+    stray = np.flatnonzero((probability == 0) & ~np.isnan(grade).all(axis=0))
+    if stray.size:
+        pair = stray[0]
+        topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[pair]]
+        raise ValueError(
+            f"{stray.size} judged pairs have inclusion probability 0, the first is topic '{topic}' "
+            f"document '{collection['document'].to_numpy()[pair]}'; a judged pair must be in the "
+            "frame"
+        )
+    grade = grade[:, frame]
+    stratum = design["stratum"].to_numpy()[frame]
+    sample = _sample(collection, frame, probability[frame], stratum, ~np.isnan(grade))
+    if design.attrs["scheme"] == "stratified":
+        _check_drawn(collection, sample)
+    return sample, grade
+
+
+def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
+    """Frame and sample of a collection, whatever its scheme, and the grades (replicate, pair).
+
+    Drawn with replacement, the frame is what can be drawn, and inclusion probabilities are not
+    known. Without replacement this is :func:`designed_sample`; without a design it is the pool.
+    """
+    if "design" not in collection.children:
+        frame = np.flatnonzero(collection["judgments/pooled"].to_numpy())
+        grade = grade_columns(collection)[:, frame]
+        return _sample(collection, frame, np.ones(frame.size), None, ~np.isnan(grade)), grade
+    if collection["design"].attrs["scheme"] != "with_replacement":
+        return designed_sample(collection)
+    frame = np.flatnonzero(collection["design/draw_probability"].to_numpy() > 0)
+    grade = grade_columns(collection)[:, frame]
+    unknown = np.full(frame.size, np.nan)
+    return _sample(collection, frame, unknown, None, ~np.isnan(grade)), grade
+
+
+def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
+    """Sample with the fused rank of its pairs and their rank in every contributing run."""
+    runs = contributing_runs(collection, design_runs(collection))
+    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    n_pairs = collection.sizes["pair"]
+    row_of = row_of_pair(sample.pair, n_pairs)
+    run_rank = np.zeros((sample.n_pairs, runs.size), dtype=np.int32)
+    for column, run in enumerate(ranking):
+        row = row_of[run]
+        topic, rank = np.nonzero(row >= 0)
+        run_rank[row[topic, rank], column] = rank + 1
+    mask = np.zeros(n_pairs, dtype=bool)
+    mask[sample.pair] = True
+    fused_rank = np.zeros(sample.n_pairs, dtype=np.int32)
+    for pairs in ordered_frame(collection, mask, runs):
+        fused_rank[row_of[pairs]] = np.arange(1, pairs.size + 1)
+    return replace(sample, fused_rank=fused_rank, run_rank=run_rank)
+
+
+def _sample(collection, frame, probability, stratum, selected) -> Sample:
+    topic = collection["pair_topic"].to_numpy()[frame].astype(np.int32)
+    return Sample(
+        pair=frame,
+        topic=topic,
+        start=np.searchsorted(frame, topic_starts(collection)),
+        inclusion_probability=probability,
+        stratum=np.full(frame.size, -1, dtype=np.int32) if stratum is None else stratum,
+        selected=selected,
+        fused_rank=np.zeros(frame.size, dtype=np.int32),
+        run_rank=np.zeros((frame.size, 0), dtype=np.int32),
+    )
+
+
+def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
+    """Every replicate must have judged as many pairs of each stratum as the design drew."""
+    drawn = collection["design/stratum_sample_size"].to_numpy()
+    order = np.argsort(sample.stratum, kind="stable")
+    occurring, first = np.unique(sample.stratum[order], return_index=True)
+    if not occurring.size:
+        return
+    counts = np.add.reduceat(sample.selected[:, order].astype(np.int64), first, axis=1)
+    topic_of = collection["design/stratum_topic"].to_numpy()[occurring]
+    judged = (counts > 0) @ (topic_of[:, None] == np.arange(sample.n_topics))
+    # a topic without any judgment is one that nobody has judged yet
+    replicate, column = np.nonzero((counts != drawn[occurring]) & judged[:, topic_of])
+    if replicate.size:
+        stratum = occurring[column[0]]
+        topic = collection["topic"].to_numpy()[
+            collection["design/stratum_topic"].to_numpy()[stratum]
+        ]
+        raise ValueError(
+            f"stratum {stratum} (topic '{topic}') has {counts[replicate[0], column[0]]} judged "
+            "pairs "
+            f"where the design drew {drawn[stratum]}; the estimates need the grade of every drawn "
+            "pair"
+        )
+
+
+def design_runs(collection: xr.DataTree) -> list[str] | None:
+    """Runs that the design was made from, as far as they are here; None where none is known."""
+    parameters = json.loads(collection.children["design"].attrs.get("parameters", "{}"))
+    made_from = parameters.get("runs", [])
+    here = set(collection["run"].to_numpy().tolist())
+    present = [run for run in made_from if run in here]
+    if len(present) < len(made_from):
+        warnings.warn(
+            f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
+            "made from are not in the collection; predictions rest on the others and will differ "
+            "from those made with all of them",
+            stacklevel=2,
+        )
+    return present or None

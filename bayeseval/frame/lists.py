@@ -1,0 +1,110 @@
+"""One topic's ranked lists: what an estimator that scores whole lists may ask, and answers.
+
+``assumed``, ``stat`` and ``dyn`` fill in a relevance per document, the measure does the rest.
+The estimators of this kind (condensed lists, inferred measures, statAP, importance sampling) need
+the ranked list itself: which documents above a rank were pooled, sampled or judged.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import topic_starts
+from bayeseval.frame.grades import grade_columns
+
+
+@dataclass(frozen=True, eq=False)
+class TopicLists:
+    """Ranked lists, judgments and design of one topic.
+
+    Parameters
+    ----------
+    position : int32 array (run, rank)
+        Row of the document among the topic's pairs, -1 for none.
+    grade : float array (replicate, pair)
+        Grades of all pairs of the topic, NaN where not judged.
+    pooled : bool array (pair,)
+        In the pool, judged or not.
+    inclusion_probability : float array (pair,) or None
+        0 outside the frame, NaN where unknown; None where there is no design.
+    stratum : int32 array (pair,) or None
+        Stratum number, -1 for none.
+    stratum_size, stratum_sample_size : int64 array (stratum_id,) or None
+        Of all strata of the design; ``stratum`` points into them.
+    draw_probability : float array (pair,) or None
+        Probability of each single draw; None unless drawn with replacement.
+    draw_count : int64 array (replicate, pair) or None
+        How often each pair was drawn.
+    """
+
+    position: NDArray[np.int32]
+    grade: NDArray[np.floating]
+    pooled: NDArray[np.bool_]
+    inclusion_probability: NDArray[np.float64] | None = None
+    stratum: NDArray[np.int32] | None = None
+    stratum_size: NDArray[np.int64] | None = None
+    stratum_sample_size: NDArray[np.int64] | None = None
+    draw_probability: NDArray[np.float64] | None = None
+    draw_count: NDArray[np.int64] | None = None
+
+    @property
+    def n_replicates(self) -> int:
+        """Number of samples side by side."""
+        return self.grade.shape[0]
+
+    def top(self, cutoff: int | None) -> NDArray[np.int32]:
+        """Positions down to a cutoff."""
+        return self.position if cutoff is None else np.ascontiguousarray(self.position[:, :cutoff])
+
+
+class CollectionLists:
+    """A collection's rankings, judgments and design as plain arrays, topic by topic.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings and judgments, with or without a design.
+    """
+
+    def __init__(self, collection: xr.DataTree) -> None:
+        self._start = topic_starts(collection)
+        self._ranking = collection["rankings/ranking"].to_numpy()
+        self._grade = grade_columns(collection)
+        self._pooled = collection["judgments/pooled"].to_numpy()
+        self._design = _variables(collection, "design")
+        self._count = _variables(collection, "judgments").get("draw_count")
+
+    def topic(self, topic: int) -> TopicLists:
+        """Arrays of one topic."""
+        first, last = self._start[topic], self._start[topic + 1]
+        ranking = self._ranking[:, topic]
+        design = {
+            name: values[first:last]
+            for name in ("inclusion_probability", "stratum", "draw_probability")
+            if (values := self._design.get(name)) is not None
+        }
+        sizes = {name: self._design.get(name) for name in ("stratum_size", "stratum_sample_size")}
+        count = None
+        if self._count is not None:
+            count = np.atleast_2d(self._count)[:, first:last]
+        return TopicLists(
+            position=np.where(ranking < 0, -1, ranking - first).astype(np.int32),
+            grade=np.ascontiguousarray(self._grade[:, first:last], dtype=np.float64),
+            pooled=self._pooled[first:last],
+            draw_count=count,
+            **design,
+            **sizes,
+        )
+
+
+def _variables(collection: xr.DataTree, node: str) -> dict[str, NDArray]:
+    """Variables of a node with the pairs last; empty where there is no such node."""
+    if node not in collection.children:
+        return {}
+    dataset = collection.children[node].to_dataset(inherit=False)
+    return {
+        str(name): values.transpose(..., "pair", missing_dims="ignore").to_numpy()
+        for name, values in dataset.data_vars.items()
+    }

@@ -1,0 +1,101 @@
+"""Which pairs and runs make a frame, and the fused order of its pairs."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection import topic_starts
+from bayeseval.frame.fusion import fused_order, reciprocal_rank_fusion
+
+
+def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
+    """Positions of the runs that shape a design: those named, else those that contributed."""
+    labels = collection["run"].to_numpy()
+    if runs is None:
+        chosen = np.flatnonzero(collection["contributed"].to_numpy())
+        if chosen.size == 0:
+            raise ValueError(
+                "no run of the collection contributed, so there is nothing to build a design from; "
+                "name the runs to use with runs="
+            )
+        return chosen
+    wanted = [runs] if isinstance(runs, str) else list(runs)
+    unknown = sorted(set(wanted) - set(labels.tolist()))
+    if unknown or not wanted:
+        raise ValueError(
+            f"runs must name runs of the collection; unknown: {unknown or 'none given'}"
+        )
+    return np.flatnonzero(np.isin(labels, wanted))
+
+
+def pooled_by(ranking: np.ndarray, n_pairs: int, pool_depth: int | None) -> np.ndarray:
+    """Mark the pairs among the first ``pool_depth`` ranks of any ranking (run, topic, rank)."""
+    if pool_depth is not None and pool_depth < 1:
+        raise ValueError(f"pool_depth must be 1 or more, not {pool_depth}")
+    top = ranking[..., :pool_depth]
+    pooled = np.zeros(n_pairs, dtype=bool)
+    pooled[top[top >= 0]] = True
+    return pooled
+
+
+def frame_mask(collection: xr.DataTree, frame, pool_depth, runs: np.ndarray) -> tuple:
+    """Pairs (bool) of the frame and the name of the rule that chose them."""
+    n_pairs = collection.sizes["pair"]
+    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    if frame is None:
+        known = "judgments" in collection.children and "design" not in collection.children
+        frame = "judged" if known else "retrieved"
+    if isinstance(frame, str):
+        if frame == "judged":
+            mask, name = judged_mask(collection), frame
+        elif frame == "retrieved":
+            mask, name = pooled_by(ranking, n_pairs, None), frame
+        else:
+            raise ValueError(
+                f"frame must be 'judged', 'retrieved' or a bool DataArray over pair, not {frame!r}"
+            )
+    else:
+        mask, name = pair_mask(frame, n_pairs, "frame"), "given"
+    if pool_depth is not None:
+        mask = mask & pooled_by(ranking, n_pairs, pool_depth)
+    if not mask.any():
+        raise ValueError(f"the frame ({name}) is empty: no pair could be judged under this design")
+    return mask, name
+
+
+def judged_mask(collection: xr.DataTree) -> np.ndarray:
+    """Pairs with a grade."""
+    if "judgments" not in collection.children:
+        raise ValueError(
+            "frame='judged' needs judgments and the collection has none; use frame='retrieved'"
+        )
+    grade = collection["judgments/grade"]
+    if "replicate" in grade.dims:
+        raise ValueError("a design cannot be built on replicates of a sample; start from the truth")
+    return ~np.isnan(grade.to_numpy())
+
+
+def pair_mask(mask, n_pairs: int, name: str) -> np.ndarray:
+    """A bool array over pairs, checked."""
+    values = np.asarray(mask)
+    if values.dtype != bool or values.shape != (n_pairs,):
+        raise ValueError(
+            f"{name} must be a bool array over the {n_pairs} pairs of the collection, "
+            f"not {values.dtype} of shape {values.shape}"
+        )
+    return values
+
+
+def ordered_frame(collection: xr.DataTree, mask: np.ndarray, runs: np.ndarray) -> list:
+    """For each topic the frame's pair positions, best reciprocal-rank fusion score first.
+
+    Ties are broken by document id, descending. Pairs that no chosen run retrieved score 0 and
+    come last.
+    """
+    starts = topic_starts(collection)
+    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    order = []
+    for topic, (start, stop) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        local = np.where(ranking[:, topic] < 0, -1, ranking[:, topic] - start)
+        best_first = fused_order(reciprocal_rank_fusion(local, stop - start))
+        order.append(start + best_first[mask[start:stop][best_first]])
+    return order

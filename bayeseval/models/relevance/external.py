@@ -1,0 +1,123 @@
+r"""External labels of documents, from an LLM judge or another assessor, with their error rates.
+
+.. math:: P(label_d = l \mid rel_d = v) = \theta_{vl}, \quad \theta_v \sim Dirichlet(1, \dots, 1)
+
+The label is an observation of the relevance (or the grade): given it, labels of one column do not
+depend on ranks or topic, nor on those of another column. The error rates :math:`\theta` are learned
+from the pairs that have both a label and a judgment; no judge is assumed better than chance, and a
+judge that is always wrong is as useful as one that is always right. An unjudged document with a
+label has, by Bayes,
+
+.. math:: P(rel_d = v \mid label_d = l) \propto P(rel_d = v) \, \theta_{vl}.
+
+A missing label (NaN) says nothing. A column with more than 20 different values is cut into 10
+groups of equal size. What breaks it: errors that go with the ranks or differ between topics, and
+columns that copy each other, which count twice; labels of unjudged documents are not used to learn
+the error rates.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.frame.ranks import Frame
+
+MANY_VALUES = 20
+N_GROUPS = 10
+
+
+def label_judgments(
+    truth, frame: Frame, judged: NDArray, external: str | Sequence[str], states: list[str]
+) -> None:
+    """Add labels of the judged pairs to the model of the context, with their error rates."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    columns = [external] if isinstance(external, str) else list(external)
+    if not columns:
+        return
+    model: Any = pm.modelcontext(None)
+    model.add_coord("state", states)
+    for column in columns:
+        values = external_values(frame.collection, column)[frame.pair]
+        edges = label_edges(values, column)
+        code = label_codes(values[judged], edges)
+        known = np.flatnonzero(code >= 0)
+        model.add_coord(f"{column}_value", edges)
+        model.add_coord(f"{column}_pair", frame.labels(judged[known]))
+        pm.Data(f"{column}_edges", edges, dims=f"{column}_value")
+        pm.Data(f"judged_{column}_label", code[known], dims=f"{column}_pair")
+        rate = _error_rates(column, len(states), edges.size)
+        given = pt.as_tensor(rate)[pt.as_tensor(truth)[known]]
+        pm.Categorical(f"{column}_label", p=given, dims=f"{column}_pair")
+
+
+def _error_rates(column: str, n_states: int, n_labels: int) -> Any:
+    r"""Error rates (state, label), a stick broken at one label after the other.
+
+    Of what labels 1, ..., j - 1 leave, label j takes a share :math:`v_j \sim Beta(1, K - j)`; this
+    is the uniform Dirichlet, and given labels the shares stay independent. A rate that next to no
+    label tells of then varies alone, and not with all others.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    model: Any = pm.modelcontext(None)
+    values = model.coords[f"{column}_value"]
+    model.add_coord(f"{column}_step", values[:-1])
+    left = np.broadcast_to(np.arange(n_labels - 1.0, 0.0, -1.0), (n_states, n_labels - 1))
+    share: Any = pm.Beta(f"{column}_share", np.float64(1), left, dims=("state", f"{column}_step"))
+    kept: Any = pt.cumprod(1.0 - share, axis=1)
+    before = pt.concatenate([pt.ones((n_states, 1)), kept[:, :-1]], axis=1)
+    rate = pt.concatenate([share * before, kept[:, -1:]], axis=1)
+    return pm.Deterministic(f"{column}_rate", rate, dims=("state", f"{column}_value"))
+
+
+def external_values(collection: xr.DataTree, column: str) -> NDArray[np.float64]:
+    """Values (pair,) of a column of /predictors."""
+    node = collection.children.get("predictors")
+    known = [] if node is None else sorted(map(str, node.data_vars))
+    if node is None or column not in known:
+        raise ValueError(
+            f"there is no external predictor '{column}'; columns of /predictors: "
+            f"{', '.join(known) or 'none'}"
+        )
+    values = node[column].to_numpy().astype(float)
+    if np.isinf(values).any():
+        raise ValueError(f"external predictor '{column}' holds an infinite value; allowed: finite")
+    return values
+
+
+def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]:
+    """Least value of each label: the values themselves, or of 10 groups where they are many.
+
+    Examples
+    --------
+    >>> label_edges(np.array([2.0, np.nan, 0.0, 2.0]), "llm")
+    array([0., 2.])
+    """
+    known = values[~np.isnan(values)]
+    different = np.unique(known)
+    if different.size < 2:
+        raise ValueError(
+            f"external predictor '{column}' has {different.size} different values in the frame; "
+            "two or more can tell documents apart"
+        )
+    if different.size <= MANY_VALUES:
+        return different
+    return np.unique(np.quantile(known, np.arange(N_GROUPS) / N_GROUPS, method="lower"))
+
+
+def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Positions of values among the labels, -1 where there is none.
+
+    Examples
+    --------
+    >>> label_codes(np.array([0.3, np.nan, 0.9]), np.array([0.0, 0.5]))
+    array([ 0, -1,  1])
+    """
+    code = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, None)
+    return np.where(np.isnan(values), -1, code)

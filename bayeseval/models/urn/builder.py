@@ -1,0 +1,238 @@
+"""Hierarchical urn: how good runs are and how rich topics, from the judged tops of rankings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection.labels import ranking_checksums
+from bayeseval.models.priors import checked_priors
+from bayeseval.models.urn.tops import DOCUMENTS, Tops, checked_tops, judgment_share
+from bayeseval.models.urn.variables import (
+    RUN_OUT,
+    apart,
+    by_contrast,
+    judgments_each,
+    one_urn,
+    others_urns,
+    own_urns,
+    share_drawn,
+)
+
+PRIORS: dict[str, tuple[float, ...]] = {
+    "logit_prevalence": (-2.0, 1.5),
+    "log_odds": (-1.5, 1.5),
+    "topic_sd": (1.0,),
+    "run_sd": (1.0,),
+}
+
+
+def urn_model(
+    sampled: xr.DataTree,
+    *,
+    depth: int,
+    frame,
+    documents: str = "unshared",
+    gaps: str = "refuse",
+    likelihood_weight: float | str = "judgments",
+    relevance_level: int = 1,
+    runs: Sequence[str] | None = None,
+    priors: Mapping[str, Any] | None = None,
+):
+    r"""Hierarchical urn of Park over runs and topics, fitted to the judged tops of the runs.
+
+    A topic t has N documents, :math:`M_t \sim Binomial(N_t, q_t)` of them relevant. Run r draws
+    them one after the other; after b relevant and c other documents the next one is relevant with
+    probability (equation 12)
+
+    .. math:: P(1 \mid b, c) = \frac{M_t - b}{(M_t - b) + w_r (N_t - M_t - c)}, \quad
+              logit\, q_t \sim N(\mu_q, \tau), \quad \log w_r \sim N(\mu_w, \sigma)
+
+    Topic effects are in q alone: in log w they would do the same. What the top of a list tells is
+    the *contrast* logit q - log w, the log odds of relevance at the first rank (of two urns: in the
+    list of the documents that no other run shows); q and w apart are
+    known only as far as the urn runs out, or from the prior. So ``population_contrast`` and
+    ``contrast`` (run) are variables of the model; read them, and the two apart only after a look at
+    :func:`bayeseval.inference.prior_overlap`.
+
+    **Documents that other runs show.** Real runs agree: a document at the top of many is more
+    likely relevant than one that a single run shows, and the documents that nobody judged are of
+    the second kind. Drawing from a part of the documents only is an urn again (a ranking by
+    successive draws, cut to a set that was chosen without looking at it, is one by the same
+    weights: Luce's axiom), so with ``documents="unshared"`` each run has two urns per topic, by
+    what the *other* runs show at their first ``depth`` ranks:
+
+    * what some other run shows is all judged: an urn with M known, which tells how well the run
+      sorts (variable ``shared_relevance``);
+    * what no other run shows. Of these the run has a few at its own first ``depth`` ranks, judged
+      because it is pooled, and the rest further down, of which nobody judged any (``relevance``).
+      So the judged ones are the beginning of the run's list in this urn whatever the other runs
+      do, and what was judged is ignorable. M is Binomial for each run, as the sets differ from run
+      to run. They overlap, so :math:`q_t` stands for the share that is relevant among these very
+      documents, which scores depend on, and not for a rate that they were drawn with; its width is
+      not calibrated.
+
+    With ``documents="all"`` there is one urn a topic with all documents of the frame and M common
+    to all runs: the model of the paper. Its likelihood, of the colours at the first ranks, is right
+    for runs that are independent given M. Scores from it are for a single run: what several runs
+    have pooled is better than what they have not, and the urn does not know it.
+
+    **Composite likelihood.** The runs' likelihoods are multiplied. With ``documents="all"`` and
+    weight 1 that is exact for runs that are independent given M, and of real runs, which agree more
+    than their colours say, it is a composite likelihood, as it always is with two urns, where each
+    factor takes as given what the other runs show. The likelihood of the lists that share documents
+    is raised to the power ``likelihood_weight``; ``"judgments"``, the default, is the number of
+    judged documents over that of the places where they stand, so that every judgment counts once:
+    a rule of thumb, whose coverage on real and on simulated runs is in ``models/README.md``. The
+    lists of documents that no other run shows have no document in common, and the weight 1.
+
+    =================  ==================  =====================================================
+    name in priors     default             why
+    =================  ==================  =====================================================
+    logit_prevalence   Normal(-2, 1.5)     mean of logit q: from .7 % to 72 % of a frame relevant
+    log_odds           Normal(-1.5, 1.5)   mean of log w: from chance to odds of 90 for relevant
+    topic_sd           HalfNormal(1)       poor and rich topics of one collection differ up to
+                                           twentyfold in odds
+    run_sd             HalfNormal(1)       the same for good and bad runs
+    =================  ==================  =====================================================
+
+    Estimand: the parameters, and the relevance at the unjudged ranks
+    (:func:`bayeseval.posterior_scores`). Random: M, the draws of the runs, the parameters. Assumed:
+    equation 12, one w per run on all topics. What breaks it: documents of more than two weights
+    within an urn (relevance that falls with rank faster than the urn runs out); topics on which a
+    run does better than on others, which make intervals per topic too narrow; a frame that holds
+    documents unlike those judged; a pool of few runs, in which a document that one run alone ranks
+    first is a worse one than the many that it has to itself further down. Each run is drawn by
+    itself: the scores of each are meant, not the differences of two. Cost: some ten minutes of a
+    core for 126 runs and 50 topics to depth 10, with the scores.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Rankings and judgments to a depth, such as a pool's; no sample with unequal probabilities.
+    depth : int
+        Ranks of every run that are judged, such as the pool depth.
+    frame : {"retrieved", "judged"} or bool DataArray (pair,)
+        Documents in the urn, the same for all runs; others count as non-relevant.
+    documents : {"unshared", "all"}
+        Two urns or one, see above.
+    gaps : {"refuse", "ignorable"}
+        Refuse unjudged documents at the first ``depth`` ranks, or, with ``documents="all"``, sum
+        over them exactly: right only if being judged depended neither on relevance nor on other
+        rankings.
+    likelihood_weight : float or "judgments"
+        Power of the likelihood of lists that share documents, in (0, 1].
+    relevance_level : int
+        Least grade that counts as relevant.
+    runs : list of str, optional
+        Runs to fit; default: those of the depth pool, or those that contributed.
+    priors : dict, optional
+        Other numbers for the table's: (mean, sd) or a scale.
+
+    Returns
+    -------
+    pymc.Model
+        Dims topic, run, rank. The variables ``relevance`` (topic, run, rank) and, for two urns,
+        ``shared_relevance`` are not observed: what is known is in the data ``judged_NAME``, and
+        :func:`bayeseval.fit` observes them.
+
+    Raises
+    ------
+    ValueError
+        A random design (a sample that favours documents that other runs rank high is not ignorable
+        for one run's urn), gaps, replicates, no judgments, ``depth`` deeper than the pool, an
+        unknown run, prior or option.
+
+    References
+    ----------
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equations 9 to 12,
+    doi:10.1145/3015022.3015029. Luce, Individual Choice Behavior (1959). Ribatet, Cooley and
+    Davison, "Bayesian inference from composite likelihoods", Statistica Sinica 22 (2012).
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=4, n_documents=200, prevalence=0.2, random_seed=1
+    ... )
+    >>> pool = be.designs.depth_pool(collection, 5)
+    >>> sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    >>> model = urn_model(sampled, depth=5, frame="retrieved")
+    >>> [variable.name for variable in model.free_RVs][-2:]
+    ['relevance', 'shared_relevance']
+    """
+    import pymc as pm
+
+    values = checked_priors(PRIORS, priors)
+    _check_options(documents, gaps, likelihood_weight)
+    tops = checked_tops(
+        sampled,
+        depth=depth,
+        frame=frame,
+        runs=runs,
+        relevance_level=relevance_level,
+        documents=documents,
+        gaps=gaps,
+    )
+    n_documents = tops.count(tops.in_frame)
+    with pm.Model(coords=tops.coords) as model:
+        if documents == "all":
+            colour = tops.lists(tops.in_frame)
+            weight = _weight(likelihood_weight, colour, tops.n_shown(tops.in_frame))
+            _constants(tops, documents, weight, weight)
+            if share_drawn(colour, n_documents) < RUN_OUT:
+                log_odds, logit_prevalence = by_contrast(values)
+            else:
+                log_odds, logit_prevalence = apart(
+                    values, colour.shape, judgments_each(colour, weight)
+                )
+            one_urn(colour, log_odds, logit_prevalence, n_documents, weight)
+        else:
+            own = tops.lists(tops.in_frame & (tops.shown_by == 1))
+            shared = tops.lists(tops.in_frame & (tops.shown_by >= 2))
+            n_shared = tops.n_shown(tops.in_frame & (tops.shown_by >= 2))
+            weight = _weight(likelihood_weight, shared, n_shared)
+            _constants(tops, documents, 1.0, weight)
+            judgments = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
+            log_odds, logit_prevalence = apart(values, own.shape, judgments)
+            n_others, relevant = tops.n_others
+            left = n_documents[:, None] - n_others
+            own_urns(own, log_odds, logit_prevalence, left)
+            others_urns(shared, log_odds, n_others, relevant, weight)
+    return model
+
+
+def _check_options(documents: str, gaps: str, likelihood_weight) -> None:
+    if documents not in DOCUMENTS:
+        raise ValueError(f"documents must be one of {', '.join(DOCUMENTS)}, not {documents!r}")
+    if gaps not in ("refuse", "ignorable"):
+        raise ValueError(f"gaps must be 'refuse' or 'ignorable', not {gaps!r}")
+    if gaps == "ignorable" and documents != "all":
+        raise ValueError("gaps='ignorable' is for one urn; say documents='all' with it")
+    if likelihood_weight == "judgments":
+        return
+    if isinstance(likelihood_weight, str) or not 0 < likelihood_weight <= 1:
+        raise ValueError(
+            f"likelihood_weight is {likelihood_weight!r}; allowed: 'judgments', or a number above "
+            "0 and at most 1"
+        )
+
+
+def _weight(asked: float | str, colour: NDArray[np.int8], n_judged: int) -> float:
+    return judgment_share(colour, n_judged) if isinstance(asked, str) else float(asked)
+
+
+def _constants(tops: Tops, documents: str, weight: float, shared_weight: float) -> None:
+    """What it takes to draw the unjudged ranks, and what was assumed, kept with the fit."""
+    import pymc as pm
+
+    pm.Data("urn_depth", np.int64(tops.depth))
+    pm.Data("relevance_level", np.int64(tops.relevance_level))
+    pm.Data("unshared", np.int64(documents == "unshared"))
+    pm.Data("relevance_weight", np.float64(weight))
+    pm.Data("likelihood_weight", np.float64(shared_weight))
+    pm.Data("frame_checksum", np.int64(tops.checksum))
+    pm.Data("run_checksum", ranking_checksums(tops.collection, tops.run), dims="run")
+    pm.Data("frame_pair", np.flatnonzero(tops.in_frame))

@@ -1,0 +1,200 @@
+"""Maximum likelihood of Park's urn from the judged top of every run."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.models.urn.likelihood import UrnLists
+from bayeseval.models.urn.prefix_lists import urn_lists
+from bayeseval.progress import track
+
+LOGIT_RANGE = (-14.0, 8.0)
+LOG_ODDS_RANGE = (-16.0, 10.0)
+STEP = 1e-4  # of the difference quotients of the gradient
+
+
+def urn_estimate(
+    collection: xr.DataTree,
+    *,
+    n_documents: int | xr.DataArray,
+    depth: int,
+    relevance_level: int = 1,
+    runs: list[str] | None = None,
+    gaps: str = "refuse",
+    profile: xr.DataArray | NDArray | None = None,
+) -> xr.Dataset:
+    r"""Estimates of q (relevant proportion) and w (relevance ratio of each run), with profile.
+
+    The urn of equation 12 is fitted to the first `depth` ranks of the runs by maximum likelihood:
+    one q for all topics, M ~ Binomial(N, q) once per topic and common to its runs, one w per run:
+    its relevance ratio, the weight of a non-relevant document in units of that of a relevant one.
+
+    Estimand: q and w of the urn. Random: M and the draws. From the top of a list the two are nearly
+    not identified apart when N is large: only the depletion of the urn tells them apart. What the
+    judged ranks do identify is the *contrast* logit q - log w, the log odds of relevance at the
+    first rank; read that, and the two alone only where their standard errors are small, which
+    `profile_log_likelihood` shows. Standard errors come from the observed information. Runs that
+    share documents are not independent given M and w: with several runs this is a composite
+    likelihood, whose standard errors are too small. What breaks it: topics of unlike difficulty (w
+    is common to all of them); M more variable than Binomial; gaps that are not ignorable. Cost:
+    runs times topics times N times depth per evaluation, some hundred evaluations, and two per run
+    for the standard errors.
+
+    Gaps, unjudged documents at the first `depth` ranks, may be summed over only if, given what is
+    judged, being judged does not depend on the relevance of what is not: ignorable are ranks left
+    out by lot, or by a rule that looks at the rank alone, such as judging one run to another depth
+    in each topic. Gaps are *not* ignorable where judging depended on other runs' rankings, as in
+    pools: another run's top holds more of the relevant documents, so the judged part of an unpooled
+    run is better than the run, and so are the judged ranks below the depth of the pool. Nothing in
+    the likelihood shows it and the standard errors stay small. Hence by default any gap is refused;
+    runs of a pool, down to its depth, have none. A topic without any judgment says nothing.
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings and judgments, without replicates and without a random design: under unequal
+        probabilities the judged documents are not the top of the lists.
+    n_documents : int or DataArray (topic,)
+        N: documents that could be drawn, the topic's frame, the same for all runs.
+    depth : int
+        Ranks used, such as the pool depth.
+    relevance_level : int
+        Lowest relevant grade.
+    runs : list of str, optional
+        Runs to fit, in the collection's order; by default those of the depth pool that the
+        judgments come from, without such a design the contributing ones.
+    gaps : {"refuse", "ignorable"}
+        Refuse gaps, or sum over them exactly; those at the end of a list are cut off.
+    profile : array of float, optional
+        Values of logit q for the profile likelihood; by default 13 from 3 below the estimate to 3
+        above.
+
+    Returns
+    -------
+    Dataset
+        ``logit_q``, ``log_odds`` (run), which is log w, the log of the relevance ratio (not of
+        odds of relevance), and ``contrast`` (run), each with ``_standard_error``;
+        ``relevant_probability``, ``log_likelihood``; ``covariance`` (parameter,
+        parameter_other) of logit q and log w; ``profile_log_likelihood`` (logit) and
+        ``profile_log_odds`` (logit, run): the likelihood and the log w that go best with a given
+        logit q. Standard errors are NaN where the information is singular.
+
+    Raises
+    ------
+    ValueError
+        Replicates, a random design, no judged document, ``depth`` below 1 or deeper than the pool,
+        N below what the lists hold, an unknown run or one that is not of the pool, gaps that are
+        not said to be ignorable.
+
+    References
+    ----------
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1 (the model; its parameters
+    are left open in section 4), doi:10.1145/3015022.3015029.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1], n_topics=40, n_documents=60, prevalence=0.2, depth=60, random_seed=1
+    ... )
+    >>> fit = urn_estimate(collection, n_documents=60, depth=60)
+    >>> fit.relevant_probability.item(), float(np.exp(fit.log_odds[0]))
+    (0.2004, 0.102)
+    """
+    lists, run = urn_lists(
+        collection,
+        n_documents=n_documents,
+        depth=depth,
+        relevance_level=relevance_level,
+        runs=runs,
+        gaps=gaps,
+    )
+    best = _maximum(lists)
+    points = best[0] + np.linspace(-3.0, 3.0, 13) if profile is None else np.asarray(profile)
+    covariance = _covariance(lists, best)
+    error = np.sqrt(np.diag(covariance))
+    contrast = covariance[0, 0] + np.diag(covariance)[1:] - 2.0 * covariance[0, 1:]
+    value, along = _profile(lists, best, points)
+    names = ["logit_q", *(f"log_odds[{label}]" for label in run)]
+    return xr.Dataset(
+        {
+            "relevant_probability": 1.0 / (1.0 + np.exp(-best[0])),
+            "logit_q": best[0],
+            "logit_q_standard_error": error[0],
+            "log_odds": ("run", best[1:]),
+            "log_odds_standard_error": ("run", error[1:]),
+            "contrast": ("run", best[0] - best[1:]),
+            "contrast_standard_error": ("run", np.sqrt(contrast)),
+            "log_likelihood": lists.log_likelihood(best[0], best[1:])[0],
+            "covariance": (("parameter", "parameter_other"), covariance),
+            "profile_log_likelihood": ("logit", value),
+            "profile_log_odds": (("logit", "run"), along),
+        },
+        coords={"run": run, "logit": points, "parameter": names, "parameter_other": names},
+        attrs={"depth": depth, "relevance_level": relevance_level, "gaps": gaps},
+    )
+
+
+def _maximum(
+    lists: UrnLists, start: NDArray[np.float64] | None = None, logit: float | None = None
+) -> NDArray[np.float64]:
+    """Parameters (logit q, contrast per run turned into log w) of the largest likelihood.
+
+    The search runs over logit q and the contrasts, which are far less correlated than logit q and
+    log w. With ``logit`` given it is held fixed.
+    """
+    from scipy.optimize import minimize
+
+    def loss(parameters):
+        value, gradient = lists.log_likelihood(parameters[0], parameters[0] - parameters[1:])
+        by_logit = gradient[0] + gradient[1:].sum()
+        return -value, np.append(-by_logit, gradient[1:])
+
+    begin = _start(lists) if start is None else start
+    begin = np.append(begin[0], begin[0] - begin[1:])
+    reach = (LOGIT_RANGE[0] - LOG_ODDS_RANGE[1], LOGIT_RANGE[1] - LOG_ODDS_RANGE[0])
+    bounds = [LOGIT_RANGE if logit is None else (logit, logit)] + [reach] * lists.n_runs
+    begin[0] = begin[0] if logit is None else logit
+    found = minimize(
+        loss, begin, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13}
+    )
+    return np.append(found.x[0], found.x[0] - found.x[1:])
+
+
+def _start(lists: UrnLists) -> NDArray[np.float64]:
+    """First guess: proportion relevant at the judged ranks, and a tenth of it in the urn."""
+    judged = (lists.relevance >= 0).sum(axis=(0, 2))
+    relevant = (lists.relevance == 1).sum(axis=(0, 2))
+    share = (relevant + 0.5) / (judged + 1.0)
+    overall = (relevant.sum() + 0.5) / (judged.sum() + 1.0) / 5.0
+    logit = np.log(overall / (1.0 - overall))
+    return np.append(logit, logit - np.log(share / (1.0 - share)))
+
+
+def _covariance(lists: UrnLists, best: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Inverse of the observed information, by differences of the analytic gradient."""
+    information = np.zeros((best.size, best.size))
+    for column in track(range(best.size), "standard errors of the urn"):
+        shift = np.zeros(best.size)
+        shift[column] = STEP
+        above = lists.log_likelihood(*_split(best + shift))[1]
+        below = lists.log_likelihood(*_split(best - shift))[1]
+        information[:, column] = (below - above) / (2.0 * STEP)
+    information = 0.5 * (information + information.T)
+    if np.linalg.eigvalsh(information).min() <= 1e-9:
+        return np.full(information.shape, np.nan)
+    return np.linalg.inv(information)
+
+
+def _profile(lists: UrnLists, best, points) -> tuple[NDArray, NDArray]:
+    """Largest log-likelihood at every logit q, and the log w it is reached with."""
+    value, along = np.empty(points.size), np.empty((points.size, best.size - 1))
+    for index, logit in enumerate(track(points.tolist(), "profile likelihood")):
+        held = _maximum(lists, np.append(logit, best[1:] + logit - best[0]), logit)
+        value[index] = lists.log_likelihood(*_split(held))[0]
+        along[index] = held[1:]
+    return value, along
+
+
+def _split(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    return float(parameters[0]), parameters[1:]

@@ -1,0 +1,248 @@
+"""The runs' judged tops, and which of a topic's documents other runs show."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import check_collection
+from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.members import contributing_runs, frame_mask
+from bayeseval.models.urn.prefix_lists import check_pool, pool_parameters
+
+UNJUDGED, NOTHING = -1, -2
+DOCUMENTS = ("unshared", "all")
+
+
+@dataclass(frozen=True, eq=False)
+class Tops:
+    """First ranks of the runs on every topic, with what is known of the documents.
+
+    A run *shows* a document that it has at its first ``depth`` ranks; all runs of the pool are
+    looked at, where the design names them, also those that the model is not fitted to. At the first
+    ranks of a run the documents that another run shows too are those that two or more show.
+
+    Parameters
+    ----------
+    collection : DataTree
+    run : int array (run,)
+        Positions of the runs.
+    depth : int
+        Ranks that are judged.
+    relevance_level : int
+        Least grade that counts as relevant.
+    in_frame : bool array (pair,)
+        Documents that an urn holds.
+    relevance : int8 array (pair,)
+        1 relevant, 0 not, -1 not judged.
+    shown_by : int array (pair,)
+        Number of runs that show the document at their first ``depth`` ranks.
+    """
+
+    collection: xr.DataTree
+    run: NDArray[np.int64]
+    depth: int
+    relevance_level: int
+    in_frame: NDArray[np.bool_]
+    relevance: NDArray[np.int8]
+    shown_by: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, collection: xr.DataTree, run: NDArray, *, depth: int, relevance_level: int, in_frame
+    ) -> "Tops":
+        """Tops of the runs at some positions."""
+        grade = grade_columns(collection)[0]
+        relevance = np.where(np.isnan(grade), UNJUDGED, grade >= relevance_level).astype(np.int8)
+        showing = np.union1d(run, _pool_runs(collection)).astype(np.int64)
+        top = collection["rankings/ranking"].to_numpy()[showing, :, :depth]
+        shown_by = np.bincount(top[top >= 0], minlength=grade.size)
+        return cls(collection, run, depth, relevance_level, in_frame, relevance, shown_by)
+
+    @property
+    def n_others(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Documents of the frame that some other run shows, and the relevant ones (topic, run)."""
+        shown = self.in_frame & (self.shown_by > 0)
+        own = self.lists(self.in_frame & (self.shown_by == 1))
+        number = self.count(shown)[:, None] - (own >= 0).sum(axis=2)
+        relevant = self.count(shown & (self.relevance == 1))[:, None] - (own == 1).sum(axis=2)
+        return number, relevant
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        """Labels of the model's dims."""
+        return {
+            "topic": self.collection["topic"].to_numpy(),
+            "run": self.collection["run"].to_numpy()[self.run],
+            "list": ["own"],
+            "rank": np.arange(1, self.depth + 1),
+        }
+
+    @property
+    def checksum(self) -> int:
+        """Checksum (31 bits) of the topics, documents and relevance of the frame."""
+        collection = self.collection
+        topic = collection["topic"].to_numpy().astype(object)
+        labels = topic[collection["pair_topic"].to_numpy()[self.in_frame]] + " "
+        labels = labels + collection["document"].to_numpy().astype(object)[self.in_frame]
+        of_labels = zlib.crc32("\n".join(labels.tolist()).encode())
+        return zlib.crc32(self.relevance[self.in_frame].tobytes(), of_labels) & 0x7FFFFFFF
+
+    def count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Number of chosen documents in each topic."""
+        topic = self.collection["pair_topic"].to_numpy()[chosen]
+        return np.bincount(topic, minlength=self.collection.sizes["topic"]).astype(np.int64)
+
+    def n_shown(self, chosen: NDArray[np.bool_]) -> int:
+        """Number of chosen documents that are judged and that a run shows at its first ranks."""
+        return int((chosen & (self.shown_by > 0) & (self.relevance >= 0)).sum())
+
+    def lists(self, chosen: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """Relevance (topic, run, rank) of the chosen documents among the first ranks, in order.
+
+        A list is shorter than ``depth`` where some documents there are not chosen: -1 after them.
+        """
+        ranking = self.collection["rankings/ranking"].to_numpy()[self.run, :, : self.depth]
+        ranking = np.swapaxes(ranking, 0, 1)
+        colour, _ = _moved_up((ranking >= 0) & chosen[ranking], self.relevance[ranking])
+        short = self.depth - colour.shape[2]
+        padded = np.pad(colour, ((0, 0), (0, 0), (0, short)), constant_values=UNJUDGED)
+        return np.where(padded == NOTHING, UNJUDGED, padded).astype(np.int8)
+
+    def topic_lists(
+        self, topic: int, length: int, *, own: bool
+    ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
+        """Whole lists of one topic: relevance and rank (run, place), and judged places (run,).
+
+        Parameters
+        ----------
+        topic : int
+            Position of the topic.
+        length : int
+            Ranks that are looked at.
+        own : bool
+            Only documents of the frame that no other run shows, instead of all of the frame.
+
+        Returns
+        -------
+        relevance : int8 array (run, place)
+            -1 where it is not known, -2 past the end of a list.
+        rank : int64 array (run, place)
+            From 0.
+        judged : int64 array (run,)
+            Places that the first ``depth`` ranks fill.
+        """
+        ranking = self.collection["rankings/ranking"].to_numpy()[self.run, topic, :length]
+        found = (ranking >= 0) & self.in_frame[ranking]
+        if own:
+            found[:, : self.depth] &= self.shown_by[ranking[:, : self.depth]] == 1
+            found[:, self.depth :] &= self.shown_by[ranking[:, self.depth :]] == 0
+        colour, rank = _moved_up(found, self.relevance[ranking])
+        return colour, rank, found[:, : self.depth].sum(axis=1)
+
+    def check_gaps(self) -> None:
+        """Refuse an unjudged document of the frame at the first ranks of a run."""
+        top = self.collection["rankings/ranking"].to_numpy()[self.run, :, : self.depth]
+        known = self.count(self.relevance >= 0) > 0
+        gap = (top >= 0) & self.in_frame[top] & (self.relevance[top] < 0) & known[:, None]
+        if not gap.any():
+            return
+        run, topic, rank = (int(place) for place in np.argwhere(gap)[0])
+        labels = self.coords["run"]
+        raise ValueError(
+            f"run '{labels[run]}' has an unjudged document of the frame at rank {rank + 1} of "
+            f"topic '{self.coords['topic'][topic]}', as {int(gap.any(axis=(1, 2)).sum())} of "
+            f"{labels.size} runs have down to rank {self.depth}; choose runs that were judged to "
+            "one depth, and that depth, leave the document out of the frame, or (in Python) say "
+            "documents='all', gaps='ignorable' if what was judged depended neither on relevance "
+            "nor on other rankings"
+        )
+
+    def check_shown(self) -> None:
+        """Refuse a judged document of the frame that no run shows."""
+        stray = np.flatnonzero(self.in_frame & (self.relevance >= 0) & (self.shown_by == 0))
+        if not stray.size:
+            return
+        topic = self.coords["topic"][int(self.collection["pair_topic"].to_numpy()[stray[0]])]
+        document = self.collection["document"].to_numpy()[stray[0]]
+        raise ValueError(
+            f"{stray.size} judged documents of the frame, such as '{document}' of topic '{topic}', "
+            f"are at the first {self.depth} ranks of no run: they were judged for runs or ranks "
+            "that the model does not see, and it would take them for documents that only one run "
+            "has; give the depth of the pool and all its runs, or a frame without them"
+        )
+
+
+def checked_tops(
+    collection: xr.DataTree,
+    *,
+    depth: int,
+    frame,
+    runs: Sequence[str] | None,
+    relevance_level: int,
+    documents: str,
+    gaps: str,
+) -> Tops:
+    """Tops of a collection that an urn may be fitted to; errors are those of ``urn_model``."""
+    check_collection(collection)
+    if "rankings" not in collection.children:
+        raise ValueError("the collection has no runs, and an urn is fitted to their tops")
+    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
+        raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
+    if len(grade_columns(collection)) > 1:
+        raise ValueError("the judgments have the dim 'replicate'; fit the model to one of them")
+    pool = pool_parameters(collection)
+    if runs is None and "runs" in pool:
+        runs = [run for run in collection["run"].to_numpy().tolist() if run in pool["runs"]]
+    run = contributing_runs(collection, runs)
+    check_pool(pool, collection["run"].to_numpy()[run], depth)
+    in_frame, _ = frame_mask(collection, frame, None, run)
+    tops = Tops.of(collection, run, depth=depth, relevance_level=relevance_level, in_frame=in_frame)
+    if gaps == "refuse":
+        tops.check_gaps()
+    if documents == "unshared":
+        tops.check_shown()
+    if "design" in collection.children and (tops.relevance[in_frame] >= 0).all():
+        raise ValueError(
+            "every document of the frame is judged, so nothing is left to draw; the frame is what "
+            "could have been judged: 'retrieved', or a bool DataArray over pair"
+        )
+    if not tops.n_shown(in_frame):
+        raise ValueError(f"no run has a judged document of the frame in its first {depth} ranks")
+    return tops
+
+
+def _pool_runs(collection: xr.DataTree) -> NDArray[np.int64]:
+    """Positions of the runs that the design says were pooled; none where it does not say."""
+    runs = pool_parameters(collection).get("runs", [])
+    return np.flatnonzero(np.isin(collection["run"].to_numpy(), runs))
+
+
+def judgment_share(colour: NDArray[np.int8], n_judged: int) -> float:
+    """Judged documents per judged place of the lists: 1 where no two lists show one document.
+
+    Examples
+    --------
+    >>> judgment_share(np.array([[[1, 0, -1], [1, 0, 0]]], dtype=np.int8), 3)
+    0.6
+    """
+    places = int((colour >= 0).sum())
+    return min(1.0, n_judged / places) if places else 1.0
+
+
+def _moved_up(
+    found: NDArray[np.bool_], relevance: NDArray[np.int8]
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Relevance (..., place) of the ranks found, without the others between them, and their ranks.
+
+    Past the last place the relevance is -2.
+    """
+    order = np.argsort(~found, axis=-1, kind="stable")
+    width = max(1, int(found.sum(axis=-1).max(initial=1)))
+    known = np.where(found, relevance, NOTHING)
+    colour = np.take_along_axis(known, order, axis=-1)[..., :width]
+    return np.ascontiguousarray(colour, dtype=np.int8), order[..., :width]

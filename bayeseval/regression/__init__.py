@@ -1,0 +1,1 @@
+"""The ridge logistic regression that predictors, dynamic designs and models share."""

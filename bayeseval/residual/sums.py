@@ -1,0 +1,150 @@
+"""Weights of the ranks that rank-biased precision knows, and of those it does not."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection import check_collection
+from bayeseval.collection.labels import without_judgment
+from bayeseval.frame.lists import CollectionLists, TopicLists
+from bayeseval.measures.parameters import check_relevance_level
+
+OPTIONS = {
+    "tail": ("unjudged", "nonrelevant"),
+    "missing_topics": ("zero", "skip"),
+    "over": (None, "topic"),
+    "distribution": ("normal", "exact"),
+}
+
+
+def check_residual_options(persistence: float, cutoff: int | None, **given: str | None) -> None:
+    """Refuse a persistence, a cutoff or an option that is not allowed."""
+    if not isinstance(persistence, Real) or not 0.0 < persistence < 1.0:
+        raise ValueError(
+            f"persistence must be a number between 0 and 1, neither included, not {persistence!r}."
+        )
+    if cutoff is not None and (not isinstance(cutoff, Integral) or cutoff < 1):
+        raise ValueError(
+            f"cutoff must be a whole number, 1 or more, not {cutoff!r}; leave it out for no cutoff."
+        )
+    for name, value in given.items():
+        if value not in OPTIONS[name]:
+            allowed = ", ".join(map(repr, OPTIONS[name]))
+            raise ValueError(f"{name} must be one of {allowed}, not {value!r}.")
+
+
+def residual_attrs(persistence: float, cutoff: int | None, **given) -> dict[str, str | int | float]:
+    """Attributes of a result: the measure's label, the parameters and the options."""
+    label = f"RBP(p={persistence:.12g})" + ("" if cutoff is None else f"@{cutoff}")
+    return {"measure": label, "persistence": float(persistence), **given}
+
+
+def residual_sums(
+    collection: xr.DataTree,
+    persistence: float,
+    *,
+    relevance_level: int = 1,
+    cutoff: int | None = None,
+    tail: str = "unjudged",
+) -> xr.Dataset:
+    r"""Sums of the weights of a run's ranks, by what is known of them.
+
+    .. math:: base = (1-p) \sum_{i \in J} rel_i p^{i-1}, \quad
+              weight = (1-p) \sum_{i \in U} p^{i-1}, \quad
+              squares = (1-p)^2 \sum_{i \in U} p^{2(i-1)}
+
+    With ``tail="unjudged"`` U holds all ranks past the end of the run, which add :math:`p^d` to
+    the weight and :math:`(1-p) p^{2d} / (1+p)` to the squares of a run of length d (less what
+    lies past the cutoff, if there is one).
+
+    Parameters
+    ----------
+    collection : DataTree
+        Rankings and judgments.
+    persistence : float
+        p, in (0, 1).
+    relevance_level : int
+        Lowest relevant grade.
+    cutoff : int, optional
+        Deepest rank with a weight.
+    tail : {"unjudged", "nonrelevant"}
+        What lies past the end of a run.
+
+    Returns
+    -------
+    Dataset
+        ``base``, ``weight`` and ``squares`` over run, topic and replicate, if any; NaN in topics
+        without a judgment. ``retrieved`` (run, topic): whether the run has the topic.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "c"], "grade": [1, 1]})
+    >>> sums = residual_sums(be.read_collection(qrels, run), 0.5)
+    >>> [sums[name].item() for name in ("base", "weight", "squares")]
+    [0.625, 0.375, 0.0677]
+    """
+    check_relevance_level(relevance_level)
+    lists, n_topics = checked_lists(collection)
+    columns = [
+        _topic_sums(lists.topic(topic), persistence, relevance_level, cutoff, tail)
+        for topic in range(n_topics)
+    ]
+    base, weight, squares = (np.stack([c[i] for c in columns], axis=1) for i in range(3))
+    dims = ("run", "topic", "replicate")
+    retrieved = collection["rankings/ranking"].to_numpy()[:, :, 0] >= 0
+    sums = xr.Dataset(
+        {"base": (dims, base), "weight": (dims, weight), "squares": (dims, squares)},
+        coords={name: collection[name].to_numpy() for name in ("run", "topic")},
+    )
+    if "replicate" not in collection["judgments/grade"].dims:
+        sums = sums.isel(replicate=0)
+    return sums.assign(retrieved=(("run", "topic"), retrieved))
+
+
+def checked_lists(collection: xr.DataTree) -> tuple[CollectionLists, int]:
+    """Ranked lists of a collection and its number of topics; warn of topics without a judgment."""
+    check_collection(collection)
+    if "rankings" not in collection.children:
+        raise ValueError("the collection has no runs to evaluate")
+    lists = CollectionLists(collection)
+    topics = collection["topic"].to_numpy()
+    judged = np.array([_is_judged(lists.topic(topic)) for topic in range(topics.size)])
+    if not judged.any():
+        raise ValueError("no topic of the collection has a judgment")
+    if not judged.all():
+        warnings.warn(without_judgment(topics[~judged]), stacklevel=4)
+    return lists, topics.size
+
+
+def _is_judged(topic: TopicLists) -> bool:
+    return bool((~np.isnan(topic.grade)).any())
+
+
+def _topic_sums(topic: TopicLists, persistence, relevance_level, cutoff, tail) -> np.ndarray:
+    """Base, weight and squares of one topic, (3, run, replicate)."""
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    position = topic.top(cutoff)
+    if not _is_judged(topic):
+        return np.full((3, position.shape[0], topic.n_replicates), np.nan)
+    weight = (1.0 - persistence) * persistence ** np.arange(position.shape[1])
+    relevant = np.ascontiguousarray((topic.grade >= relevance_level).T, dtype=np.float64)
+    unjudged = np.ascontiguousarray(np.isnan(topic.grade).T, dtype=np.float64)
+    sums = np.stack(
+        [
+            weighted_sum(position, weight, relevant),
+            weighted_sum(position, weight, unjudged),
+            weighted_sum(position, weight**2, unjudged),
+        ]
+    )
+    if tail == "unjudged":
+        length = np.count_nonzero(position >= 0, axis=1)[:, None]
+        beyond = np.inf if cutoff is None else cutoff
+        sums[1] += persistence**length - persistence**beyond
+        ratio = (1.0 - persistence) / (1.0 + persistence)
+        sums[2] += ratio * (persistence ** (2.0 * length) - persistence ** (2.0 * beyond))
+    return sums

@@ -1,0 +1,105 @@
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from tests.models.relevance.test_relevance import response_logp
+
+import bayeseval as be
+from bayeseval.models.relevance.external import external_values, label_codes, label_edges
+from tests.small import small_collection
+
+
+def test_few_values_are_labels_of_their_own():
+    values = np.array([2.0, np.nan, 0.0, 2.0, -1.0])
+    edges = label_edges(values, "llm")
+    np.testing.assert_array_equal(edges, [-1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(label_codes(values, edges), [2, -1, 1, 2, 0])
+
+
+def test_many_values_are_cut_into_groups_of_equal_size():
+    values = np.random.default_rng(1).normal(size=1000)
+    edges = label_edges(values, "llm")
+    codes = label_codes(values, edges)
+    np.testing.assert_allclose(np.bincount(codes), np.full(10, 100), atol=1)
+    assert (np.diff(codes[np.argsort(values)]) >= 0).all()
+
+
+def test_values_below_the_least_label_count_as_the_least():
+    np.testing.assert_array_equal(label_codes(np.array([-3.0, 0.0]), np.array([0.0, 1.0])), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, 1.0], "'llm' has 1 different values in the frame; two or more"),
+        ([np.nan, np.nan], "'llm' has 0 different values"),
+    ],
+)
+def test_a_column_that_tells_no_document_apart_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        label_edges(np.array(values), "llm")
+
+
+def test_infinite_values_and_unknown_columns_are_refused():
+    collection = small_collection()
+    values = np.full(collection.sizes["pair"], np.inf)
+    collection["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", values)}))
+    with pytest.raises(ValueError, match="'llm' holds an infinite value; allowed: finite"):
+        external_values(collection, "llm")
+    with pytest.raises(
+        ValueError, match="no external predictor 'gpt'; columns of /predictors: llm"
+    ):
+        external_values(collection, "gpt")
+    del collection["predictors"]
+    with pytest.raises(ValueError, match="columns of /predictors: none"):
+        external_values(collection, "llm")
+
+
+def test_two_columns_have_rates_and_labels_of_their_own():
+    model = be.models.grade_model(small_collection(), external=["labels", "llm"])
+    assert list(model.coords["state"]) == ["0", "1", "2"]
+    assert model.named_vars_to_dims["labels_rate"] == ("state", "labels_value")
+    assert model.named_vars_to_dims["llm_rate"] == ("state", "llm_value")
+    assert len(model.coords["labels_value"]) == 3
+    codes = model["judged_llm_label"].get_value()
+    assert codes.size == 17  # of 17 different probabilities: few enough to be labels
+    assert len(set(codes.tolist())) == len(model.coords["llm_value"])
+
+
+def test_labels_say_nothing_of_the_coefficients_of_judged_pairs():
+    collection = small_collection()
+    alone = be.models.relevance_model(collection)
+    labelled = be.models.relevance_model(collection, external="labels")
+    known = {"relevance": alone["judged_relevance"].get_value()}
+    both = known | {"labels_label": labelled["judged_labels_label"].get_value()}
+    extra = []
+    for curvature in (0.0, 1.5):
+        point = {"curvature": np.array(curvature)}
+        logps = [
+            response_sum(model, values, point)
+            for model, values in ((labelled, both), (alone, known))
+        ]
+        extra.append(logps[0] - logps[1])
+    assert extra[0] == pytest.approx(extra[1], rel=1e-12)
+    grade = np.asarray(known["relevance"])
+    half = np.log([[0.5, 1.0]] * 2)  # log odds of 1/3, and of half of what is left
+    found = response_logp(labelled, both, "labels_label", labels_share_logodds__=half)
+    np.testing.assert_allclose(found, np.full(grade.size, -np.log(3)), rtol=1e-12)
+
+
+def test_error_rates_are_uniform_over_all_that_are_possible():
+    model = be.models.relevance_model(small_collection(), external="labels")
+    draws = pm.draw(model["labels_rate"], 4000, random_seed=1)
+    assert draws.shape == (4000, 2, 3)
+    np.testing.assert_allclose(draws.sum(axis=-1), 1.0)
+    pairs = np.cov(draws[:, 0].T)  # Dirichlet(1, 1, 1): variance 1/18, covariance -1/36
+    expected = np.full((3, 3), -1 / 36) + np.eye(3) * (1 / 18 + 1 / 36)
+    np.testing.assert_allclose(draws.mean(axis=0), np.full((2, 3), 1 / 3), atol=0.015)
+    np.testing.assert_allclose(pairs, expected, atol=0.004)
+
+
+def response_sum(model, known, given) -> float:
+    """Log posterior density, up to a constant, with some parameters given."""
+    conditioned = pm.observe(model, known)
+    logp = conditioned.compile_logp(mode="FAST_COMPILE")
+    return float(logp(conditioned.initial_point() | given))

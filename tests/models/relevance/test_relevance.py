@@ -1,0 +1,303 @@
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.frame.gather import designed_sample, with_ranks
+from bayeseval.frame.ranks import Frame
+from bayeseval.frame.scale import discount, rank_scale
+from bayeseval.models.relevance import predictor
+from tests.small import small_collection
+
+
+@pytest.fixture(scope="module")
+def sampled() -> xr.DataTree:
+    collection = small_collection()
+    design = be.designs.pps_strata(collection, budget=6, n_strata=2)
+    return be.reveal(collection, design, be.draw(design, random_seed=1))
+
+
+def frame_predictors(frame, n_components=60):
+    scale = rank_scale(frame, n_components)
+    parts = [
+        (ranks, *scale.predictors(ranks, np.flatnonzero(ranks.in_frame)))
+        for _, ranks in frame.topics()
+    ]
+    return (
+        scale,
+        np.concatenate([ranks.run_rank[ranks.in_frame] for ranks, _, _ in parts]),
+        np.concatenate([log_rank for _, log_rank, _ in parts]),
+        np.concatenate([component for _, _, component in parts]),
+    )
+
+
+def test_ranks_are_those_that_the_estimators_predictors_use(sampled):
+    frame = Frame.of(sampled)
+    sample, _ = designed_sample(sampled)
+    sample = with_ranks(sampled, sample)
+    for topic, ranks in frame.topics():
+        rows = sample.topic == topic
+        np.testing.assert_array_equal(ranks.fused_rank[ranks.in_frame], sample.fused_rank[rows])
+        np.testing.assert_array_equal(ranks.run_rank[ranks.in_frame], sample.run_rank[rows])
+
+
+def test_a_pair_outside_the_frame_has_the_rank_it_would_take_there():
+    collection = small_collection()
+    n_pairs = collection.sizes["pair"]
+    whole = Frame.of(collection).ranks(0)
+    inside = xr.DataArray(np.arange(n_pairs) % 2 == 0, dims="pair")
+    design = be.designs.pps_strata(collection, budget=2, n_strata=1, frame=inside)
+    part = Frame.of(be.reveal(collection, design, be.draw(design, random_seed=1))).ranks(0)
+    for pair in np.flatnonzero(~part.in_frame):
+        ahead = part.in_frame & (whole.fused_rank < whole.fused_rank[pair])
+        assert part.fused_rank[pair] == 1 + ahead.sum()
+
+
+def test_predictors_are_uncorrelated_over_the_frame(sampled):
+    scale, _, log_rank, component = frame_predictors(Frame.of(sampled))
+    predictors = np.column_stack([log_rank, scale.curve(log_rank), component])
+    np.testing.assert_allclose(predictors.mean(axis=0), 0.0, atol=1e-12)
+    covariance = predictors.T @ predictors / len(predictors)
+    np.testing.assert_allclose(covariance[0, 1:], 0.0, atol=1e-12)
+    below = covariance[2:, 2:]
+    np.testing.assert_allclose(below, np.diag(scale.component_sd**2), atol=1e-12)
+
+
+def test_all_components_say_what_the_runs_say_beyond_the_fusion(sampled):
+    scale, run_rank, log_rank, component = frame_predictors(Frame.of(sampled))
+    values = discount(scale.depth)[run_rank]
+    line = np.polyfit(log_rank, values, 1)
+    left = values - np.outer(log_rank, line[0]) - line[1]
+    np.testing.assert_allclose(component @ scale.rotation.T, left, atol=1e-12)
+
+
+def test_discount_falls_from_one_to_zero():
+    values = discount(10)
+    assert values[0] == values[11] == 0.0
+    assert values[1] == 1.0
+    assert (np.diff(values[1:]) < 0).all()
+
+
+def test_model_has_labels_from_the_data_and_an_unobserved_response(sampled):
+    model = be.models.relevance_model(sampled)
+    assert model.named_vars_to_dims["relevance"] == ("judged_pair",)
+    assert "relevance" in [variable.name for variable in model.free_RVs]
+    assert not model.observed_RVs
+    assert model.coords["topic"] == ("1", "2")
+    assert model.coords["run"] == ("a", "b", "c")
+    assert all(v.ndim == 0 or v.name in model.named_vars_to_dims for v in model.basic_RVs)
+    grade = sampled["judgments/grade"].to_numpy()
+    labels = [
+        f"{1 + topic} {document}"
+        for topic, document in zip(
+            sampled["pair_topic"].to_numpy(), sampled["document"].to_numpy(), strict=True
+        )
+    ]
+    judged = np.flatnonzero(~np.isnan(grade))
+    assert list(model.coords["judged_pair"]) == [labels[pair] for pair in judged]
+    np.testing.assert_array_equal(model["judged_relevance"].get_value(), grade[judged] >= 1)
+
+
+@pytest.fixture
+def centred(monkeypatch):
+    """Effects written as parameters of their own, however few the judgments and the runs."""
+    for limit in ("CENTRED_FROM", "MANY_TOPICS", "MANY_COMPONENTS", "PAIRS_PER_COMPONENT"):
+        monkeypatch.setattr(predictor, limit, 0)
+
+
+def response_logp(model, known, response, **given) -> np.ndarray:
+    """Pointwise log probability of a response, the parameters not given at their start."""
+    conditioned = pm.observe(model, known)
+    point = conditioned.initial_point()
+    assert given.keys() <= point.keys()
+    logp = conditioned.compile_logp(vars=[conditioned[response]], sum=False, mode="FAST_COMPILE")
+    return logp(point | given)[0]
+
+
+def test_likelihood_is_that_of_the_formula(sampled, centred):
+    model = be.models.relevance_model(sampled, n_topic_components=1)
+    point = {
+        "curvature": np.array(0.2),
+        "topic_effect": np.array([[-1.2, -0.5], [0.3, 0.2]]),
+        "component_effect": np.array([0.4, -0.8, 0.3])[: len(model.coords["component"])],
+        "topic_component_sd_log__": np.log(0.3),
+        "topic_component_deviation": np.array([[1.0], [-2.0]]),
+    }
+    known = model["judged_relevance"].get_value()
+    scale, _, log_rank, component = frame_predictors(Frame.of(sampled))
+    rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
+    topic = sampled["pair_topic"].to_numpy()
+    effect = point["topic_effect"][topic]
+    own = 0.3 * point["topic_component_deviation"][topic, 0]
+    logit = effect[:, 0] + effect[:, 1] * log_rank + point["curvature"] * scale.curve(log_rank)
+    logit = logit + component @ point["component_effect"]
+    logit = (logit + own * component[:, 0] / scale.component_sd[0])[rows]
+    expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
+    found = response_logp(model, {"relevance": known}, "relevance", **point)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypatch):
+    logps = []
+    population, sd = np.array([-1.0, -0.4]), np.array([0.8, 0.5])
+    deviation = np.array([[0.5, -1.0], [2.0, 0.3]])
+    along = np.array([0.3, -0.2, 0.9])
+    for least in (0, 100):
+        for limit in ("CENTRED_FROM", "MANY_TOPICS", "MANY_COMPONENTS", "PAIRS_PER_COMPONENT"):
+            monkeypatch.setattr(predictor, limit, least)
+        model = be.models.relevance_model(sampled)
+        known = {"relevance": model["judged_relevance"].get_value()}
+        effect = along[: len(model.coords["component"])]
+        given = {"topic_effect": population + sd * deviation, "component_effect": 0.7 * effect}
+        if least:
+            given = {
+                "topic_deviation": deviation,
+                "topic_sd_log__": np.log(sd),
+                "population_effect": population,
+                "component_deviation": effect,
+                "reliability_sd_log__": np.log(0.7),
+            }
+        logps.append(response_logp(model, known, "relevance", **given))
+    np.testing.assert_allclose(logps[0], logps[1], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n_topics", "budget", "centred"), [(20, 59, 0), (20, 80, 1), (19, 90, 0)])
+def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
+    n_topics, budget, centred
+):
+    collection = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=n_topics, n_documents=90, prevalence=0.3, depth=30, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    names = {variable.name for variable in be.models.relevance_model(sampled).free_RVs}
+    ways = {"topic_effect", "topic_deviation"}
+    assert names & ways == {"topic_effect" if centred else "topic_deviation"}
+
+
+@pytest.mark.parametrize(("budget", "centred"), [(70, True), (60, False)])
+def test_effects_of_components_are_parameters_where_each_has_many_judged_pairs(
+    monkeypatch, budget, centred
+):
+    monkeypatch.setattr(predictor, "MANY_COMPONENTS", 20)
+    odds = np.linspace(0.05, 0.5, 22)
+    collection = be.simulate.urn_collection(
+        odds, n_topics=20, n_documents=80, prevalence=0.3, depth=40, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    model = be.models.relevance_model(sampled)  # of 64 or 55 judged pairs a component
+    names = {variable.name for variable in model.free_RVs}
+    ways = {"component_effect", "component_deviation"}
+    assert names & ways == {"component_effect" if centred else "component_deviation"}
+
+
+def test_reliabilities_are_the_image_of_the_components(sampled, centred):
+    model = be.models.relevance_model(sampled)
+    effect = np.arange(1.0, 1 + len(model.coords["component"]))
+    rotation = model["rotation"].get_value()
+    node = model["reliability"]
+    reliability = node.eval({model["component_effect"]: effect}, mode="FAST_COMPILE")
+    np.testing.assert_allclose(reliability, rotation @ effect)
+
+
+def test_parts_left_out_leave_no_variables(sampled):
+    names = {
+        key: {variable.name for variable in be.models.relevance_model(sampled, **left).basic_RVs}
+        for key, left in {
+            "all": {},
+            "no_runs": {"n_components": 0},
+            "no_topics": {"topic_effects": False, "n_topic_components": 0},
+            "ranks": {"topic_effects": False, "n_components": 0},
+        }.items()
+    }
+    ranks = {"population_effect", "curvature", "relevance"}
+    topics, runs = {"topic_sd", "topic_deviation"}, {"reliability_sd", "component_deviation"}
+    assert names["ranks"] == ranks
+    assert names["no_runs"] == ranks | topics
+    assert names["no_topics"] == ranks | runs
+    assert names["all"] - ranks - topics - runs == {
+        "topic_component_sd",
+        "topic_component_deviation",
+    }
+
+
+def test_without_topics_and_runs_the_likelihood_is_that_of_the_fused_rank(sampled):
+    model = be.models.relevance_model(sampled, topic_effects=False, n_components=0)
+    known = model["judged_relevance"].get_value()
+    scale, _, log_rank, _ = frame_predictors(Frame.of(sampled))
+    rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
+    logit = (-1.0 - 0.6 * log_rank + 0.2 * scale.curve(log_rank))[rows]
+    point = {"population_effect": np.array([-1.0, -0.6]), "curvature": np.array(0.2)}
+    found = response_logp(model, {"relevance": known}, "relevance", **point)
+    expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_a_run_that_is_its_own_fusion_has_nothing_to_add():
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
+    collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
+    assert be.models.relevance_model(collection).coords["component"] == ()
+
+
+def test_prior_numbers_can_be_changed_and_are_checked(sampled):
+    tight = be.models.relevance_model(sampled, priors={"reliability_sd": 0.001})
+    wide = be.models.relevance_model(sampled)
+    small, usual = (pm.draw(m["reliability_sd"], 9, random_seed=1).mean() for m in (tight, wide))
+    assert usual / small == pytest.approx(1000)
+    with pytest.raises(ValueError, match="there is no prior 'sigma'; priors: intercept, slope"):
+        be.models.relevance_model(sampled, priors={"sigma": 1.0})
+    with pytest.raises(ValueError, match=r"prior 'slope' is 2; allowed: \(mean, sd\)"):
+        be.models.relevance_model(sampled, priors={"slope": 2})
+
+
+def test_labels_have_error_rates_and_only_labelled_pairs_speak_of_them(sampled):
+    grade = sampled["judgments/grade"].to_numpy()
+    first = int(np.flatnonzero(~np.isnan(grade))[0])
+    labels = sampled["predictors/labels"].to_numpy().copy()
+    labels[first] = np.nan
+    gapped = sampled.copy()
+    gapped["predictors"] = xr.DataTree(xr.Dataset({"labels": ("pair", labels)}))
+    model = be.models.relevance_model(gapped, external="labels")
+    assert model.named_vars_to_dims["labels_rate"] == ("state", "labels_value")
+    assert len(model.coords["labels_pair"]) == len(model.coords["judged_pair"]) - 1
+    rate = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+    known = model["judged_labels_label"].get_value()
+    both = {"relevance": model["judged_relevance"].get_value(), "labels_label": known}
+    share = np.column_stack([rate[:, 0], rate[:, 1] / (1 - rate[:, 0])])
+    log_odds = np.log(share / (1 - share))
+    logp = response_logp(model, both, "labels_label", labels_share_logodds__=log_odds)
+    judged = ~np.isnan(grade) & ~np.isnan(labels)
+    relevant = (grade[judged] >= 1).astype(int)
+    np.testing.assert_allclose(logp, np.log(rate[relevant, labels[judged].astype(int)]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"external": "gpt"}, "no external predictor 'gpt'; columns of /predictors: labels, llm"),
+        ({"n_components": -1}, "n_components is -1; allowed: 0 or more"),
+        ({"n_topic_components": -1}, "n_topic_components is -1; allowed: 0 or more"),
+        ({"runs": ["z"]}, "runs must name runs of the collection"),
+    ],
+)
+def test_requests_that_cannot_be_met_are_refused(sampled, change, message):
+    with pytest.raises(ValueError, match=message):
+        be.models.relevance_model(sampled, **change)
+
+
+def test_replicates_and_collections_without_runs_or_judgments_are_refused():
+    collection = small_collection()
+    design = be.designs.pps_strata(collection, budget=6, n_strata=2)
+    many = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
+    with pytest.raises(ValueError, match="holds replicates"):
+        be.models.relevance_model(many)
+    qrels = pd.DataFrame({"topic": "1", "document": list("ab"), "grade": [1, 0]})
+    with pytest.raises(ValueError, match="no runs"):
+        be.models.relevance_model(be.read_collection(qrels))
+    with pytest.raises(ValueError, match="grades are all 1"):
+        run = pd.DataFrame({"run": "a", "topic": "1", "document": ["a"], "score": [1]})
+        be.models.grade_model(be.read_collection(qrels.iloc[:1], run))
