@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import row_of_pair
+from bayeseval.frame.features import discount, log_ranks
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 RANK_PENALTY = (0.0, 0.1, 1.0)  # intercept, log of the fused rank, its square
@@ -45,15 +46,12 @@ def ranked_frame(order: list, ranking: NDArray[np.int32], pair_topic) -> RankedF
     fused_rank = np.zeros(pair.size, dtype=np.int64)
     for pairs in order:
         fused_rank[row[pairs]] = np.arange(1, pairs.size + 1)
-    x = np.log(fused_rank)
-    x = x - x.mean()
-    depth = ranking.shape[-1]
-    discount = 1.0 - np.log(np.arange(1, depth + 1)) / np.log1p(depth)
+    worth = discount(ranking.shape[-1])[1:]
     features = np.zeros((pair.size, 3 + len(ranking)), dtype=np.float32)
-    features[:, 0], features[:, 1], features[:, 2] = 1.0, x, x**2
+    features[:, :3] = log_ranks(fused_rank)
     for run, places in enumerate(row[ranking]):
         topic, rank = np.nonzero(places >= 0)
-        features[places[topic, rank], 3 + run] = discount[rank]
+        features[places[topic, rank], 3 + run] = worth[rank]
     topics = pair_topic[pair].astype(np.int64)
     return RankedFrame(pair, topics, fused_rank, features, len(order))
 

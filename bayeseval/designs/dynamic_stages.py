@@ -9,6 +9,7 @@ from scipy.special import expit, log_expit
 
 from bayeseval.designs.dynamic_model import RankedFrame, predicted_logit, ranked_frame
 from bayeseval.designs.strata import allocated, exponential_sizes
+from bayeseval.frame.rankings import Rankings
 
 STAGE_STREAM = 2
 
@@ -70,7 +71,7 @@ def stage_plan(collection: xr.DataTree, order: list, runs: np.ndarray, options: 
         exponential_sizes(pairs.size, n_strata, max(1, -(-budget // n_strata))) for pairs in order
     ]
     numbers = np.concatenate([np.arange(each.size) for each in sizes])
-    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    ranking = Rankings.of(collection, runs).pair
     return StagePlan(
         ranked_frame(order, ranking, collection["pair_topic"].to_numpy()),
         np.concatenate(sizes),

@@ -2,9 +2,7 @@
 
 import numpy as np
 import xarray as xr
-from scipy.special import gammaln
 
-from bayeseval.collection import topic_starts
 from bayeseval.designs.pooling import Budget, followed_frame, pooled_design, simulated_relevance
 
 
@@ -103,9 +101,7 @@ def hedge(
     start = followed_frame(collection, budget, frame, pool_depth, runs)
     relevant = simulated_relevance(collection, relevance_level, "hedge", start["frame"])
     known = np.zeros(relevant.size, dtype=bool)
-    order = chosen_by_hedge(
-        collection, start, relevant, known, learning_rate, list_length, learn=True
-    )
+    order = chosen_by_hedge(start, relevant, known, learning_rate, list_length, learn=True)
     pool = np.zeros(relevant.size, dtype=bool)
     pool[order] = True
     parameters = start["parameters"] | {
@@ -124,19 +120,17 @@ def check_rate(learning_rate: float, list_length: int | None) -> None:
         raise ValueError(f"list_length must be 1 or more, not {list_length}")
 
 
-def chosen_by_hedge(
-    collection, start, relevant, known, learning_rate, list_length, *, learn
-) -> np.ndarray:
+def chosen_by_hedge(start, relevant, known, learning_rate, list_length, *, learn) -> np.ndarray:
     """Positions of the pairs to judge, in order, given what is known already."""
     from bayeseval.designs.pooling_kernel import hedge_walk
 
-    starts = topic_starts(collection)
+    rankings = start["rankings"]
     order = []
-    for topic, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
-        ranking = start["ranking"][:, topic]
+    for topic, first, last in rankings.topics():
+        ranking = rankings.local(topic)
         value, missed = loss_sizes(ranking, list_length)
         chosen = hedge_walk(
-            np.where(ranking < 0, -1, ranking - first),
+            ranking,
             value,
             missed,
             start["frame"][first:last],
@@ -165,6 +159,8 @@ def loss_sizes(ranking: np.ndarray, list_length: int | None) -> tuple[np.ndarray
     tuple of float arrays (rank,), (run,)
         Never negative, and no rank's value is below that of the run's missing documents.
     """
+    from scipy.special import gammaln
+
     rank = np.arange(1, ranking.shape[1] + 1)
     if list_length is not None:
         return np.log(list_length / np.minimum(rank, list_length)), np.zeros(len(ranking))

@@ -108,7 +108,7 @@ def walked(
     """Positions of the pairs to judge, in order: those that the walk meets and are not known."""
     from bayeseval.designs.pooling_kernel import move_to_front_walk
 
-    ranking, frame, budgets = start["ranking"], start["frame"], start["budgets"]
+    ranking, frame, budgets = start["rankings"].pair, start["frame"], start["budgets"]
     if variant == "global":
         queues = ranking.reshape(-1, ranking.shape[-1])
         return move_to_front_walk(queues, frame, relevant, known, int(budgets.sum()))

@@ -84,9 +84,7 @@ def next_documents(
     check_relevance_level(relevance_level)
     relevant, known = grade >= relevance_level, ~np.isnan(grade)
     if method == "hedge":
-        order = chosen_by_hedge(
-            collection, start, relevant, known, learning_rate, list_length, learn=False
-        )
+        order = chosen_by_hedge(start, relevant, known, learning_rate, list_length, learn=False)
     else:
         order = walked(start | {"frame": start["frame"] | known}, relevant, known)
     batch = np.zeros(grade.size, dtype=bool)

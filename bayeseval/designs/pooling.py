@@ -11,6 +11,7 @@ from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.grades import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask, pooled_by
+from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.parameters import check_relevance_level
 
 Budget = int | Mapping[str, int] | xr.DataArray
@@ -53,8 +54,7 @@ def depth_pool(
     """
     check_collection(collection)
     chosen = contributing_runs(collection, runs)
-    ranking = collection["rankings/ranking"].to_numpy()[chosen]
-    pool = pooled_by(ranking, collection.sizes["pair"], pool_depth)
+    pool = pooled_by(Rankings.of(collection, chosen), pool_depth)
     parameters = {
         "pool_depth": int(pool_depth),
         "runs": collection["run"].to_numpy()[chosen].tolist(),
@@ -93,17 +93,17 @@ def pooled_design(
 def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
     """What a pool that follows the judgments starts from, as plain arrays.
 
-    The runs' rankings (run, topic, rank), cut at ``pool_depth``; which pairs can be judged, those
+    The runs' rankings, cut at ``pool_depth``; which pairs can be judged, those
     of the frame that one of the runs retrieves; the budget of every topic; and the attributes.
     """
     check_collection(collection)
     budgets = topic_budgets(collection, budget)
     chosen = contributing_runs(collection, runs)
     mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
-    ranking = collection["rankings/ranking"].to_numpy()[chosen][..., :pool_depth]
+    rankings = Rankings.of(collection, chosen).top(pool_depth)
     return {
-        "ranking": ranking,
-        "frame": mask & pooled_by(ranking, mask.size, None),
+        "rankings": rankings,
+        "frame": mask & rankings.shown(),
         "budgets": budgets,
         "parameters": {
             "budget": int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist(),

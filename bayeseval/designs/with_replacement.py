@@ -4,10 +4,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection, topic_starts
+from bayeseval.collection import check_collection
 from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.members import contributing_runs, frame_mask
+from bayeseval.frame.rankings import Rankings
 
 EXPONENT = 1.5
 
@@ -194,14 +195,13 @@ def average_precision_marginal(length: int) -> NDArray[np.float64]:
 
 def _draw_probability(collection, mask, runs, exponent, uniform_share) -> NDArray[np.float64]:
     """M over all pairs: the runs' marginals averaged, cut to the frame and normalised by topic."""
-    start = topic_starts(collection)
-    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    rankings = Rankings.of(collection, runs)
     table: dict[int, NDArray[np.float64]] = {}
     probability = np.zeros(mask.size)
-    for topic, (first, last) in enumerate(zip(start[:-1], start[1:], strict=True)):
+    for topic, first, last in rankings.topics():
         inside = mask[first:last]
         mean = np.where(
-            inside, _mean_marginal(ranking[:, topic] - first, last - first, table, exponent), 0.0
+            inside, _mean_marginal(rankings.local(topic), last - first, table, exponent), 0.0
         )
         if mean.sum() > 0:
             mean = (1.0 - uniform_share) * mean / mean.sum()

@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
-from bayeseval.collection.labels import row_of_pair
 from bayeseval.frame.grades import grade_columns
-from bayeseval.frame.members import contributing_runs, ordered_frame
+from bayeseval.frame.members import contributing_runs
+from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import Sample
 
 
@@ -70,19 +70,16 @@ def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
 def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
     """Sample with the fused rank of its pairs and their rank in every contributing run."""
     runs = contributing_runs(collection, design_runs(collection))
-    ranking = collection["rankings/ranking"].to_numpy()[runs]
-    n_pairs = collection.sizes["pair"]
-    row_of = row_of_pair(sample.pair, n_pairs)
+    rankings = Rankings.of(collection, runs)
+    in_frame = np.zeros(rankings.n_pairs, dtype=bool)
+    in_frame[sample.pair] = True
     run_rank = np.zeros((sample.n_pairs, runs.size), dtype=np.int32)
-    for column, run in enumerate(ranking):
-        row = row_of[run]
-        topic, rank = np.nonzero(row >= 0)
-        run_rank[row[topic, rank], column] = rank + 1
-    mask = np.zeros(n_pairs, dtype=bool)
-    mask[sample.pair] = True
     fused_rank = np.zeros(sample.n_pairs, dtype=np.int32)
-    for pairs in ordered_frame(collection, mask, runs):
-        fused_rank[row_of[pairs]] = np.arange(1, pairs.size + 1)
+    for topic, first, last in rankings.topics():
+        ranks = rankings.ranks(topic, in_frame[first:last])
+        rows = slice(sample.start[topic], sample.start[topic + 1])
+        run_rank[rows] = ranks.run_rank[ranks.in_frame]
+        fused_rank[rows] = ranks.fused_rank[ranks.in_frame]
     return replace(sample, fused_rank=fused_rank, run_rank=run_rank)
 
 

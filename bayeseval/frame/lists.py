@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import topic_starts
 from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.rankings import Rankings
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,7 @@ class CollectionLists:
     """
 
     def __init__(self, collection: xr.DataTree) -> None:
-        self._start = topic_starts(collection)
-        self._ranking = collection["rankings/ranking"].to_numpy()
+        self._rankings = Rankings.of(collection)
         self._grade = grade_columns(collection)
         self._pooled = collection["judgments/pooled"].to_numpy()
         self._design = _variables(collection, "design")
@@ -78,8 +77,7 @@ class CollectionLists:
 
     def topic(self, topic: int) -> TopicLists:
         """Arrays of one topic."""
-        first, last = self._start[topic], self._start[topic + 1]
-        ranking = self._ranking[:, topic]
+        first, last = self._rankings.start[topic : topic + 2]
         design = {
             name: values[first:last]
             for name in ("inclusion_probability", "stratum", "draw_probability")
@@ -90,7 +88,7 @@ class CollectionLists:
         if self._count is not None:
             count = np.atleast_2d(self._count)[:, first:last]
         return TopicLists(
-            position=np.where(ranking < 0, -1, ranking - first).astype(np.int32),
+            position=self._rankings.local(topic),
             grade=np.ascontiguousarray(self._grade[:, first:last], dtype=np.float64),
             pooled=self._pooled[first:last],
             draw_count=count,

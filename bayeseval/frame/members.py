@@ -3,8 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import topic_starts
-from bayeseval.frame.fusion import fused_order, reciprocal_rank_fusion
+from bayeseval.frame.rankings import Rankings
 
 
 def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
@@ -27,20 +26,16 @@ def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
     return np.flatnonzero(np.isin(labels, wanted))
 
 
-def pooled_by(ranking: np.ndarray, n_pairs: int, pool_depth: int | None) -> np.ndarray:
-    """Mark the pairs among the first ``pool_depth`` ranks of any ranking (run, topic, rank)."""
+def pooled_by(rankings: Rankings, pool_depth: int | None) -> np.ndarray:
+    """Mark the pairs (pair,) among the first ``pool_depth`` ranks of any run."""
     if pool_depth is not None and pool_depth < 1:
         raise ValueError(f"pool_depth must be 1 or more, not {pool_depth}")
-    top = ranking[..., :pool_depth]
-    pooled = np.zeros(n_pairs, dtype=bool)
-    pooled[top[top >= 0]] = True
-    return pooled
+    return rankings.top(pool_depth).shown()
 
 
 def frame_mask(collection: xr.DataTree, frame, pool_depth, runs: np.ndarray) -> tuple:
     """Pairs (bool) of the frame and the name of the rule that chose them."""
-    n_pairs = collection.sizes["pair"]
-    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    rankings = Rankings.of(collection, runs)
     if frame is None:
         known = "judgments" in collection.children and "design" not in collection.children
         frame = "judged" if known else "retrieved"
@@ -48,15 +43,15 @@ def frame_mask(collection: xr.DataTree, frame, pool_depth, runs: np.ndarray) -> 
         if frame == "judged":
             mask, name = judged_mask(collection), frame
         elif frame == "retrieved":
-            mask, name = pooled_by(ranking, n_pairs, None), frame
+            mask, name = pooled_by(rankings, None), frame
         else:
             raise ValueError(
                 f"frame must be 'judged', 'retrieved' or a bool DataArray over pair, not {frame!r}"
             )
     else:
-        mask, name = pair_mask(frame, n_pairs, "frame"), "given"
+        mask, name = pair_mask(frame, rankings.n_pairs, "frame"), "given"
     if pool_depth is not None:
-        mask = mask & pooled_by(ranking, n_pairs, pool_depth)
+        mask = mask & pooled_by(rankings, pool_depth)
     if not mask.any():
         raise ValueError(f"the frame ({name}) is empty: no pair could be judged under this design")
     return mask, name
@@ -86,16 +81,10 @@ def pair_mask(mask, n_pairs: int, name: str) -> np.ndarray:
 
 
 def ordered_frame(collection: xr.DataTree, mask: np.ndarray, runs: np.ndarray) -> list:
-    """For each topic the frame's pair positions, best reciprocal-rank fusion score first.
-
-    Ties are broken by document id, descending. Pairs that no chosen run retrieved score 0 and
-    come last.
-    """
-    starts = topic_starts(collection)
-    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    """For each topic the frame's pair positions in fused order (:meth:`Rankings.fused`)."""
+    rankings = Rankings.of(collection, runs)
     order = []
-    for topic, (start, stop) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
-        local = np.where(ranking[:, topic] < 0, -1, ranking[:, topic] - start)
-        best_first = fused_order(reciprocal_rank_fusion(local, stop - start))
+    for topic, start, stop in rankings.topics():
+        best_first = rankings.fused(topic)
         order.append(start + best_first[mask[start:stop][best_first]])
     return order

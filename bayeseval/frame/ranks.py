@@ -3,35 +3,16 @@
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection, topic_starts
-from bayeseval.frame.fusion import fused_order, reciprocal_rank_fusion
+from bayeseval.collection import check_collection
 from bayeseval.frame.gather import design_runs, framed_sample, judged_sample
 from bayeseval.frame.members import contributing_runs
-
-
-@dataclass(frozen=True, eq=False)
-class TopicRanks:
-    """Ranks of all pairs of one topic.
-
-    Parameters
-    ----------
-    in_frame : bool array (pair,)
-        Whether the pair is in the frame.
-    fused_rank : int64 array (pair,)
-        Rank, from 1, among the frame pairs of the topic by reciprocal-rank fusion. A pair outside
-        the frame has the rank that it would take there.
-    run_rank : int32 array (pair, run)
-        Rank, from 1, in each run; 0 where the run did not retrieve the document.
-    """
-
-    in_frame: NDArray[np.bool_]
-    fused_rank: NDArray[np.int64]
-    run_rank: NDArray[np.int32]
+from bayeseval.frame.rankings import Rankings, TopicRanks
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +60,15 @@ class Frame:
         """Position of the topic of each frame pair."""
         return self.collection["pair_topic"].to_numpy()[self.pair].astype(np.int64)
 
+    @cached_property
+    def rankings(self) -> Rankings:
+        """Rankings of the runs whose ranks are predictors."""
+        return Rankings.of(self.collection, self.run)
+
     @property
     def depth(self) -> int:
-        """Deepest rank of any run."""
-        ranking = self.collection["rankings/ranking"].to_numpy()[self.run]
-        return int(np.count_nonzero(ranking >= 0, axis=2).max(initial=1))
+        """Deepest rank of any of these runs."""
+        return self.rankings.depth
 
     def topics(self) -> Iterator[tuple[int, TopicRanks]]:
         """Topics that have a frame pair, with the ranks of all their pairs."""
@@ -92,20 +77,11 @@ class Frame:
 
     def ranks(self, topic: int) -> TopicRanks:
         """Ranks of all pairs of a topic."""
-        start, stop = topic_starts(self.collection)[topic : topic + 2]
-        ranking = self.collection["rankings/ranking"].to_numpy()[self.run, topic]
-        local = np.where(ranking < 0, -1, ranking - start)
+        start, stop = self.rankings.start[topic : topic + 2]
         in_frame = np.zeros(stop - start, dtype=bool)
         inside = np.searchsorted(self.pair, [start, stop])
         in_frame[self.pair[slice(*inside)] - start] = True
-        best_first = fused_order(reciprocal_rank_fusion(local, in_frame.size))
-        ahead = np.cumsum(in_frame[best_first])
-        fused_rank = np.empty(in_frame.size, dtype=np.int64)
-        fused_rank[best_first] = ahead + ~in_frame[best_first]
-        run_rank = np.zeros((in_frame.size, self.run.size), dtype=np.int32)
-        run, rank = np.nonzero(local >= 0)
-        run_rank[local[run, rank], run] = rank + 1
-        return TopicRanks(in_frame, fused_rank, run_rank)
+        return self.rankings.ranks(topic, in_frame)
 
     def labels(self, rows: NDArray) -> NDArray[np.str_]:
         """Text ``topic document`` of some rows of the frame."""

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.frame.ranks import Frame, TopicRanks
+from bayeseval.frame.features import discount, principal_directions
+from bayeseval.frame.rankings import TopicRanks
+from bayeseval.frame.ranks import Frame
 from bayeseval.progress import track
 
 
@@ -63,19 +65,6 @@ class RankScale:
         return log_rank**2 - 1.0 - self.log_rank_skew * log_rank
 
 
-def discount(depth: int) -> NDArray[np.float64]:
-    """Discount g of rank 0 (not retrieved), 1, ..., depth, and of anything deeper.
-
-    Examples
-    --------
-    >>> discount(3).round(3)
-    array([0.   , 1.   , 0.5  , 0.208, 0.   ])
-    """
-    values = np.zeros(depth + 2)
-    values[1 : depth + 1] = 1.0 - np.log(np.arange(1, depth + 1)) / np.log1p(depth)
-    return values
-
-
 def rank_scale(frame: Frame, n_components: int) -> RankScale:
     """Scale of the predictors of a frame, with at most ``n_components`` components.
 
@@ -102,17 +91,6 @@ def rank_scale(frame: Frame, n_components: int) -> RankScale:
     mean = total / logs.size
     slope = (cross / logs.size - centre * mean) / spread
     left = product / logs.size - np.outer(mean, mean) - np.outer(slope, slope)
-    rotation, component_sd = _principal(left, n_components)
+    rotation, component_sd = principal_directions(left, n_components)
     skew = float((((logs - centre) / spread) ** 3).mean())
     return RankScale(depth, centre, spread, skew, mean, slope, rotation, component_sd)
-
-
-def _principal(covariance: NDArray[np.float64], n_components: int) -> tuple[NDArray, NDArray]:
-    """Leading principal directions (run, component) and the standard deviations along them."""
-    size, direction = np.linalg.eigh(covariance)
-    leading = np.argsort(-size)[:n_components]
-    kept = leading[size[leading] > 1e-9]  # of a variance of at most 1/4
-    rotation = direction[:, kept]
-    largest = np.abs(rotation).argmax(axis=0)
-    sign = np.sign(rotation[largest, np.arange(kept.size)])
-    return rotation * sign, np.sqrt(size[kept])

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.features import value_features
 from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted
+from bayeseval.predictors.values import value_features
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows
 
 

@@ -3,16 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.frame.sample import Sample
-from bayeseval.predictors.cross_fitting import folds
-from bayeseval.predictors.features import (
+from bayeseval.frame.features import (
     best_rank_features,
     component_features,
-    rank_features,
+    log_ranks,
     run_features,
-    value_features,
 )
+from bayeseval.frame.sample import Sample
+from bayeseval.predictors.cross_fitting import folds
 from bayeseval.predictors.threads import each_on_a_core
+from bayeseval.predictors.values import value_features
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 N_FOLDS = 5
@@ -83,7 +83,7 @@ def pooled(
     """
     if not run_penalty > 0:
         raise ValueError(f"run_penalty of pooled is {run_penalty}; allowed: above 0.")
-    rank, runs = rank_features(sample), run_features(sample)
+    rank, runs = log_ranks(sample.fused_rank), run_features(sample)
     best = best_rank_features(sample)
     external = value_features(values, sample.n_pairs)
     components = component_features(runs, N_COMPONENTS)

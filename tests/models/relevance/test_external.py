@@ -2,10 +2,10 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from tests.models.relevance.test_relevance import response_logp
 
 import bayeseval as be
 from bayeseval.models.relevance.external import external_values, label_codes, label_edges
+from tests.models.relevance.test_relevance import response_logp
 from tests.small import small_collection
 
 

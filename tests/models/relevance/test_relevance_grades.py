@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.models.relevance.test_relevance import response_logp
 
 import bayeseval as be
 from bayeseval.models.relevance import predictor
+from tests.models.relevance.test_relevance import response_logp
 from tests.small import small_collection
 
 

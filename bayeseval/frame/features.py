@@ -1,0 +1,92 @@
+"""Features of a document that the sample cannot change: what its ranks in the runs say."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.frame.sample import Sample
+
+
+def discount(depth: int) -> NDArray[np.float64]:
+    r"""Discount of rank 0 (not retrieved), 1, ..., depth, and of anything deeper.
+
+    .. math:: g(rank) = 1 - \frac{\log rank}{\log(1 + depth)}
+
+    and 0 where the run did not retrieve the document.
+
+    Examples
+    --------
+    >>> discount(3).round(3)
+    array([0.   , 1.   , 0.5  , 0.208, 0.   ])
+    """
+    values = np.zeros(depth + 2)
+    values[1 : depth + 1] = 1.0 - np.log(np.arange(1, depth + 1)) / np.log1p(depth)
+    return values
+
+
+def log_ranks(fused_rank: NDArray[np.integer]) -> NDArray[np.float64]:
+    """1, x and x squared (frame_pair, 3) with x the log of the fused rank less its mean."""
+    log_rank = np.log(fused_rank.astype(float))
+    x = log_rank - (log_rank.mean() if log_rank.size else 0.0)
+    return np.column_stack([np.ones(x.size), x, x**2])
+
+
+def run_features(sample: Sample) -> NDArray[np.float64]:
+    """Discounted rank of the document in every run (frame_pair, contributing_run).
+
+    The columns are sorted by their content, so that the order of the runs changes no digit of a
+    fit.
+    """
+    depth = max(int(sample.run_rank.max(initial=0)), 1)
+    runs = sorted(range(sample.n_runs), key=lambda run: sample.run_rank[:, run].tobytes())
+    return discount(depth)[sample.run_rank[:, runs]]
+
+
+def best_rank_features(sample: Sample) -> NDArray[np.float64]:
+    """Log of the best, 2nd, 4th, 8th, ... best rank over the runs, less its mean.
+
+    A document that a run did not retrieve counts as one below the deepest rank of any run.
+    """
+    n_features = int(sample.n_runs).bit_length()
+    rank = np.where(sample.run_rank > 0, sample.run_rank, sample.run_rank.max(initial=0) + 1)
+    best = np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1]
+    return np.log(best) - np.log(best).mean(axis=0, keepdims=True)
+
+
+def component_features(runs: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
+    """Where the runs disagree: principal components 2, 3, ... of their features over the frame.
+
+    The first component is how well the runs rank the document on the whole, which the fused rank
+    says already; it only sets the scale: all components are divided by its standard deviation.
+    """
+    centred = runs - runs.mean(axis=0, keepdims=True)
+    direction, spread = principal_directions(
+        centred.T @ centred / max(len(runs), 1), 1 + n_components
+    )
+    if not spread.size:
+        return np.zeros((len(runs), 0))
+    return centred @ direction[:, 1:] / spread[0]
+
+
+def principal_directions(
+    covariance: NDArray[np.float64], n_components: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Leading principal directions (run, component), and the standard deviations along them.
+
+    The one that varies most comes first; directions along which next to nothing varies are left
+    out; the largest entry of each is positive.
+
+    Examples
+    --------
+    >>> direction, spread = principal_directions(np.diag([0.01, 0.04, 0.0]), 3)
+    >>> direction.T.tolist(), spread.tolist()
+    ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], [0.2, 0.1])
+    """
+    size, direction = np.linalg.eigh(covariance)
+    leading = np.argsort(-size)[:n_components]
+    kept = leading[size[leading] > 1e-9]  # of a variance of at most 1/4
+    rotation = direction[:, kept]
+    if not kept.size:
+        return rotation, np.zeros(0)
+    largest = np.abs(rotation).argmax(axis=0)
+    sign = np.sign(rotation[largest, np.arange(kept.size)])
+    return rotation * sign, np.sqrt(size[kept])

@@ -1,0 +1,125 @@
+"""Rankings of a collection as plain arrays: the one place that reads ``rankings/ranking``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import topic_starts
+from bayeseval.frame.fusion import fused_order, reciprocal_rank_fusion
+
+
+@dataclass(frozen=True, eq=False)
+class TopicRanks:
+    """Ranks of all pairs of one topic.
+
+    Parameters
+    ----------
+    in_frame : bool array (pair,)
+        Whether the pair is in the frame.
+    fused_rank : int64 array (pair,)
+        Rank, from 1, among the frame pairs of the topic by reciprocal-rank fusion. A pair outside
+        the frame has the rank that it would take there.
+    run_rank : int32 array (pair, run)
+        Rank, from 1, in each run; 0 where the run did not retrieve the document.
+    """
+
+    in_frame: NDArray[np.bool_]
+    fused_rank: NDArray[np.int64]
+    run_rank: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """Ranked documents of runs, as positions of pairs.
+
+    Parameters
+    ----------
+    pair : int32 array (run, topic, rank)
+        Position of the pair at each rank, -1 where nothing is there.
+    start : int64 array (topic + 1,)
+        The pairs of topic t are ``start[t]:start[t + 1]``.
+
+    Examples
+    --------
+    >>> rankings = Rankings(np.array([[[1, 0, -1], [4, 2, 3]]]), np.array([0, 2, 5]))
+    >>> rankings.local(1).tolist(), rankings.length.tolist(), rankings.run_rank(1).ravel().tolist()
+    ([[2, 0, 1]], [[2, 3]], [2, 3, 1])
+    """
+
+    pair: NDArray[np.int32]
+    start: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, collection: xr.DataTree, runs: NDArray[np.integer] | None = None) -> "Rankings":
+        """Rankings of a collection, of all runs or of those at some positions."""
+        pair = collection["rankings/ranking"].to_numpy()
+        return cls(pair if runs is None else pair[runs], topic_starts(collection))
+
+    def of_runs(self, runs) -> "Rankings":
+        """Rankings of the runs at some positions."""
+        return replace(self, pair=self.pair[runs])
+
+    def top(self, depth: int | None) -> "Rankings":
+        """Rankings cut at a depth; None cuts nothing."""
+        return replace(self, pair=self.pair[..., :depth])
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of the collection."""
+        return int(self.start[-1])
+
+    @cached_property
+    def length(self) -> NDArray[np.int64]:
+        """Number of documents that a run ranks for a topic, (run, topic); 0 where it lacks it."""
+        return np.count_nonzero(self.pair >= 0, axis=2)
+
+    @property
+    def depth(self) -> int:
+        """Deepest rank of any run, at least 1."""
+        return max(int(self.length.max(initial=1)), 1)
+
+    def topics(self) -> Iterator[tuple[int, int, int]]:
+        """Position, first pair and last pair (excluded) of every topic."""
+        for topic, first in enumerate(self.start[:-1].tolist()):
+            yield topic, first, int(self.start[topic + 1])
+
+    def local(self, topic: int) -> NDArray[np.int32]:
+        """Positions (run, rank) among the topic's own pairs, -1 where nothing is there."""
+        ranking = self.pair[:, topic]
+        return np.where(ranking < 0, -1, ranking - self.start[topic]).astype(np.int32)
+
+    def shown(self) -> NDArray[np.bool_]:
+        """Pairs (pair,) that any of the runs ranks."""
+        shown = np.zeros(self.n_pairs, dtype=bool)
+        shown[self.pair[self.pair >= 0]] = True
+        return shown
+
+    def run_rank(self, topic: int) -> NDArray[np.int32]:
+        """Rank, from 1, of the topic's pairs in every run (pair, run); 0 where not retrieved."""
+        local = self.local(topic)
+        size = int(self.start[topic + 1] - self.start[topic])
+        run_rank = np.zeros((size, len(local)), dtype=np.int32)
+        run, rank = np.nonzero(local >= 0)
+        run_rank[local[run, rank], run] = rank + 1
+        return run_rank
+
+    def fused(self, topic: int) -> NDArray[np.int64]:
+        """Positions among the topic's own pairs, best reciprocal-rank fusion score first.
+
+        Ties are broken by document id, descending. Pairs that no run retrieved score 0 and come
+        last.
+        """
+        size = int(self.start[topic + 1] - self.start[topic])
+        return fused_order(reciprocal_rank_fusion(self.local(topic), size))
+
+    def ranks(self, topic: int, in_frame: NDArray[np.bool_]) -> TopicRanks:
+        """Fused ranks and ranks in every run of the topic's pairs (pair,), by those of a frame."""
+        best_first = self.fused(topic)
+        ahead = np.cumsum(in_frame[best_first])
+        fused_rank = np.empty(in_frame.size, dtype=np.int64)
+        fused_rank[best_first] = ahead + ~in_frame[best_first]
+        return TopicRanks(in_frame, fused_rank, self.run_rank(topic))

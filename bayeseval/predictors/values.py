@@ -1,0 +1,23 @@
+"""External values of documents as features."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEW_LABELS = 20
+
+
+def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
+    """Features (frame_pair, feature) of an external prediction, none where there is none.
+
+    Up to 20 different values are labels, each a column of its own. More are numbers: the value
+    with mean 0 and standard deviation 1, its square, and whether it is missing.
+    """
+    if values is None:
+        return np.zeros((n_pairs, 0))
+    known = ~np.isnan(values)
+    labels = np.unique(values[known])
+    if labels.size <= FEW_LABELS:
+        return (values[:, None] == labels).astype(float)
+    spread = values[known].std()
+    scaled = np.where(known, (values - values[known].mean()) / spread, 0.0)
+    return np.column_stack([scaled, scaled**2, ~known])
