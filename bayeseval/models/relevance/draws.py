@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import check_rankings, label_positions
 from bayeseval.frame.ranks import Frame
 from bayeseval.frame.scale import RankScale
+from bayeseval.models.relevance.blocks import blocks
 from bayeseval.models.relevance.external import external_values, label_codes
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
@@ -119,17 +120,17 @@ class RelevanceDraws:
 
     def _logit(self, topic: int, ranks, rows: NDArray) -> NDArray[np.float64]:
         """Linear predictor (row, draw); a model may do without topic effects and components."""
-        log_rank, component = self._rank_scale.predictors(ranks, rows)
-        effect = self._draws["population_effect"]
-        if "topic_effect" in self._draws:
-            effect = self._draws["topic_effect"][:, self._topic[topic]]
-        logit = np.outer(self._rank_scale.curve(log_rank), self._draws["curvature"])
-        logit += effect[:, 0] + np.outer(log_rank, effect[:, 1])
-        if "component_effect" in self._draws:
-            logit += component @ self._draws["component_effect"].T
-        if "topic_component_effect" in self._draws:
-            own = self._draws["topic_component_effect"][:, self._topic[topic]]
-            logit += component[:, : own.shape[1]] @ own.T / self._rank_scale.first_sd
+        own = self._draws.get("topic_component_effect")
+        found = blocks(
+            self._rank_scale,
+            *self._rank_scale.predictors(ranks, rows),
+            n_topic_components=0 if own is None else own.shape[2],
+            topic_effects="topic_effect" in self._draws,
+        )
+        logit = np.zeros((rows.size, self.n_draws))
+        for block in found:
+            effect = self._draws[block.effect]
+            logit += block.times(effect[:, self._topic[topic]] if block.by_topic else effect)
         return logit
 
     def _drawn(self, logit: NDArray, pairs: NDArray, random) -> NDArray[np.uint8]:

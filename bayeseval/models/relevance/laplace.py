@@ -6,6 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.models.relevance.blocks import EFFECTS
+
 N_ROUNDS = 40
 N_NEWTON = 20  # in the first round; the mode moves little afterwards
 SMALLEST_VARIANCE = 1e-4
@@ -74,16 +76,18 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
 def _problem(model, relevance: NDArray[np.float64]) -> tuple[_Problem, dict[str, int]]:
     """Coefficients: population (2), curvature, components, topics' intercepts, slopes, and own."""
     data = {variable.name: variable.get_value() for variable in model.data_vars}
-    component, topic = data["component_value"], data["judged_topic"]
-    own, curve = data["topic_value"], data["curve_value"]
-    n_topics, n_own = len(model.coords["topic"]), len(model.coords["topic_component"])
-    scaled = component[:, :n_own] / (data["component_sd"][0] if n_own else 1.0)
-    n_effects = own.shape[1] if "topic_effect" in model.named_vars else 0
-    by_topic = np.column_stack([own[:, :n_effects], scaled])
-    indicator = np.eye(n_topics)[topic]
+    held = {name: data[f"{name}_value"] for name in EFFECTS if f"{name}_value" in data}
+    rows = relevance.size
+    nothing = np.zeros((rows, 0))
+    level = held["topic"] if "topic" in held else held["population"]
+    component = held.get("component", nothing)
+    effects, own = held.get("topic", nothing), held.get("topic_component", nothing)
+    n_topics = len(model.coords["topic"])
+    by_topic = np.column_stack([effects, own])
+    indicator = np.eye(n_topics)[data["judged_topic"]]
     columns = [indicator * values[:, None] for values in by_topic.T]
-    features = np.column_stack([own, curve, component, *columns])
-    kinds = [*range(n_effects), *[3] * n_own]
+    features = np.column_stack([level, held["curve"], component, *columns])
+    kinds = [*range(effects.shape[1]), *[3] * own.shape[1]]
     group = np.concatenate(
         [[-1] * 3, np.full(component.shape[1], 2), np.repeat(kinds, n_topics)]
     ).astype(np.int64)
@@ -93,8 +97,8 @@ def _problem(model, relevance: NDArray[np.float64]) -> tuple[_Problem, dict[str,
     sizes = {
         "component": component.shape[1],
         "topic": n_topics,
-        "effect": n_effects,
-        "own": n_own,
+        "effect": effects.shape[1],
+        "own": own.shape[1],
     }
     return _Problem(features, relevance, group, mean, precision), sizes
 

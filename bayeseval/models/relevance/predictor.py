@@ -11,6 +11,7 @@ from bayeseval.collection.labels import ranking_checksums
 from bayeseval.frame.ranks import Frame
 from bayeseval.frame.scale import RankScale, rank_scale
 from bayeseval.models.priors import checked_priors
+from bayeseval.models.relevance.blocks import Block, blocks
 
 PRIORS: dict[str, tuple[float, ...]] = {
     "intercept": (-1.5, 1.5),
@@ -21,6 +22,14 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "reliability_sd": (1.0,),
     "topic_component_sd": (1.0,),
     "grade_gap": (0.0, 0.75),
+}
+
+COLUMNS = {
+    "topic": ("judged_pair", "predictor"),
+    "population": ("judged_pair", "predictor"),
+    "component": ("judged_pair", "component"),
+    "curve": ("judged_pair",),
+    "topic_component": ("judged_pair", "topic_component"),
 }
 
 CENTRED_FROM = 80  # judged pairs a topic, of
@@ -86,14 +95,15 @@ class Predictors:
         return cls(frame, scale, judged, log_rank, component, n_own, topic_effects)
 
     @property
-    def own(self) -> NDArray[np.float64]:
-        """1 and the log rank (judged_pair, predictor)."""
-        return np.column_stack([np.ones(self.log_rank.size), self.log_rank])
-
-    @property
-    def scaled(self) -> NDArray[np.float64]:
-        """First components in units of the first (judged_pair, topic_component)."""
-        return self.component[:, : self.n_topic_components] / self.scale.first_sd
+    def blocks(self) -> list[Block]:
+        """Blocks of the linear predictor of the judged pairs."""
+        return blocks(
+            self.scale,
+            self.log_rank,
+            self.component,
+            n_topic_components=self.n_topic_components,
+            topic_effects=self.topic_effects,
+        )
 
     @property
     def coords(self) -> dict[str, Any]:
@@ -124,26 +134,37 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     _constants(predictors)
     fixed = np.array([values[name] for name in ("intercept", "slope", "curvature")]).T
     pm.Data("fixed_prior", fixed, dims=("prior_number", "fixed_effect"))
-    topic: Any = pm.Data(
-        "judged_topic", predictors.frame.topic[predictors.judged], dims="judged_pair"
-    )
-    own = pm.Data("topic_value", predictors.own, dims=("judged_pair", "predictor"))
-    component = pm.Data("component_value", predictors.component, dims=("judged_pair", "component"))
+    judged_topic = predictors.frame.topic[predictors.judged]
+    topic: Any = pm.Data("judged_topic", judged_topic, dims="judged_pair")
+    effects = _effects(predictors, values)
+    terms: list[Any] = []
+    for block in predictors.blocks:
+        columns = pm.Data(f"{block.name}_value", block.values, dims=COLUMNS[block.name])
+        effect = effects[block.effect]
+        if block.by_topic:
+            terms.append((columns * effect[topic]).sum(axis=-1))
+        elif block.values.ndim == 1:
+            terms.append(effect * columns)
+        else:
+            terms.append(pt.dot(columns, effect))
+    return sum(terms[1:], terms[0])
+
+
+def _effects(predictors: Predictors, values) -> dict[str, Any]:
+    """Variables of the effects by their names."""
+    import pymc as pm
 
     mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
     population = pm.Normal("population_effect", mean, spread, dims="predictor")
     curvature = pm.Normal("curvature", *values["curvature"])
-    effect = population
+    effects: dict[str, Any] = {"population_effect": population, "curvature": curvature}
     if predictors.topic_effects:
-        effect = _topic_effects(predictors, values, population)[topic]
-    logit = (own * effect).sum(axis=-1)
+        effects["topic_effect"] = _topic_effects(predictors, values, population)
     if predictors.component.shape[1]:
-        logit = logit + pt.dot(component, _component_effects(predictors, values))
-    curve = pm.Data("curve_value", predictors.scale.curve(predictors.log_rank), dims="judged_pair")
-    logit = logit + curvature * curve
+        effects["component_effect"] = _component_effects(predictors, values)
     if predictors.n_topic_components:
-        logit = logit + _topic_components(predictors, values, topic)
-    return logit
+        effects["topic_component_effect"] = _topic_components(values)
+    return effects
 
 
 def _topic_effects(predictors: Predictors, values, population) -> Any:
@@ -182,15 +203,14 @@ def _component_effects(predictors: Predictors, values) -> Any:
     return effect
 
 
-def _topic_components(predictors: Predictors, values, topic) -> Any:
-    """What the judged pairs' topics make of the first components, beyond what all make of them."""
+def _topic_components(values) -> Any:
+    """What single topics make of the first components, beyond what all make of them."""
     import pymc as pm
 
     sd = pm.HalfNormal("topic_component_sd", *values["topic_component_sd"])
     dims = ("topic", "topic_component")
     deviation = pm.Normal("topic_component_deviation", np.float64(0), np.float64(1), dims=dims)
-    pm.Deterministic("topic_component_effect", sd * deviation, dims=dims)
-    return sd * (predictors.scaled * deviation[topic]).sum(axis=-1)
+    return pm.Deterministic("topic_component_effect", sd * deviation, dims=dims)
 
 
 def _constants(predictors: Predictors) -> None:
