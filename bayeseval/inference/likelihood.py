@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import label_positions
-
-TRUTHS = ("relevance", "grade")
+from bayeseval.models.table import kind_of
 
 
 def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
@@ -64,7 +63,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
             "this fit holds no observations, as a Laplace approximation does not; fit the model "
             "with a sampler"
         )
-    if "urn_depth" in {variable.name for variable in model.data_vars}:
+    kind = kind_of(model)
+    if kind is not None and kind.judgment is None:
         raise ValueError(
             "a fit of urn_model has a composite likelihood, of weighted lists that share "
             "documents, and no log likelihood of single judgments to leave one out of"
@@ -74,10 +74,10 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
         for name, values in fitted["observed_data"].to_dataset().data_vars.items()
     }
     group = _pointwise(fitted, model, observed, list(observed))
-    if "state" in model.coords:
-        truth = next(name for name in TRUTHS if name in observed)
-        given = _given_labels(fitted, model, observed, truth)
-        group = group.assign({f"{truth}_given_labels": group[truth].copy(data=given)})
+    if kind is not None and kind.judgment is not None and "state" in model.coords:
+        given = _given_labels(fitted, model, observed, kind.judgment)
+        named = {f"{kind.judgment}_given_labels": group[kind.judgment].copy(data=given)}
+        group = group.assign(named)
     return xr.DataTree.from_dict(
         {node.path: node.to_dataset(inherit=False) for node in fitted.subtree}
         | {"/log_likelihood": group}

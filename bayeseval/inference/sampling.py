@@ -146,12 +146,23 @@ def _usable_processors() -> int:
 
 
 def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:
-    from bayeseval.models.relevance.laplace import laplace
+    from bayeseval.models.table import MODELS, kind_of
 
-    if approximation != "laplace":
-        raise ValueError(f"approximation is {approximation!r}; allowed: 'laplace' or None")
-    fitted = laplace(model, known, draws=draws, random_seed=random_seed)
-    fitted.attrs |= {"approximation": "laplace", "seed": int(random_seed)}
+    kind = kind_of(model)
+    ways = kind.approximation if kind else {}
+    if approximation not in ways:
+        all_ways = {way for other in MODELS.values() for way in other.approximation}
+        if approximation not in all_ways:
+            allowed = " or ".join(map(repr, sorted(all_ways)))
+            raise ValueError(f"approximation is {approximation!r}; allowed: {allowed} or None")
+        made_for = [name for name, other in MODELS.items() if approximation in other.approximation]
+        raise ValueError(
+            f"approximation={approximation!r} is made for {' and '.join(made_for)}; this is "
+            f"another model, which observes {', '.join(known) or 'nothing'}: leave approximation "
+            "out"
+        )
+    fitted = ways[approximation](model, known, draws=draws, random_seed=random_seed)
+    fitted.attrs |= {"approximation": approximation, "seed": int(random_seed)}
     return fitted
 
 

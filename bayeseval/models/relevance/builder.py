@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.frame.ranks import Frame
+from bayeseval.models.identity import name_model
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.predictor import Predictors, linear_predictor, prior_values
 
@@ -136,6 +137,7 @@ def relevance_model(
     judged = predictors.judged
     observed = (frame.grade[judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:
+        name_model("relevance_model")
         logit = linear_predictor(predictors, values)
         pm.Data("relevance_level", np.int64(relevance_level))
         pm.Data("judged_relevance", observed, dims="judged_pair")
@@ -213,6 +215,7 @@ def grade_model(
         raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
     with pm.Model(coords=coords) as model:
+        name_model("grade_model")
         latent = linear_predictor(predictors, values)
         pm.Data("grade_scale", scale, dims="grade_value")
         pm.Data("judged_grade", np.searchsorted(scale, frame.grade[judged]), dims="judged_pair")

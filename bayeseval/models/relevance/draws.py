@@ -34,10 +34,6 @@ class RelevanceDraws:
 
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:
         self._constant = fitted["constant_data"].to_dataset()
-        if "rotation" not in self._constant:
-            raise ValueError(
-                "this fit is not of relevance_model or grade_model, so it has no ranks"
-            )
         self.frame = Frame.of(sampled, self._constant["run"].to_numpy().tolist())
         if self.frame.checksum != int(self._constant["frame_checksum"]):
             raise ValueError(

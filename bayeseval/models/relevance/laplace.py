@@ -57,11 +57,10 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     MacKay, "Bayesian interpolation", Neural Computation 4 (1992). Rue, Martino and Chopin,
     "Approximate Bayesian inference for latent Gaussian models", JRSS B 71 (2009).
     """
-    if set(known) != {"relevance"} or "urn_depth" in model.named_vars:
+    if set(known) != {"relevance"}:
         raise ValueError(
             "approximation='laplace' is made for relevance_model without external labels; this "
-            f"is another model, which observes {', '.join(known) or 'nothing'}: leave "
-            "approximation out"
+            f"model observes {', '.join(known) or 'nothing'}: leave approximation out"
         )
     problem, sizes = _problem(model, np.asarray(known["relevance"], dtype=float))
     mode, factor, variance = _mode(problem)

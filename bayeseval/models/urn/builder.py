@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import ranking_checksums
+from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.urn.tops import DOCUMENTS, Tops, checked_tops, judgment_share
 from bayeseval.models.urn.variables import (
@@ -178,6 +179,7 @@ def urn_model(
     )
     n_documents = tops.count(tops.in_frame)
     with pm.Model(coords=tops.coords) as model:
+        name_model("urn_model")
         if documents == "all":
             colour = tops.lists(tops.in_frame)
             weight = _weight(likelihood_weight, colour, tops.n_shown(tops.in_frame))

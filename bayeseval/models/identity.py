@@ -1,0 +1,47 @@
+"""The name of a model, kept in the model itself and in every fit of it."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+VERSION = 1  # of what a fit holds; counts up when older fits can no longer be read
+
+
+def name_model(name: str) -> None:
+    """Write a name into the model of the context, as data that every fit keeps."""
+    import pymc as pm
+
+    model: Any = pm.modelcontext(None)
+    model.add_coord("model_name", [name])
+    pm.Data("model_version", np.array([VERSION]), dims="model_name")
+
+
+def model_name(model_or_fit) -> str | None:
+    """Name of a model or of a fit; None where it is none of this package's.
+
+    Raises
+    ------
+    ValueError
+        A fit of an earlier version of the package, which holds other things.
+
+    Examples
+    --------
+    >>> constant = xr.Dataset({"model_version": ("model_name", [1])}, {"model_name": ["urn_model"]})
+    >>> model_name(xr.DataTree.from_dict({"constant_data": constant}))
+    'urn_model'
+    """
+    if not isinstance(model_or_fit, xr.DataTree):
+        labels = model_or_fit.coords.get("model_name")
+        return None if labels is None else str(labels[0])
+    if "constant_data" not in model_or_fit.children:
+        return None
+    constant = model_or_fit["constant_data"].to_dataset()
+    if "model_version" not in constant:
+        return None
+    if int(constant["model_version"][0]) != VERSION:
+        raise ValueError(
+            f"the fit is of version {int(constant['model_version'][0])} of its model and this "
+            f"package reads version {VERSION}; fit the model again"
+        )
+    return str(constant["model_name"].to_numpy()[0])

@@ -1,0 +1,45 @@
+"""What each model can do, by the name that its fits keep."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bayeseval.models.identity import model_name
+from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.laplace import laplace
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """Row of the table of models.
+
+    Parameters
+    ----------
+    draws : callable
+        ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say.
+    draws_of : {"documents", "lists"}
+        Whether a document has one relevance under a draw, whatever run shows it, or each run's
+        list is drawn by itself.
+    judgment : str or None
+        Variable that is one judgment an entry, which can be left out one by one; None where the
+        likelihood is not that of single judgments.
+    approximation : dict of str to callable
+        Ways to fit the model without a sampler, by name.
+    """
+
+    draws: Callable[..., Any]
+    draws_of: str
+    judgment: str | None
+    approximation: dict[str, Callable[..., Any]]
+
+
+MODELS = {
+    "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", {"laplace": laplace}),
+    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", {}),
+}
+
+
+def kind_of(model_or_fit) -> ModelKind | None:
+    """Row of a model or of a fit; None where it is none of this package's."""
+    name = model_name(model_or_fit)
+    return None if name is None else MODELS.get(name)
