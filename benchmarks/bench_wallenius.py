@@ -38,7 +38,7 @@ def check(benchmark, limit, units=1):
 @pytest.mark.benchmark(timer=time.process_time)
 @pytest.mark.parametrize("gaps", LIMITS)
 def test_likelihood_and_gradient_of_a_topic(benchmark, gaps):
-    from bayeseval.distributions.wallenius_topic_kernel import topic_log_likelihood
+    from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihood
 
     colour, log_odds = judged(gaps)
     slope = np.empty(N_RUNS)
@@ -53,7 +53,7 @@ def test_likelihood_and_gradient_of_a_topic(benchmark, gaps):
 @pytest.mark.benchmark(timer=time.process_time)
 def test_likelihood_and_gradient_of_a_thousand_urns_of_one_run(benchmark):
     """Three judged places a list, M unknown in each: as where other runs show the rest."""
-    from bayeseval.distributions.wallenius_topic_kernel import topic_log_likelihoods
+    from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihoods
 
     rng = np.random.default_rng(4)
     colour = np.full((N_LISTS, 1, DEPTH), -1, dtype=np.int8)
@@ -69,7 +69,7 @@ def test_likelihood_and_gradient_of_a_thousand_urns_of_one_run(benchmark):
 
 @pytest.mark.benchmark(timer=time.process_time)
 def test_log_pmf_and_gradient_of_ten_thousand_counts(benchmark):
-    from bayeseval.distributions.wallenius_count_kernel import log_pmfs
+    from bayeseval.distributions.wallenius_count_variable import log_pmfs
 
     rng = np.random.default_rng(2)
     numbers = [rng.integers(0, 11, N_COUNTS), *(np.full(N_COUNTS, x) for x in (100, 50, 1000))]
@@ -83,7 +83,7 @@ def test_log_pmf_and_gradient_of_ten_thousand_counts(benchmark):
 @pytest.mark.parametrize("gaps", DRAW_LIMITS)
 def test_unjudged_ranks_of_a_topic(benchmark, gaps):
     """Time of one draw: M, and 126 runs of 200 ranks; 2000 draws of 50 topics take 100,000."""
-    from bayeseval.distributions.wallenius_unjudged_kernel import filled_topic
+    from bayeseval.distributions.wallenius_sequence_draws import filled_topic
 
     colour, log_odds = judged(gaps)
     ranks = np.full((N_RUNS, N_RANKS), -1, dtype=np.int8)

@@ -89,7 +89,7 @@ def wallenius_count(
     >>> np.exp(pm.logp(found, np.array([0, 1])).eval()).round(12)
     array([0.16666667, 0.83333333])
     """
-    from bayeseval.distributions.wallenius_count_op import WalleniusCount
+    from bayeseval.distributions.wallenius_count_variable import WalleniusCount
 
     check_numbers(n_draws=n_draws, n_relevant=n_relevant, n_documents=n_documents)
     if name is None:

@@ -137,7 +137,7 @@ def _prior(model, seed: int) -> xr.Dataset:
 
 def _lists(prior: xr.Dataset, n_documents: int, n_ranks: int, seed: int) -> NDArray[np.int8]:
     """Relevances (topic, run, rank): M of every topic, and the draws of its runs."""
-    from bayeseval.distributions.wallenius_topic_kernel import random_topics
+    from bayeseval.distributions.wallenius_sequence_draws import random_topics
 
     logit = prior["logit_prevalence"].to_numpy()
     odds = np.tile(prior["log_odds"].to_numpy(), (logit.size, 1))
@@ -148,7 +148,7 @@ def _lists(prior: xr.Dataset, n_documents: int, n_ranks: int, seed: int) -> NDAr
 
 def _scores(posterior, colour, depth: int, n_documents: int, weight, seed: int) -> NDArray:
     """Mean scores (measure, run, draw) with the ranks below ``depth`` drawn."""
-    from bayeseval.distributions.wallenius_unjudged_kernel import filled_topic
+    from bayeseval.distributions.wallenius_sequence_draws import filled_topic
 
     odds, logit = (
         posterior[name].transpose("chain", "draw", ...).to_numpy().reshape(-1, posterior.sizes[dim])

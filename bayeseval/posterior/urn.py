@@ -132,7 +132,7 @@ class UrnDraws:
 
     def _filled(self, topic: int, colour: NDArray[np.int8], judged: NDArray[np.int64]):
         """Lists (draw, run, place) with the unjudged places drawn."""
-        from bayeseval.distributions.wallenius_unjudged_kernel import filled_topic
+        from bayeseval.distributions.wallenius_sequence_draws import filled_topic
 
         logit = np.ascontiguousarray(self._logit_prevalence[:, topic])
         number, seeds = self._number[topic].tolist(), self._seeds[topic].tolist()

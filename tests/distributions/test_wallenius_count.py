@@ -12,8 +12,7 @@ from pymc.logprob.utils import ParameterValueError
 from scipy import stats
 
 from bayeseval.distributions import wallenius_count
-from bayeseval.distributions.wallenius_count_kernel import log_cdfs, log_pmfs
-from bayeseval.distributions.wallenius_count_op import WalleniusCountLogp
+from bayeseval.distributions.wallenius_count_variable import WalleniusCountLogp, log_cdfs, log_pmfs
 
 # Compiling a graph with numba takes seconds; tests of its compiled form say so.
 PYTHON = "FAST_COMPILE"

@@ -9,7 +9,7 @@ from scipy.special import expit, logsumexp
 
 from bayeseval.distributions import wallenius_count, wallenius_sequence
 from bayeseval.distributions.wallenius_sequence_kernel import add_run, run_log_likelihoods
-from bayeseval.distributions.wallenius_topic_kernel import topic_log_likelihood as topic_kernel
+from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihood as topic_kernel
 from tests.distributions.wallenius_enumeration import (
     PYTHON,
     drawn,

@@ -1,8 +1,15 @@
-"""What the unjudged part of a list drawn from Park's urn adds to rank-biased precision."""
+"""What the unjudged part of a list drawn from Park's urn adds to rank-biased precision.
 
+The module compiles with numba on first use; nothing that ``import bayeseval`` loads imports it.
+"""
+
+import numba
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import gammaln
+
+_compiled = numba.njit(cache=True, nogil=True)
 
 
 def urn_moments(
@@ -83,7 +90,7 @@ def urn_moments(
         known, kernel = n_relevant, _of_number
     else:
         known, kernel = relevant_probability, _of_probability
-    weight = rank_weights(judged_depth, persistence, length or n_documents)
+    weight = _rank_weights(judged_depth, persistence, length or n_documents)
     mean, square = xr.apply_ufunc(
         lambda w, m: kernel(n_documents, m, w, weight),
         xr.DataArray(odds), xr.DataArray(known), vectorize=True, output_core_dims=[[], []],
@@ -133,48 +140,100 @@ def simulated_urn_means(
     >>> round(float(drawn.mean()), 4), round(float(drawn.std()), 4)
     (0.0214, 0.002)
     """
-    from bayeseval.distributions.urn_kernels import simulated_means
-
     _check_topics(n_topics)
     _check(n_documents, odds, relevant_probability, None, judged_depth, persistence, length)
-    weight = rank_weights(judged_depth, persistence, length or n_documents)
+    weight = _rank_weights(judged_depth, persistence, length or n_documents)
     rng = np.random.default_rng(random_seed)
-    means = simulated_means(
+    means = _simulated_means(
         rng, n_replicates, n_topics, n_documents, relevant_probability, odds, weight
     )
     return xr.DataArray(means, dims="replicate")
 
 
-def rank_weights(judged_depth: int, persistence: float, length: int) -> NDArray[np.float64]:
+def _rank_weights(judged_depth: int, persistence: float, length: int) -> NDArray[np.float64]:
     """Weight of every rank, 0 where it was judged."""
     weight = (1.0 - persistence) * persistence ** np.arange(length, dtype=np.float64)
     weight[:judged_depth] = 0.0
     return weight
 
 
-def binomial_log_pmf(n_documents: int, logit: float) -> NDArray[np.float64]:
-    """Log-probabilities of 0 ... N relevant documents at a logit of their probability."""
-    from scipy.special import gammaln
-
-    number = np.arange(n_documents + 1.0)
-    choose = gammaln(n_documents + 1.0) - gammaln(number + 1.0)
-    choose -= gammaln(n_documents - number + 1.0)
-    return choose + number * logit - n_documents * np.logaddexp(0.0, logit)
-
-
 def _of_number(n_documents, n_relevant, odds, weight):
-    from bayeseval.distributions.urn_kernels import contribution_moments
-
+    """Mean and mean square where M is known."""
     return contribution_moments(n_documents, int(n_relevant), float(odds), weight)
 
 
 def _of_probability(n_documents, probability, odds, weight):
-    from bayeseval.distributions.urn_kernels import mixed_moments
-
+    """Mean and mean square where M is Binomial."""
     if probability in (0.0, 1.0):
         return _of_number(n_documents, probability * n_documents, odds, weight)
-    chance = np.exp(binomial_log_pmf(n_documents, np.log(probability) - np.log1p(-probability)))
-    return mixed_moments(n_documents, chance, float(odds), weight)
+    number, logit = np.arange(n_documents + 1.0), np.log(probability) - np.log1p(-probability)
+    choose = gammaln(n_documents + 1.0) - gammaln(number + 1.0)
+    choose -= gammaln(n_documents - number + 1.0)
+    chance = np.exp(choose + number * logit - n_documents * np.logaddexp(0.0, logit))
+    return _mixed_moments(n_documents, chance, float(odds), weight)
+
+
+@_compiled
+def _relevant_chance(left, other, odds):
+    """Equation 12: `left` relevant documents, `other` non-relevant ones of weight `odds`."""
+    if left <= 0:
+        return 0.0
+    return 1.0 if other <= 0 else left / (left + odds * other)
+
+
+@_compiled
+def contribution_moments(n_documents, n_relevant, odds, weight):
+    """Mean and mean square of the sum of weight[rank] * relevance[rank], exact.
+
+    Forward over the ranks; per number of relevant documents drawn so far the probability, and the
+    mean and mean square of the sum on that event.
+    """
+    states = min(n_relevant, weight.size) + 1
+    chance, first, second = np.zeros(states), np.zeros(states), np.zeros(states)
+    chance[0] = 1.0
+    # From the most relevant documents down, so that what moves to c + 1 does not move again.
+    for rank in range(min(weight.size, n_documents)):
+        gain = weight[rank]
+        for c in range(min(rank, states - 1), -1, -1):
+            p = _relevant_chance(n_relevant - c, n_documents - n_relevant - rank + c, odds)
+            if p > 0.0:  # never true in the last state, where no relevant document is left
+                chance[c + 1] += p * chance[c]
+                first[c + 1] += p * (first[c] + gain * chance[c])
+                second[c + 1] += p * (second[c] + 2.0 * gain * first[c] + gain**2 * chance[c])
+            chance[c] *= 1.0 - p
+            first[c] *= 1.0 - p
+            second[c] *= 1.0 - p
+    return first.sum(), second.sum()
+
+
+@_compiled
+def _mixed_moments(n_documents, number_chance, odds, weight):
+    """Mean and mean square where the number of relevant documents M has these probabilities."""
+    mean, square = 0.0, 0.0
+    for n_relevant in range(n_documents + 1):
+        if number_chance[n_relevant] > 1e-20:
+            one = contribution_moments(n_documents, n_relevant, odds, weight)
+            mean += number_chance[n_relevant] * one[0]
+            square += number_chance[n_relevant] * one[1]
+    return mean, square
+
+
+@_compiled
+def _simulated_means(rng, n_replicates, n_topics, n_documents, probability, odds, weight):
+    """Mean over topics of the weighted relevances of drawn lists, per replicate."""
+    out = np.zeros(n_replicates)
+    for replicate in range(n_replicates):
+        for _ in range(n_topics):
+            left = rng.binomial(n_documents, probability)
+            other = n_documents - left
+            for rank in range(min(weight.size, n_documents)):
+                if rng.random() < _relevant_chance(left, other, odds):
+                    left -= 1
+                    out[replicate] += weight[rank]
+                else:
+                    other -= 1
+        out[replicate] /= n_topics
+    return out
 
 
 def _check(n_documents, odds, probability, n_relevant, judged_depth, persistence, length) -> None:

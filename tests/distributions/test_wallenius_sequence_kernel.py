@@ -5,9 +5,7 @@ import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from bayeseval.distributions import wallenius_topic_kernel as kernel
-from bayeseval.distributions.wallenius_sequence_kernel import add_run
-from bayeseval.distributions.wallenius_single_kernel import single_log_likelihood
+from bayeseval.distributions import wallenius_sequence_kernel as kernel
 
 
 def whole_sum(colour, log_odds, logit_prevalence, n_documents, weight):
@@ -16,7 +14,7 @@ def whole_sum(colour, log_odds, logit_prevalence, n_documents, weight):
     number = np.arange(lowest, highest + 1.0)
     run = [np.zeros((2, number.size)) for _ in log_odds]
     for row, odds, (value, slope) in zip(colour, log_odds, run, strict=True):
-        add_run(row, odds, n_documents, number, value, slope)
+        kernel.add_run(row, odds, n_documents, number, value, slope)
     value = weight * np.sum([log for log, _ in run], axis=0)
     value += binom.logpmf(number, n_documents, expit(logit_prevalence))
     total = logsumexp(value)
@@ -71,7 +69,7 @@ def test_a_list_whose_terms_are_a_wide_bell_is_summed_in_steps_and_no_other():
     def summed(n_relevant, n_other, logit, n_documents, log_odds=-1.5):
         colour = np.repeat([1, 0], [n_relevant, n_other]).astype(np.int8)
         arguments = (colour, colour.size, log_odds, logit, n_documents, 1.0, n_relevant)
-        return single_log_likelihood(*arguments, n_documents - n_other)[3]
+        return kernel.single_log_likelihood(*arguments, n_documents - n_other)[3]
 
     assert summed(3, 7, -1.0, 1000) and summed(3, 7, -2.5, 1000) and summed(3, 7, 2.0, 1000)
     assert not summed(3, 7, -6.0, 1000)  # cut: two or three are relevant

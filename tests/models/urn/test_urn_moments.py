@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayeseval.distributions.urn_moments import simulated_urn_means, urn_moments
+from bayeseval.distributions.wallenius_count_variable import log_pmfs
+from bayeseval.models.urn.moments import contribution_moments, simulated_urn_means, urn_moments
 
 
 def every_list(n_documents, n_relevant, odds, length):
@@ -37,6 +38,15 @@ def test_moments_equal_enumeration_of_all_lists(odds, n_relevant):
     assert found.unjudged_mean.item() == pytest.approx(mean, abs=1e-15)
     variance = max(square - mean**2, 0.0)
     assert found.standard_deviation.item() ** 2 == pytest.approx(variance, abs=1e-15)
+
+
+@pytest.mark.parametrize("log_odds", [-3.0, -1.0, 0.5])
+def test_the_count_of_many_ranks_has_the_moments_of_wallenius_distribution(log_odds):
+    count, whole = np.arange(71), [np.full(71, x) for x in (80, 70, 1000)]
+    pmf = np.exp(log_pmfs(count, *whole, np.full(71, log_odds))[0])
+    mean, square = contribution_moments(1000, 70, np.exp(log_odds), np.ones(80))
+    assert mean == pytest.approx(pmf @ count, abs=1e-9)
+    assert square == pytest.approx(pmf @ count**2, abs=1e-7)
 
 
 @pytest.mark.parametrize("q", [0.05, 0.2, 0.5])

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from bayeseval.distributions import wallenius_sequence_moments
-from bayeseval.distributions.wallenius_topic_kernel import joint_terms, topic_log_likelihood
-from bayeseval.distributions.wallenius_unjudged_kernel import (
-    filled_runs,
-    filled_topic,
-    possible_numbers,
+from bayeseval.distributions.wallenius_sequence_draws import filled_runs, filled_topic
+from bayeseval.distributions.wallenius_sequence_kernel import (
+    joint_terms,
+    number_range,
+    topic_log_likelihood,
 )
+from bayeseval.models.urn.moments import contribution_moments
 from tests.distributions.wallenius_enumeration import (
     chi_square_tail,
     run_probability,
@@ -55,6 +55,12 @@ def fillings(colour, depth, log_odds, n_documents, n_relevant):
             following |= {(*prefix, x): chance * p for x, p in options.items() if p > 0}
         states = following
     return states
+
+
+def shown_colours(colour, depth):
+    """Colours that inform, -1 elsewhere."""
+    below = np.arange(len(colour[0])) < np.array(depth)[:, None]
+    return np.where(below, colour, -1).astype(np.int8)
 
 
 def joint_fillings(colour, depth, n_documents, number_chance):
@@ -114,12 +120,13 @@ def test_draws_follow_the_posterior_of_m_and_every_filling(case, likelihood_weig
 def test_draws_with_m_known_follow_every_filling(case):
     # Level 1e-5 in 6 tests.
     colour, depth, n_documents = SMALL[case]
-    given = np.array(colour, np.int8), np.array(depth)
-    lowest, highest = possible_numbers(*given, n_documents)
+    shown = shown_colours(colour, depth)
+    lowest, highest = number_range(shown, n_documents)
     known = (lowest + highest) // 2
     filled = filled_runs(
-        2, *given, np.tile(LOG_ODDS, (20000, 1)), n_documents, np.full(20000, known)
-    )
+        np.random.default_rng(2), np.array(colour, np.int8), shown,
+        np.tile(LOG_ODDS, (20000, 1)), n_documents, np.full(20000, known),
+    )  # fmt: skip
     cells = joint_fillings(colour, depth, n_documents, np.arange(n_documents + 1) == known)
     number = np.full(20000, known)
     assert len(cells) == 1 or tail_of(filled, number, cells) > 1e-5
@@ -171,12 +178,13 @@ def test_terms_without_derivatives_are_those_with_them(shift):
 
 def test_ranks_of_a_long_unjudged_run_have_the_means_of_the_urn():
     # Four hundred ranks, each within five standard errors: one false alarm in some 4000 seeds.
-    moments = wallenius_sequence_moments(-1.5, n_documents=600, n_ranks=400, n_relevant=90)
+    mean = [contribution_moments(600, 90, np.exp(-1.5), of_rank)[0] for of_rank in np.eye(400)]
     filled = filled_runs(
-        7, np.full((1, 400), -1, np.int8), [0], np.full((4000, 1), -1.5), 600, np.full(4000, 90)
-    )
-    error = np.sqrt(moments["mean"] * (1 - moments["mean"]) / 4000)
-    assert (abs(filled[:, 0].mean(axis=0) - moments["mean"]) < 5 * error).all()
+        np.random.default_rng(7), np.full((1, 400), -1, np.int8), np.empty((1, 0), np.int8),
+        np.full((4000, 1), -1.5), 600, np.full(4000, 90),
+    )  # fmt: skip
+    error = np.sqrt(np.multiply(mean, np.subtract(1, mean)) / 4000)
+    assert (abs(filled[:, 0].mean(axis=0) - mean) < 5 * error).all()
 
 
 @pytest.mark.parametrize("relevant", [0, 1])
@@ -185,8 +193,9 @@ def test_a_filling_is_right_where_the_likely_states_are_ruled_out(relevant):
     log_odds, n_relevant = (-6.0, 60) if relevant else (6.0, 940)
     colour = np.r_[np.full(300, -1), np.full(60, relevant), np.full(20, -1)].astype(np.int8)
     filled = filled_runs(
-        8, colour[None], [380], np.full((5, 1), log_odds), 1000, np.full(5, n_relevant)
-    )
+        np.random.default_rng(8), colour[None], colour[None], np.full((5, 1), log_odds), 1000,
+        np.full(5, n_relevant),
+    )  # fmt: skip
     assert (filled[:, 0, :300] == 1 - relevant).all()
     assert (filled[:, 0, 300:360] == relevant).all()
     assert (filled[:, 0, 360:] == 1 - relevant).all()
@@ -218,5 +227,5 @@ def test_where_no_m_is_possible_nothing_is_filled():
     )
     assert (number == -1).all()
     np.testing.assert_array_equal(filled, np.tile(colour, (4, 1, 1)))
-    assert possible_numbers(colour, [3, 3], 3) == (2, 1)
-    assert possible_numbers([[-1, -1, -1, 0]], [4], 3) == (0, -1)
+    assert number_range(colour, 3) == (2, 1)
+    assert number_range(np.array([[-1, -1, -1, 0]], np.int8), 3) == (0, -1)

@@ -62,7 +62,7 @@ class UrnLists:
         log_odds : float array (run,)
             log w, the logs of the relevance ratios.
         """
-        from bayeseval.distributions.wallenius_topic_kernel import topic_log_likelihoods
+        from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihoods
 
         colour = self._shown()
         value, slope, change = topic_log_likelihoods(
@@ -78,7 +78,7 @@ class UrnLists:
         self, topic: int, logit: float, log_odds: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Distribution of the number of relevant documents of a topic given its lists, (M,)."""
-        from bayeseval.distributions.wallenius_topic_kernel import joint_terms
+        from bayeseval.distributions.wallenius_sequence_kernel import joint_terms
 
         n_documents = int(self.n_documents[topic])
         number, value, _ = joint_terms(
