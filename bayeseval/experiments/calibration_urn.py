@@ -12,7 +12,7 @@ from bayeseval.inference import verdict
 from bayeseval.measures.linear import rank_weight
 from bayeseval.measures.names import parse_measures
 from bayeseval.models import urn_model
-from bayeseval.posterior.urn import weighted_sums
+from bayeseval.models.urn.draws import weighted_sums
 from bayeseval.simulate import urn_collection
 
 PARAMETERS = (

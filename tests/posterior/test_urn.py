@@ -9,8 +9,8 @@ import xarray as xr
 from scipy.stats import binom
 
 import bayeseval as be
+from bayeseval.models.urn.draws import weighted_sums
 from bayeseval.models.urn.tops import checked_tops
-from bayeseval.posterior.urn import weighted_sums
 
 N_DOCUMENTS, PREVALENCE, ODDS = 6, 0.4, 0.5
 

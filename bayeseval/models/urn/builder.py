@@ -209,8 +209,6 @@ def urn_model(
 def _check_options(documents: str, gaps: str, likelihood_weight) -> None:
     if documents not in DOCUMENTS:
         raise ValueError(f"documents must be one of {', '.join(DOCUMENTS)}, not {documents!r}")
-    if gaps not in ("refuse", "ignorable"):
-        raise ValueError(f"gaps must be 'refuse' or 'ignorable', not {gaps!r}")
     if gaps == "ignorable" and documents != "all":
         raise ValueError("gaps='ignorable' is for one urn; say documents='all' with it")
     if likelihood_weight == "judgments":

@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.models.urn.likelihood import UrnLists
-from bayeseval.models.urn.prefix_lists import urn_lists
+from bayeseval.models.urn.lists import UrnLists, urn_lists
 from bayeseval.progress import track
 
 LOGIT_RANGE = (-14.0, 8.0)

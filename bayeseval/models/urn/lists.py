@@ -1,9 +1,14 @@
-"""Likelihood of judged lists under Park's urn, with its gradient."""
+"""The lists that the urn's likelihood is maximised over, and that likelihood with its gradient."""
 
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
+
+from bayeseval.collection import check_collection
+from bayeseval.distributions.wallenius_count import check_numbers
+from bayeseval.models.urn.tops import judged_tops
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,21 +33,18 @@ class UrnLists:
     ----------
     relevance : int8 array (topic, run, rank)
         1 relevant, 0 not, -1 not judged.
-    length : int array (topic, run)
-        Ranks down to which a run counts; 0 where it lacks the topic.
     n_documents : int array (topic,)
         N.
 
     Examples
     --------
-    >>> lists = UrnLists(np.array([[[1, -1, 0]]], np.int8), np.array([[3]]), np.array([4]))
+    >>> lists = UrnLists(np.array([[[1, -1, 0]]], np.int8), np.array([4]))
     >>> value, gradient = lists.log_likelihood(0.0, np.zeros(1))
     >>> float(np.exp(value)), gradient  # order at random: 1/2 times 1/2
     (0.25, array([ 0.    , -0.4167]))
     """
 
     relevance: NDArray[np.int8]
-    length: NDArray[np.integer]
     n_documents: NDArray[np.integer]
 
     @property
@@ -64,31 +66,56 @@ class UrnLists:
         """
         from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihoods
 
-        colour = self._shown()
+        n_topics = len(self.relevance)
         value, slope, change = topic_log_likelihoods(
-            colour,
-            np.tile(np.asarray(log_odds, dtype=np.float64), (len(colour), 1)),
-            np.full(len(colour), float(logit)),
+            self.relevance,
+            np.tile(np.asarray(log_odds, dtype=np.float64), (n_topics, 1)),
+            np.full(n_topics, float(logit)),
             np.asarray(self.n_documents, dtype=np.int64),
-            np.ones(len(colour)),
+            np.ones(n_topics),
         )
         return value.sum(), np.append(change.sum(), slope.sum(axis=0))
 
-    def number_posterior(
-        self, topic: int, logit: float, log_odds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Distribution of the number of relevant documents of a topic given its lists, (M,)."""
-        from bayeseval.distributions.wallenius_sequence_kernel import joint_terms
 
-        n_documents = int(self.n_documents[topic])
-        number, value, _ = joint_terms(
-            self._shown()[topic], np.asarray(log_odds, dtype=np.float64), float(logit),
-            n_documents, 1.0, False,
-        )  # fmt: skip
-        weight = np.exp(value - value.max())
-        return np.bincount(number.astype(int), weight, n_documents + 1) / weight.sum()
+def urn_lists(
+    collection: xr.DataTree,
+    *,
+    n_documents: int | xr.DataArray,
+    depth: int,
+    relevance_level: int = 1,
+    runs: list[str] | None = None,
+    gaps: str = "refuse",
+) -> tuple[UrnLists, NDArray[np.str_]]:
+    """Judged tops of the runs, checked, and the labels of these runs.
 
-    def _shown(self) -> NDArray[np.int8]:
-        """Relevances of the ranks that count, -1 below them."""
-        counts = np.arange(self.relevance.shape[2]) < self.length[:, :, None]
-        return np.where(counts, self.relevance, np.int8(-1))
+    Parameters and errors are those of `urn_estimate`.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [0, 2]})
+    >>> lists, labels = urn_lists(be.read_collection(qrels, run), n_documents=9, depth=2)
+    >>> lists.relevance[0, 0].tolist(), labels.tolist()
+    ([0, 1], ['a'])
+    """
+    check_collection(collection)
+    every = np.ones(collection.sizes["pair"], dtype=bool)
+    tops = judged_tops(
+        collection, depth=depth, frame=every, runs=runs, relevance_level=relevance_level, gaps=gaps
+    )
+    labels = tops.coords
+    numbers = n_documents
+    if isinstance(n_documents, xr.DataArray):
+        numbers = n_documents.sel(topic=labels["topic"]).to_numpy()
+    check_numbers(n_documents=numbers)
+    numbers = np.broadcast_to(numbers, labels["topic"].size).astype(np.int64)
+    relevance = np.ascontiguousarray(tops.lists(every))
+    used = np.where(relevance >= 0, labels["rank"], 0).max(axis=(1, 2))
+    if (used > numbers).any():
+        topic = int(np.argmax(used > numbers))
+        raise ValueError(
+            f"n_documents must be at least the ranks used; topic '{labels['topic'][topic]}' has "
+            f"{numbers[topic]} documents and a run with more."
+        )
+    return UrnLists(relevance, numbers), labels["run"]

@@ -1,5 +1,6 @@
 """The runs' judged tops, and which of a topic's documents other runs show."""
 
+import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.frame.grades import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
-from bayeseval.models.urn.prefix_lists import check_pool, pool_parameters
 
 UNJUDGED, NOTHING = -1, -2
 DOCUMENTS = ("unshared", "all")
+GAPS = ("refuse", "ignorable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,8 @@ class Tops:
         """Tops of the runs at some positions."""
         grade = grade_columns(collection)[0]
         relevance = np.where(np.isnan(grade), UNJUDGED, grade >= relevance_level).astype(np.int8)
-        showing = np.union1d(run, _pool_runs(collection)).astype(np.int64)
+        pooled = np.isin(collection["run"].to_numpy(), _pool(collection).get("runs", []))
+        showing = np.union1d(run, np.flatnonzero(pooled)).astype(np.int64)
         top = collection["rankings/ranking"].to_numpy()[showing, :, :depth]
         shown_by = np.bincount(top[top >= 0], minlength=grade.size)
         return cls(collection, run, depth, relevance_level, in_frame, relevance, shown_by)
@@ -92,6 +94,10 @@ class Tops:
         of_labels = zlib.crc32("\n".join(labels.tolist()).encode())
         return zlib.crc32(self.relevance[self.in_frame].tobytes(), of_labels) & 0x7FFFFFFF
 
+    def ranking(self, length: int, topic: int | slice = slice(None)) -> NDArray[np.integer]:
+        """Pairs at the first ranks (run, topic, rank), or (run, rank) of one topic; -1 for none."""
+        return self.collection["rankings/ranking"].to_numpy()[self.run, topic, :length]
+
     def count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Number of chosen documents in each topic."""
         topic = self.collection["pair_topic"].to_numpy()[chosen]
@@ -106,8 +112,7 @@ class Tops:
 
         A list is shorter than ``depth`` where some documents there are not chosen: -1 after them.
         """
-        ranking = self.collection["rankings/ranking"].to_numpy()[self.run, :, : self.depth]
-        ranking = np.swapaxes(ranking, 0, 1)
+        ranking = np.swapaxes(self.ranking(self.depth), 0, 1)
         colour, _ = _moved_up((ranking >= 0) & chosen[ranking], self.relevance[ranking])
         short = self.depth - colour.shape[2]
         padded = np.pad(colour, ((0, 0), (0, 0), (0, short)), constant_values=UNJUDGED)
@@ -136,7 +141,7 @@ class Tops:
         judged : int64 array (run,)
             Places that the first ``depth`` ranks fill.
         """
-        ranking = self.collection["rankings/ranking"].to_numpy()[self.run, topic, :length]
+        ranking = self.ranking(length, topic)
         found = (ranking >= 0) & self.in_frame[ranking]
         if own:
             found[:, : self.depth] &= self.shown_by[ranking[:, : self.depth]] == 1
@@ -146,7 +151,7 @@ class Tops:
 
     def check_gaps(self) -> None:
         """Refuse an unjudged document of the frame at the first ranks of a run."""
-        top = self.collection["rankings/ranking"].to_numpy()[self.run, :, : self.depth]
+        top = self.ranking(self.depth)
         known = self.count(self.relevance >= 0) > 0
         gap = (top >= 0) & self.in_frame[top] & (self.relevance[top] < 0) & known[:, None]
         if not gap.any():
@@ -157,9 +162,9 @@ class Tops:
             f"run '{labels[run]}' has an unjudged document of the frame at rank {rank + 1} of "
             f"topic '{self.coords['topic'][topic]}', as {int(gap.any(axis=(1, 2)).sum())} of "
             f"{labels.size} runs have down to rank {self.depth}; choose runs that were judged to "
-            "one depth, and that depth, leave the document out of the frame, or (in Python) say "
-            "documents='all', gaps='ignorable' if what was judged depended neither on relevance "
-            "nor on other rankings"
+            "one depth, and that depth, or for urn_model a frame without the document; one urn (in "
+            "Python: documents='all') can sum over it with gaps='ignorable', if what was judged "
+            "depended neither on relevance nor on other rankings"
         )
 
     def check_shown(self) -> None:
@@ -187,39 +192,79 @@ def checked_tops(
     documents: str,
     gaps: str,
 ) -> Tops:
-    """Tops of a collection that an urn may be fitted to; errors are those of ``urn_model``."""
+    """Tops of a collection that ``urn_model`` may be fitted to; errors are its own."""
     check_collection(collection)
-    if "rankings" not in collection.children:
-        raise ValueError("the collection has no runs, and an urn is fitted to their tops")
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
-        raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
-    if len(grade_columns(collection)) > 1:
-        raise ValueError("the judgments have the dim 'replicate'; fit the model to one of them")
-    pool = pool_parameters(collection)
-    if runs is None and "runs" in pool:
-        runs = [run for run in collection["run"].to_numpy().tolist() if run in pool["runs"]]
-    run = contributing_runs(collection, runs)
-    check_pool(pool, collection["run"].to_numpy()[run], depth)
-    in_frame, _ = frame_mask(collection, frame, None, run)
-    tops = Tops.of(collection, run, depth=depth, relevance_level=relevance_level, in_frame=in_frame)
-    if gaps == "refuse":
-        tops.check_gaps()
+    tops = judged_tops(
+        collection, depth=depth, frame=frame, runs=runs, relevance_level=relevance_level, gaps=gaps
+    )
     if documents == "unshared":
         tops.check_shown()
-    if "design" in collection.children and (tops.relevance[in_frame] >= 0).all():
+    if "design" in collection.children and (tops.relevance[tops.in_frame] >= 0).all():
         raise ValueError(
             "every document of the frame is judged, so nothing is left to draw; the frame is what "
             "could have been judged: 'retrieved', or a bool DataArray over pair"
         )
-    if not tops.n_shown(in_frame):
+    return tops
+
+
+def judged_tops(
+    collection: xr.DataTree,
+    *,
+    depth: int,
+    frame,
+    runs: Sequence[str] | None,
+    relevance_level: int,
+    gaps: str,
+) -> Tops:
+    """Tops that the likelihood of an urn is right for: judged to a depth, and without gaps."""
+    if "rankings" not in collection.children:
+        raise ValueError("the collection has no runs, and an urn is fitted to their tops")
+    if gaps not in GAPS:
+        raise ValueError(f"gaps must be 'refuse' or 'ignorable', not {gaps!r}")
+    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
+        raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
+    if len(grade_columns(collection)) > 1:
+        raise ValueError("the judgments have the dim 'replicate'; fit the urn to one of them")
+    pool = _pool(collection)
+    if runs is None and "runs" in pool:
+        runs = [run for run in collection["run"].to_numpy().tolist() if run in pool["runs"]]
+    run = contributing_runs(collection, runs)
+    _check_pool(pool, collection["run"].to_numpy()[run], depth)
+    in_frame, _ = frame_mask(collection, frame, None, run)
+    tops = Tops.of(collection, run, depth=depth, relevance_level=relevance_level, in_frame=in_frame)
+    if gaps == "refuse":
+        tops.check_gaps()
+    if not (tops.lists(in_frame) >= 0).any():
         raise ValueError(f"no run has a judged document of the frame in its first {depth} ranks")
     return tops
 
 
-def _pool_runs(collection: xr.DataTree) -> NDArray[np.int64]:
-    """Positions of the runs that the design says were pooled; none where it does not say."""
-    runs = pool_parameters(collection).get("runs", [])
-    return np.flatnonzero(np.isin(collection["run"].to_numpy(), runs))
+def _pool(collection: xr.DataTree) -> dict:
+    """Depth and runs of the pool that the judgments are, empty where no design says so."""
+    if "design" not in collection.children:
+        return {}
+    attrs = collection["design"].attrs
+    if attrs["scheme"] != "deterministic":
+        raise ValueError(
+            f"the judgments come from a {attrs['scheme']} design; the urn's likelihood is that of "
+            "the judged top of a list and needs judgments to a depth, such as those of a pool."
+        )
+    return json.loads(attrs["parameters"]) if attrs.get("name") == "depth_pool" else {}
+
+
+def _check_pool(pool: dict, labels: NDArray[np.str_], depth: int) -> None:
+    """Refuse ranks that the pool did not have judged, or has judged for other runs' sake."""
+    if depth > pool.get("pool_depth", depth):
+        raise ValueError(
+            f"depth must be at most {pool['pool_depth']}, the depth of the pool, not {depth}: "
+            "deeper ranks are judged only where another run ranks the document higher."
+        )
+    stray = [run for run in labels.tolist() if run not in pool.get("runs", labels)]
+    if stray:
+        raise ValueError(
+            f"run '{stray[0]}' is not among the {len(pool['runs'])} runs of the pool, so which of "
+            "its documents are judged depends on their relevance; name runs of the pool."
+        )
 
 
 def judgment_share(colour: NDArray[np.int8], n_judged: int) -> float:

@@ -13,7 +13,7 @@ from scipy.stats import binom
 import bayeseval as be
 from bayeseval.distributions.wallenius_sequence_kernel import run_log_likelihoods
 from bayeseval.models.urn.estimate import urn_estimate
-from bayeseval.models.urn.likelihood import UrnLists
+from bayeseval.models.urn.lists import UrnLists
 
 
 def sequence_log_likelihood(relevance, n_documents, n_relevant, log_odds):
@@ -92,7 +92,7 @@ def test_a_long_list_with_many_gaps_is_stable():
 
 def two_topics_two_runs():
     relevance = np.array([[[1, 0, -1, 1], [0, 1, 1, -1]], [[0, 0, 0, 1], [1, -1, -1, -1]]], np.int8)
-    return UrnLists(relevance, np.array([[4, 3], [4, 1]]), np.array([6, 9]))
+    return UrnLists(relevance, np.array([6, 9]))
 
 
 def test_the_number_of_relevant_documents_belongs_to_the_topic():
@@ -103,7 +103,7 @@ def test_the_number_of_relevant_documents_belongs_to_the_topic():
         for m in range(number + 1):
             term = binom.pmf(m, number, q)
             for run in range(2):
-                shown = lists.relevance[topic, run, : lists.length[topic, run]].tolist()
+                shown = lists.relevance[topic, run].tolist()
                 term *= sum(
                     plain_chance(whole, number, m, np.exp(log_odds[run])) for whole in filled(shown)
                 )
@@ -118,8 +118,6 @@ def test_the_number_of_relevant_documents_belongs_to_the_topic():
         up, down = parameters + step, parameters - step
         slope = lists.log_likelihood(up[0], up[1:])[0] - lists.log_likelihood(down[0], down[1:])[0]
         assert gradient[i] == pytest.approx(slope / 2e-5, rel=1e-6, abs=1e-8)
-    posterior = lists.number_posterior(1, 0.0, log_odds)
-    assert posterior.sum() == pytest.approx(1.0) and posterior[0] == 0.0
 
 
 def information(n_documents, q, w, depth):
@@ -127,9 +125,7 @@ def information(n_documents, q, w, depth):
     logit, log_odds = np.log(q / (1 - q)), np.array([np.log(w)])
     total = np.zeros((2, 2))
     for relevance in itertools.product([0, 1], repeat=depth):
-        one = UrnLists(
-            np.array([[relevance]], dtype=np.int8), np.array([[depth]]), np.array([n_documents])
-        )
+        one = UrnLists(np.array([[relevance]], dtype=np.int8), np.array([n_documents]))
         value, score = one.log_likelihood(logit, log_odds)
         total += np.exp(value) * np.outer(score, score)
     return total
@@ -194,7 +190,7 @@ def prefix_collection(**more):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"depth": 0}, "depth must be at least 1, not 0"),
+        ({"depth": 0}, "depth must be a whole number, 1 or more, not 0"),
         ({"n_documents": 9}, "topic '1' has 9 documents and a run with more"),
         ({"n_documents": 30.5}, "n_documents must be whole numbers, 0 or more; found 30.5"),
     ],
@@ -215,7 +211,9 @@ def test_random_samples_are_refused():
 def test_a_collection_without_judged_tops_is_refused():
     run = pd.DataFrame({"run": "a", "topic": "1", "document": ["x", "y"], "score": [2, 1]})
     qrels = pd.DataFrame({"topic": ["1"], "document": ["y"], "grade": [1]})
-    with pytest.raises(ValueError, match="no run has a judged document in its first 1 ranks"):
+    with pytest.raises(
+        ValueError, match="no run has a judged document of the frame in its first 1 ranks"
+    ):
         urn_estimate(be.read_collection(qrels, run), n_documents=5, depth=1, gaps="ignorable")
 
 
