@@ -9,7 +9,8 @@ from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
 from bayeseval.collection.labels import label_positions, without_judgment
 from bayeseval.frame.grades import grade_columns, grade_scale
-from bayeseval.measures.names import LINEAR, RATIO, parse_measures
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.table import names_of
 
 LEAVE_OUT = ("run", "team")
 # Pools of real collections have holes: runs cut, documents dropped or found to be unreadable. Some
@@ -40,9 +41,10 @@ def measure_labels(collection: xr.DataTree, measures, relevance_level, gain) -> 
     parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
     for measure in parsed:
         if measure.kind == "preference":
+            adjusted = sorted(names_of("linear", "count", "ratio"))
             raise ValueError(
                 f"{measure.label} is no sum of relevances and no ratio of sums, so it is not "
-                f"adjusted; measures that are: {', '.join(sorted(LINEAR | RATIO))}"
+                f"adjusted; measures that are: {', '.join(adjusted)}"
             )
     return [measure.label for measure in parsed]
 

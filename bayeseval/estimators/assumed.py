@@ -1,13 +1,38 @@
 """Unjudged means non-relevant: the convention of pooling."""
 
+from dataclasses import dataclass
+
+import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.gather import judged_sample
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.sample import Sample
+from bayeseval.measures.measure import Measure, relevance
 
 
-def assumed(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:
+@dataclass(frozen=True, eq=False)
+class JudgedRelevance:
+    """Relevance of the judged pairs, 0 for those not judged: complete columns, nothing random.
+
+    Parameters
+    ----------
+    sample : Sample
+        The judged pairs as a frame.
+    grade : float array (replicate, frame_pair)
+        Grades, NaN where not judged.
+    """
+
+    sample: Sample
+    grade: NDArray[np.floating]
+
+    def values(self, topic: int, measure: Measure) -> NDArray[np.float64]:
+        """Relevance of the topic's frame pairs as a measure sees it, (pair, replicate)."""
+        grade = self.grade[:, self.sample.start[topic] : self.sample.start[topic + 1]]
+        return np.ascontiguousarray(np.nan_to_num(relevance(measure, grade)).T)
+
+
+def assumed(collection: xr.DataTree, predictor, random_seed: int) -> JudgedRelevance:
     r"""Relevance of the judged pairs, 0 for all others.
 
     .. math:: assumed = \sum_i weight_i \, rel(d_i) \, 1[d_i \in J]
@@ -20,12 +45,4 @@ def assumed(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRe
         raise ValueError(
             "estimator 'assumed' uses no predictor; use estimator='dyn' with a predictor"
         )
-    sample, grade = judged_sample(collection)
-    return EstimatedRelevance(
-        sample,
-        grade,
-        grade_scale(collection),
-        lambda *_: None,
-        random=False,
-        random_seed=random_seed,
-    )
+    return JudgedRelevance(*judged_sample(collection))

@@ -3,14 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.filled import FilledRelevance
 from bayeseval.estimators.list_score import ListScore
-from bayeseval.estimators.scoring import SCORES
-from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.names import Measure, relevance
-from bayeseval.measures.preference import PREFERENCES, preference_scores
-from bayeseval.uncertainty.slots import Slots
+from bayeseval.measures.measure import Measure, relevance
+from bayeseval.measures.scores import plain_scores, preference_scores
+from bayeseval.measures.table import MEASURES
 
 
 def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = None) -> ListScore:
@@ -88,41 +85,11 @@ def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = N
     return ListScore(np.stack(columns, axis=1))
 
 
-CONDENSED = {name: condensed_list for name in (*SCORES, *PREFERENCES)}
+CONDENSED = {name: condensed_list for name in MEASURES}
 
 
 def _scores(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:
     """Plain scores (run,) of condensed lists, where every document has a grade."""
-    if measure.name in PREFERENCES:
+    if measure.kind == "preference":
         return preference_scores(measure, position, grade, pooled)
-    relevances = TopicRelevance(
-        position=position,
-        slots=_no_slots(),
-        binary=lambda level: _filled(grade >= level),
-        gain_levels=lambda measure: _gain_levels(measure, grade),
-        random_seed=0,
-    )
-    return SCORES[measure.name](measure, relevances).estimate[:, 0]
-
-
-def _gain_levels(measure: Measure, grade) -> list[tuple[float, FilledRelevance]]:
-    """Gain as steps: the gain of a document is the sum of the steps at or below it."""
-    gain = relevance(measure, grade)
-    levels = np.unique(gain[gain > 0])
-    levels = levels if levels.size else np.ones(1)
-    steps = np.diff(levels, prepend=0.0)
-    return [
-        (float(step), _filled(gain >= level)) for step, level in zip(steps, levels, strict=True)
-    ]
-
-
-def _filled(relevant: NDArray[np.bool_]) -> FilledRelevance:
-    """Relevance of one replicate, with nothing sampled."""
-    value = relevant.astype(np.float64)[:, None]
-    return FilledRelevance(value, np.zeros((1, 0)), value.sum(axis=0))
-
-
-def _no_slots() -> Slots:
-    none = np.zeros((1, 0))
-    whole = none.astype(np.int64)
-    return Slots(whole, none, whole, whole, none)
+    return plain_scores(measure, position, relevance(measure, grade)[:, None])[:, 0]

@@ -47,7 +47,7 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
         return predicted_relevance(sample, observed, name, columns=columns, counted=counted)
 
     return EstimatedRelevance(
-        sample, grade, grade_scale(collection), model, random=True, random_seed=random_seed
+        sample, grade, grade_scale(collection), model, random_seed=random_seed
     )
 
 

@@ -25,11 +25,4 @@ def horvitz_thompson(collection: xr.DataTree, predictor, random_seed: int) -> Es
     if predictor is not None:
         raise ValueError("estimator 'stat' uses no predictor; use estimator='dyn' with a predictor")
     sample, grade = designed_sample(collection)
-    return EstimatedRelevance(
-        sample,
-        grade,
-        grade_scale(collection),
-        lambda *_: None,
-        random=True,
-        random_seed=random_seed,
-    )
+    return EstimatedRelevance(sample, grade, grade_scale(collection), random_seed=random_seed)

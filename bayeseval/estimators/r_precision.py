@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.topic import TopicRelevance, TopicScore
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
 from bayeseval.uncertainty.slots import Slots
 
 N_BOOTSTRAP = 100

@@ -4,7 +4,7 @@ from inspect import signature
 
 import xarray as xr
 
-from bayeseval.estimators.assumed import assumed
+from bayeseval.estimators.assumed import JudgedRelevance, assumed
 from bayeseval.estimators.condensed import CONDENSED
 from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
@@ -36,7 +36,7 @@ HAS_COVARIANCE = ("stat", "dyn")
 
 def estimated_relevance(
     collection: xr.DataTree, estimator: str, predictor, random_seed: int
-) -> EstimatedRelevance:
+) -> EstimatedRelevance | JudgedRelevance:
     """What an estimator that fills in relevances makes of the judgments of a collection."""
     return ESTIMATORS[estimator](collection, predictor, random_seed)
 

@@ -1,4 +1,4 @@
-"""Estimated relevance of a whole sample, level by level, with the predictions it rests on."""
+"""Relevance estimated from a random sample, level by level, with the predictions it rests on."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from bayeseval.estimators.filled import FilledRelevance, filled_relevance
 from bayeseval.estimators.topic import TopicRelevance
 from bayeseval.frame.sample import Sample
-from bayeseval.measures.names import Measure, relevance
+from bayeseval.measures.measure import Measure, relevance
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
-Model = Callable[[Sample, NDArray, tuple, bool], NDArray | None]
+Model = Callable[[Sample, NDArray, tuple, bool], NDArray]
 
 
 class EstimatedRelevance:
@@ -26,11 +26,9 @@ class EstimatedRelevance:
     scale : tuple of float
         Grades that an assessor may give, fixed before the draw: what levels a gain has must not
         depend on the sample.
-    model : callable (sample, observed, counted grades, higher) -> M or None
-        Predictions of the estimator; None where it uses none. ``higher`` says that the grades
-        counted are those of a step of the gain above the first.
-    random : bool
-        Whether the sample was drawn at random; without a draw there are no slots and no variance.
+    model : callable (sample, observed, counted grades, higher) -> M, optional
+        Predictions of the estimator, if it uses any. ``higher`` says that the grades counted are
+        those of a step of the gain above the first.
     random_seed : int
         For measures whose variance is found by replication.
     """
@@ -40,16 +38,14 @@ class EstimatedRelevance:
         sample: Sample,
         grade: NDArray,
         scale: tuple[float, ...],
-        model: Model,
+        model: Model | None = None,
         *,
-        random: bool,
         random_seed: int,
     ) -> None:
         self.sample = sample
         self._grade = grade
         self._scale = np.array(scale)
         self._model = model
-        self.random = random
         self._random_seed = random_seed
         self._filled: dict[tuple, tuple] = {}
         self._slots: dict[int, Slots] = {}
@@ -66,12 +62,7 @@ class EstimatedRelevance:
 
     def _topic_slots(self, topic: int) -> Slots:
         if topic not in self._slots:
-            if self.random:
-                self._slots[topic] = topic_slots(self.sample, topic)
-            else:
-                none = np.zeros((self.sample.n_replicates, 0))
-                whole = none.astype(np.int64)
-                self._slots[topic] = Slots(whole, none, whole, whole, none)
+            self._slots[topic] = topic_slots(self.sample, topic)
         return self._slots[topic]
 
     def _gain_levels(self, topic: int, measure: Measure) -> list[tuple[float, FilledRelevance]]:
@@ -97,13 +88,9 @@ class EstimatedRelevance:
                 self._grade >= counted[0] if len(counted) == 1 else np.isin(self._grade, counted)
             )
             observed = relevant.astype(float)
-            model = self._model(self.sample, observed, counted, higher)
+            model = None
+            if self._model is not None:
+                model = self._model(self.sample, observed, counted, higher)
             self._filled[counted, higher] = (observed, model)
         observed, model = self._filled[counted, higher]
-        slots = self._topic_slots(topic)
-        if self.random:
-            return filled_relevance(self.sample, topic, slots, observed, model)
-        value = observed[:, self.sample.start[topic] : self.sample.start[topic + 1]]
-        return FilledRelevance(
-            np.ascontiguousarray(value.T), np.zeros(slots.row.shape), value.sum(axis=1)
-        )
+        return filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)

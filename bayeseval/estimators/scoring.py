@@ -1,15 +1,15 @@
-"""From estimated relevance to the score of every run on one topic, with its deviations."""
+"""From sampled relevance to the score of every run on one topic, with its deviations."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeseval.estimators.filled import FilledRelevance
 from bayeseval.estimators.r_precision import r_precision_score
 from bayeseval.estimators.ratios import ratio_score, relevant_count
 from bayeseval.estimators.topic import TopicRelevance, TopicScore
-from bayeseval.measures.linear import rank_weight
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
 from bayeseval.measures.ratio import discount_slope, discount_sum
+from bayeseval.measures.scores import rank_weight
+from bayeseval.measures.table import names_of
 
 
 def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
@@ -20,7 +20,7 @@ def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
 
 
 def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
-    """P@k, RBP, DCG@k and NumRelRet: weighted sums, exactly unbiased and never clipped."""
+    """Linear measures: weighted sums, exactly unbiased and never clipped."""
     graded = measure.graded
     filled = (
         combined(topic.gain_levels(measure)) if graded else topic.binary(measure.relevance_level)
@@ -42,7 +42,7 @@ def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """R@k: relevant documents in the top k, by the number of relevant documents."""
     filled = topic.binary(measure.relevance_level)
-    weight = np.ones(topic.position.shape[1])[: measure.cutoff]
+    weight = rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
     return ratio_score(topic, estimate, expanded, *relevant_count(topic, filled))
 
@@ -67,7 +67,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
 def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """Score of nDCG@k: discounted gain, by the ideal gain of the estimated counts per level."""
     levels = topic.gain_levels(measure)
-    weight = _discount(topic.position.shape[1], measure.cutoff)
+    weight = rank_weight(measure, topic.position.shape[1])
     gain, expanded = _weighted(topic, weight, combined(levels))
     ideal = np.zeros(gain.shape[1])
     ideal_expanded = np.zeros(topic.slots.row.shape)
@@ -80,22 +80,13 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     return ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised)
 
 
-SCORES = {
-    "P": linear_score,
-    "RBP": linear_score,
-    "DCG": linear_score,
-    "NumRelRet": linear_score,
+SCORES = {name: linear_score for name in names_of("linear")} | {
     "NumRel": relevant_count_score,
     "AP": average_precision_score,
     "nDCG": normalised_gain_score,
     "R": recall_score,
     "Rprec": r_precision_score,
 }
-
-
-def _discount(depth: int, cutoff: int | None) -> NDArray[np.float64]:
-    reach = depth if cutoff is None else min(depth, cutoff)
-    return 1.0 / np.log2(np.arange(2, reach + 2))
 
 
 def _weighted(topic: TopicRelevance, weight, filled: FilledRelevance) -> tuple:

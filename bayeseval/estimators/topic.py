@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.filled import FilledRelevance
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
 from bayeseval.uncertainty.slots import Slots
 
 

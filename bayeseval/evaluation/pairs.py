@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.estimators.scoring import SCORES
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.uncertainty import degrees_of_freedom
@@ -144,17 +143,15 @@ def paired_difference(
         runs.append(where[0])
     shape = (len(problem.measures), problem.ranking.shape[1])
     estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
-    for topic, relevance in problem.topics(runs):
-        for index, measure in enumerate(problem.measures):
-            score = SCORES[measure.name](measure, relevance)
-            pair = replace(
-                score,
-                estimate=score.estimate[:1] - score.estimate[1:],
-                deviation=score.deviation[:1] - score.deviation[1:],
-            )
-            estimate[index, topic] = pair.estimate.item()
-            variance[index, topic] = pair.variance.item()
-            freedom[index, topic] = degrees_of_freedom(pair.variance, pair.spread).item()
+    for index, topic, score in problem.topic_scores(runs):
+        pair = replace(
+            score,
+            estimate=score.estimate[:1] - score.estimate[1:],
+            deviation=score.deviation[:1] - score.deviation[1:],
+        )
+        estimate[index, topic] = pair.estimate.item()
+        variance[index, topic] = pair.variance.item()
+        freedom[index, topic] = degrees_of_freedom(pair.variance, pair.spread).item()
     scores = xr.Dataset(
         {
             "estimate": (("measure", "topic"), estimate),

@@ -1,7 +1,7 @@
 """What an evaluation works on: measures, relevance and the runs' rankings, topic by topic."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, topic_starts
 from bayeseval.collection.labels import row_of_pair
+from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.list_score import ListMeasures
 from bayeseval.estimators.registry import (
     ESTIMATORS,
@@ -22,11 +23,13 @@ from bayeseval.estimators.registry import (
 )
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
-from bayeseval.estimators.topic import TopicRelevance, TopicScore
+from bayeseval.estimators.topic import TopicScore
 from bayeseval.frame.gather import framed_sample, judged_sample
 from bayeseval.frame.grades import grade_scale
-from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
-from bayeseval.measures.names import Measure, parse_measures
+from bayeseval.frame.sample import Sample
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.scores import rank_weight
 
 OPTIONS = {
     "outside": ("nonrelevant", "missing", "error"),
@@ -50,28 +53,34 @@ class Problem:
     ----------
     collection : DataTree
     measures : list of Measure
-    relevance : EstimatedRelevance
+    sample : Sample
+        What is known: the frame, and which of its pairs were judged.
+    random : bool
+        Whether the sample was drawn at random.
     ranking : int array (run, topic, rank)
         Positions of pairs, -1 for none.
     start : int array (topic + 1,)
         First pair of every topic.
     row_of_pair : int array (pair + 1,)
         Row of a pair among its topic's frame pairs, -1 outside; the last entry serves position -1.
-    list_measures : dict of measure name -> callable, or None
-        Set for an estimator that scores whole ranked lists; ``relevance`` then serves only to say
-        which documents are known.
-    estimator_options : dict
+    relevance : EstimatedRelevance or JudgedRelevance, optional
+        Set for an estimator that fills in relevances.
+    list_measures : dict of measure name -> callable, optional
+        Set for an estimator that scores whole ranked lists.
+    estimator_options : dict, optional
         Keyword options of such an estimator.
     """
 
     collection: xr.DataTree
     measures: list[Measure]
-    relevance: EstimatedRelevance
+    sample: Sample
+    random: bool
     ranking: NDArray[np.int32]
     start: NDArray[np.int64]
     row_of_pair: NDArray[np.int32]
-    list_measures: ListMeasures | None
-    estimator_options: dict
+    relevance: EstimatedRelevance | JudgedRelevance | None = None
+    list_measures: ListMeasures | None = None
+    estimator_options: dict = field(default_factory=dict)
 
     @classmethod
     def prepared(
@@ -95,22 +104,39 @@ class Problem:
         check_estimator(collection, estimator)
         _check_estimable(parsed, estimator)
         _check_options(estimator, predictor, estimator_options)
-        if estimator in ESTIMATORS:
-            relevance = estimated_relevance(collection, estimator, predictor, random_seed or 0)
+        random = estimator in SCHEMES
+        if estimator in LIST_ESTIMATORS:
+            sample, _ = framed_sample(collection) if random else judged_sample(collection)
+            filled = {
+                "list_measures": LIST_ESTIMATORS[estimator],
+                "estimator_options": estimator_options or {},
+            }
         else:
-            relevance = _known(collection, estimator)
-        sample = relevance.sample
+            relevance = estimated_relevance(collection, estimator, predictor, random_seed or 0)
+            sample, filled = relevance.sample, {"relevance": relevance}
+        return cls.framed(collection, parsed, sample, random=random, **filled)
+
+    @classmethod
+    def framed(
+        cls,
+        collection: xr.DataTree,
+        measures: list[Measure],
+        sample: Sample,
+        *,
+        random: bool,
+        **filled,
+    ) -> "Problem":
+        """Rankings over a frame."""
+        first = sample.start[sample.topic]
         return cls(
             collection=collection,
-            measures=parsed,
-            relevance=relevance,
+            measures=measures,
+            sample=sample,
+            random=random,
             ranking=collection["rankings/ranking"].to_numpy(),
             start=topic_starts(collection),
-            row_of_pair=row_of_pair(
-                sample.pair, collection.sizes["pair"], sample.start[sample.topic]
-            ),
-            list_measures=LIST_ESTIMATORS.get(estimator),
-            estimator_options=estimator_options or {},
+            row_of_pair=row_of_pair(sample.pair, collection.sizes["pair"], first),
+            **filled,
         )
 
     @cached_property
@@ -120,9 +146,9 @@ class Problem:
         Under Poisson sampling a sample may well be empty in a topic, and leaving that topic out
         would bias what is left: there every topic of the frame counts.
         """
-        sample = self.relevance.sample
+        sample = self.sample
         judged = sample.selected.any(axis=0)
-        if self.relevance.random and (sample.stratum < 0).all():
+        if self.random and (sample.stratum < 0).all():
             judged = np.ones(sample.n_pairs, dtype=bool)
         return np.bincount(sample.topic[judged], minlength=sample.n_topics) > 0
 
@@ -134,7 +160,7 @@ class Problem:
     @property
     def n_replicates(self) -> int:
         """Number of samples side by side."""
-        return self.relevance.sample.n_replicates
+        return self.sample.n_replicates
 
     @property
     def labels(self) -> dict[str, NDArray]:
@@ -145,20 +171,21 @@ class Problem:
             "topic": self.collection["topic"].to_numpy(),
         }
 
-    def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, TopicRelevance]]:
-        """Judged topics with their relevance and the positions of the runs' documents."""
+    def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Judged topics and the rows of the runs' documents (run, rank) on each."""
         for topic in np.flatnonzero(self.judged_topic).tolist():
             ranking = self.ranking[:, topic] if runs is None else self.ranking[list(runs), topic]
-            yield topic, self.relevance.topic(topic, self.row_of_pair[ranking])
+            yield topic, self.row_of_pair[ranking]
 
     def topic_scores(
         self, runs: Sequence[int] | None = None
     ) -> Iterator[tuple[int, int, TopicScore]]:
-        """Score every estimable measure on every judged topic: (measure, topic, score)."""
-        for topic, relevance in self.topics(runs):
+        """Estimate every measure on every judged topic, of a sample: (measure, topic, score)."""
+        assert isinstance(self.relevance, EstimatedRelevance)
+        for topic, position in self.topics(runs):
+            relevance = self.relevance.topic(topic, position)
             for index, measure in enumerate(self.measures):
-                if measure.name in SCORES:
-                    yield index, topic, SCORES[measure.name](measure, relevance)
+                yield index, topic, SCORES[measure.name](measure, relevance)
 
     def outside_weight(self, topic: int, position: NDArray[np.int32]) -> NDArray[np.floating]:
         """Weight of the ranks whose document cannot be known, (measure, run, replicate).
@@ -169,7 +196,7 @@ class Problem:
         depth = position.shape[1]
         weights = np.zeros((depth, len(self.measures)))
         for index, measure in enumerate(self.measures):
-            weight = _outside_weights(measure, depth)
+            weight = rank_weight(measure, depth)
             weights[: weight.size, index] = weight
         total = np.concatenate([np.zeros((1, len(self.measures))), np.cumsum(weights, axis=0)])
         retrieved = total[self.length[:, topic]].T[..., None]
@@ -177,14 +204,14 @@ class Problem:
             return np.full((len(self.measures), position.shape[0], 1), np.nan)
         lost = retrieved - self._inside_weight(topic, position, weights)
         lost = np.where(lost > 1e-12 * retrieved, lost, 0.0)  # what rounding leaves of nothing
-        shares = np.array([measure.name not in RANK_WEIGHTS for measure in self.measures])
+        shares = np.array([measure.kind != "linear" for measure in self.measures])
         divisor = np.where(shares[:, None, None] & (retrieved > 0), retrieved, 1.0)
         return lost / divisor
 
     @cached_property
     def _frame_unknown(self) -> bool:
         """Whether the design lists its sampled pairs alone (prels, probs)."""
-        if not self.relevance.random or "design" not in self.collection.children:
+        if not self.random or "design" not in self.collection.children:
             return False
         design = self.collection["design"]
         if "draw_probability" in design:
@@ -193,36 +220,14 @@ class Problem:
 
     def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""
-        if self.relevance.random or self.n_replicates == 1:
+        if self.random or self.n_replicates == 1:
             return ((position >= 0).astype(float) @ weights).T[..., None]
         from bayeseval.measures.rank_sums import weighted_sum
 
-        sample = self.relevance.sample
+        sample = self.sample
         judged = sample.selected[:, sample.start[topic] : sample.start[topic + 1]]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
-
-
-def _outside_weights(measure: Measure, depth: int) -> NDArray[np.floating]:
-    """Weights that say how much an unknown document at each rank matters."""
-    if measure.name in RANK_WEIGHTS:
-        return rank_weight(measure, depth)
-    rank = np.arange(1, depth + 1)
-    weight = np.ones(depth)
-    if measure.name == "nDCG":
-        weight = 1.0 / np.log2(rank + 1.0)
-    elif measure.name in ("AP", "Rprec", "infAP", "RR"):
-        weight = 1.0 / rank
-    return weight[: measure.cutoff]
-
-
-def _known(collection: xr.DataTree, estimator: str) -> EstimatedRelevance:
-    """Frame of an estimator that scores whole lists: what it can know of, without values."""
-    random = estimator in SCHEMES
-    sample, grade = framed_sample(collection) if random else judged_sample(collection)
-    return EstimatedRelevance(
-        sample, grade, grade_scale(collection), lambda *_: None, random=random, random_seed=0
-    )
 
 
 def _check_estimable(measures: list[Measure], estimator: str) -> None:

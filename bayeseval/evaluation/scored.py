@@ -3,13 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.scoring import SCORES
-from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.grades import grade_columns
 from bayeseval.frame.lists import CollectionLists
-from bayeseval.measures.names import Measure
-from bayeseval.measures.preference import preference_scores
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
@@ -22,30 +21,34 @@ def scored(problem: Problem) -> Arrays:
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
     arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["limited"] = np.zeros(shape, dtype=bool)
-    if problem.list_measures is None:
-        _fill_in(problem, arrays)
-    else:
+    for topic, position in problem.topics():
+        arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
+    if problem.list_measures is not None:
         _score_lists(problem, arrays)
+    elif isinstance(problem.relevance, JudgedRelevance):
+        _score_plainly(problem, problem.relevance, arrays)
+    else:
+        _estimate(problem, arrays)
     return arrays
 
 
-def _fill_in(problem: Problem, arrays: Arrays) -> None:
-    """Scores from relevances filled in document by document."""
-    for topic, relevance in problem.topics():
-        arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, relevance.position)
+def _score_plainly(problem: Problem, relevance: JudgedRelevance, arrays: Arrays) -> None:
+    """Scores from complete columns of relevance."""
+    for topic, position in problem.topics():
         for index, measure in enumerate(problem.measures):
-            at = (index, slice(None), topic)
-            if measure.name in SCORES:
-                _place(problem, arrays, at, measure, relevance)
+            if measure.kind == "preference":
+                score = _preference(problem, measure, topic)
             else:
-                arrays["estimate"][at] = _preference(problem, measure, topic)
+                score = plain_scores(measure, position, relevance.values(topic, measure))
+            arrays["estimate"][index, :, topic] = score
 
 
-def _place(problem, arrays: Arrays, at: tuple, measure: Measure, relevance: TopicRelevance) -> None:
-    score = SCORES[measure.name](measure, relevance)
-    arrays["estimate"][at] = score.estimate
-    arrays["limited"][at] = score.limited
-    if problem.relevance.random:
+def _estimate(problem: Problem, arrays: Arrays) -> None:
+    """Scores from relevances estimated document by document, with their deviations."""
+    for index, topic, score in problem.topic_scores():
+        at = (index, slice(None), topic)
+        arrays["estimate"][at] = score.estimate
+        arrays["limited"][at] = score.limited
         arrays["standard_error"][at] = np.sqrt(score.variance)
         arrays["degrees_of_freedom"][at] = degrees_of_freedom(score.variance, score.spread)
 
@@ -67,8 +70,6 @@ def _score_lists(problem: Problem, arrays: Arrays) -> None:
     assert problem.list_measures is not None
     lists = CollectionLists(problem.collection)
     for topic in np.flatnonzero(problem.judged_topic).tolist():
-        position = problem.row_of_pair[problem.ranking[:, topic]]
-        arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
         ranked = lists.topic(topic)
         for index, measure in enumerate(problem.measures):
             score = problem.list_measures[measure.name](

@@ -163,7 +163,7 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
     if outside == "error" and lost.any():
         measure, run, topic, _ = np.argwhere(lost)[0]
         labels = problem.labels
-        where = "outside the frame" if problem.relevance.random else "on unjudged documents"
+        where = "outside the frame" if problem.random else "on unjudged documents"
         raise ValueError(
             f"outside='error' allows no weight {where}, and {int(lost.sum())} of {lost.size} "
             f"scores have some, the first is {labels['measure'][measure]} of run "

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bayeseval.experiments.calibration import Study
 from bayeseval.inference import verdict
-from bayeseval.measures.linear import rank_weight
 from bayeseval.measures.names import parse_measures
+from bayeseval.measures.scores import rank_weight
 from bayeseval.models import urn_model
 from bayeseval.models.urn.draws import weighted_sums
 from bayeseval.simulate import urn_collection

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.measures.linear import rank_weight
-from bayeseval.measures.names import Measure, relevance
+from bayeseval.measures.measure import Measure, relevance
+from bayeseval.measures.scores import rank_weight
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.experiments.pool_scores import PoolScores
 from bayeseval.frame.grades import grade_columns, grade_scale
-from bayeseval.measures.linear import RANK_WEIGHTS
 from bayeseval.measures.names import parse_measures
 from bayeseval.progress import track
 
@@ -229,7 +228,7 @@ def _pool_scores(collection, measure, pool_depth: int, relevance_level: int) -> 
     """What any pool of the runs can be scored with."""
     grades = grade_scale(collection)
     parsed = parse_measures(measure, relevance_level=relevance_level, grades=grades)[0]
-    if parsed.name not in RANK_WEIGHTS or parsed.cutoff is None:
+    if parsed.kind != "linear" or parsed.cutoff is None:
         raise ValueError(
             f"{parsed.label} is no linear measure with a cutoff, such as P@10 or RBP(p=0.8)@10"
         )

@@ -1,63 +1,45 @@
-"""Measures that are weighted sums of relevance over ranks: the weights."""
+"""Measures that are sums of relevance: weights of the ranks, and the plain scores."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
 
 
-def precision(depth: int, measure: Measure) -> NDArray[np.floating]:
+def precision_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1/k on the first k ranks."""
     assert measure.cutoff is not None
     return np.repeat(np.float64(1.0 / measure.cutoff), depth)
 
 
-def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.floating]:
+def persistence_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight (1 - p) p^(i - 1) on rank i. Moffat and Zobel 2008; Park 2016, equation 1."""
     assert measure.persistence is not None
     return (1.0 - measure.persistence) * measure.persistence ** np.arange(depth)
 
 
-def discounted_gain(depth: int, measure: Measure) -> NDArray[np.floating]:
+def discount_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1 / log2(i + 1) on rank i."""
     return 1.0 / np.log2(np.arange(2, depth + 2))
 
 
-def retrieved(depth: int, measure: Measure) -> NDArray[np.floating]:
+def equal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1 on every rank."""
     return np.ones(depth)
 
 
-RANK_WEIGHTS = {
-    "P": precision,
-    "RBP": rank_biased_precision,
-    "DCG": discounted_gain,
-    "NumRelRet": retrieved,
-}
+def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
+    """Weight 1 / i on rank i."""
+    return 1.0 / np.arange(1, depth + 1)
 
 
-def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
-    r"""Weight of every rank in a linear measure.
+def linear(measure: Measure, position, value, weight) -> NDArray[np.float64]:
+    """Weighted sum of relevances over the ranks."""
+    from bayeseval.measures.rank_sums import weighted_sum
 
-    .. math:: score = \sum_i weight_i \, relevance(d_i)
+    return weighted_sum(position, weight, value)
 
-    Parameters
-    ----------
-    measure : Measure
-        P, RBP, DCG or NumRelRet, as ``parse_measures`` gives it.
-    depth : int
-        Ranks of the longest ranking.
 
-    Returns
-    -------
-    ndarray (rank,)
-        Weights down to the measure's cutoff, or to ``depth`` where that is less.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> rank_weight(parse_measures("RBP(p=0.5)@3")[0], depth=1000)
-    array([0.5  , 0.25 , 0.125])
-    """
-    reach = depth if measure.cutoff is None else min(depth, measure.cutoff)
-    return RANK_WEIGHTS[measure.name](reach, measure)
+def relevant_number(measure: Measure, position, value, weight) -> NDArray[np.float64]:
+    """Number of relevant documents of the topic, the same for every run."""
+    return np.repeat(value.sum(axis=0, dtype=np.float64)[None], position.shape[0], axis=0)

@@ -1,70 +1,19 @@
 """Measures by name: from the text that ir_measures understands to a plain description."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from bayeseval.measures.measure import Measure
 from bayeseval.measures.parameters import (
     EXAMPLES,
-    PARAMETERS,
     check_params,
     check_relevance_level,
     gain_table,
     name_and_params,
 )
-
-LINEAR = frozenset({"P", "RBP", "DCG", "NumRel", "NumRelRet"})
-RATIO = frozenset({"AP", "nDCG", "Rprec", "R"})
-PREFERENCE = frozenset({"RR", "Success", "Bpref", "infAP", "Judged", "NumRet"})
+from bayeseval.measures.table import MEASURES
 
 Gain = Mapping[Any, float] | Callable[[float], float]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A measure of a ranking, with every parameter filled in.
-
-    Parameters
-    ----------
-    name : str
-        Name as ``ir_measures`` writes it, or ``DCG``.
-    cutoff : int, optional
-        Deepest rank that counts; None means the whole ranking.
-    persistence : float, optional
-        Probability of going on to the next rank (RBP alone).
-    relevance_level : int
-        Lowest grade that counts as relevant, where the measure is binary.
-    gains : tuple of (grade, gain), optional
-        Gain of the grades listed; a grade not listed is its own gain.
-    graded : bool
-        Whether a document counts by its gain rather than as relevant or not.
-    discount : {"log2", "exp-log2"}
-        Form of DCG and nDCG: gain, or ``2**gain - 1``, over ``log2(rank + 1)``.
-    label : str
-        Canonical text, the label on the dim ``measure`` of every result.
-    """
-
-    name: str
-    cutoff: int | None = None
-    persistence: float | None = None
-    relevance_level: int = 1
-    gains: tuple[tuple[float, float], ...] | None = None
-    graded: bool = False
-    discount: str = "log2"
-    label: str = ""
-
-    @property
-    def kind(self) -> str:
-        """What the measure is made of.
-
-        ``"linear"``: one weighted sum of relevances; ``"ratio"``: a ratio of sums over pairs or
-        single documents; ``"preference"``: anything else, which sampling cannot estimate by sums.
-        """
-        if self.name in LINEAR:
-            return "linear"
-        return "ratio" if self.name in RATIO else "preference"
 
 
 def parse_measures(
@@ -129,60 +78,25 @@ def parse_measures(
     return parsed
 
 
-def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:
-    """Relevance that a measure sees in grades; NaN (not judged) stays NaN.
-
-    Binary measures see 1 where ``grade >= relevance_level``; graded ones see the gain, never
-    below 0, or ``2**gain - 1`` in the ``exp-log2`` form of DCG.
-
-    Parameters
-    ----------
-    measure : Measure
-        The measure.
-    grade : array
-        Grades of any shape, NaN where not judged.
-
-    Returns
-    -------
-    array of float64
-        Same shape as `grade`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayeseval.measures.names import parse_measures, relevance
-    >>> grade = np.array([0.0, 2.0, np.nan])
-    >>> relevance(parse_measures("AP")[0], grade)
-    array([ 0.,  1., nan])
-    >>> relevance(parse_measures("DCG(dcg='exp-log2')")[0], grade)
-    array([ 0.,  3., nan])
-    """
-    grade = np.asarray(grade, dtype=np.float64)
-    if not measure.graded:
-        return np.where(np.isnan(grade), np.nan, grade >= measure.relevance_level)
-    gain = np.maximum(grade, 0.0)
-    for listed, value in measure.gains or ():
-        gain[grade == listed] = value
-    return np.exp2(gain) - 1.0 if measure.discount == "exp-log2" else gain
-
-
 def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure:
     """Describe one measure, checked."""
     text, name, params = name_and_params(measure)
     check_params(text, name, params)
     inline = gain_table(params.get("gains"))
-    graded = name in ("nDCG", "DCG") or (
-        name == "RBP" and table is not None and "rel" not in params
+    row = MEASURES[name]
+    graded = "gains" in row.parameters or (
+        row.takes_gain and table is not None and "rel" not in params
     )
-    uses_level = not graded and "rel" in PARAMETERS[name]
+    uses_level = not graded and "rel" in row.parameters
     described = {
         "name": name,
         "cutoff": params.get("cutoff"),
-        "persistence": float(params.get("p", 0.8)) if name == "RBP" else None,
+        "persistence": float(params.get("p", 0.8)) if "p" in row.parameters else None,
         "relevance_level": params.get("rel", relevance_level) if uses_level else 1,
         "gains": (inline or table) if graded else None,
         "graded": graded,
         "discount": params.get("dcg", "log2"),
+        "kind": row.kind,
     }
     return Measure(**described, label=_label(described, inline))
 

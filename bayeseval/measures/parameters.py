@@ -6,25 +6,8 @@ from typing import Any
 
 import numpy as np
 
-# The parameters each measure knows; the first form is the one that messages show.
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "P": ("cutoff", "rel"),
-    "RBP": ("p", "cutoff", "rel"),
-    "DCG": ("cutoff", "dcg", "gains"),
-    "nDCG": ("cutoff", "dcg", "gains"),
-    "AP": ("cutoff", "rel"),
-    "Rprec": ("rel",),
-    "R": ("cutoff", "rel"),
-    "RR": ("cutoff", "rel"),
-    "Success": ("cutoff", "rel"),
-    "Bpref": ("rel",),
-    "infAP": ("rel",),
-    "Judged": ("cutoff",),
-    "NumRel": ("rel",),
-    "NumRet": (),
-    "NumRelRet": ("rel",),
-}
-CUTOFF_REQUIRED = frozenset({"P", "R", "Success"})
+from bayeseval.measures.table import MEASURES
+
 EXAMPLES = (
     "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
     "Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
@@ -41,7 +24,7 @@ def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
         text = measure.strip()
         name, params = _parse(text)
         known = ir_measures.measures.registry.get(name)
-        name = str(known.NAME) if known is not None and name not in PARAMETERS else name
+        name = str(known.NAME) if known is not None and name not in MEASURES else name
     else:
         raise TypeError(
             f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is neither."
@@ -72,7 +55,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 
 def check_params(text: str, name: str, params: dict[str, Any]) -> None:
     """Refuse unknown measures, unknown parameters and values out of range."""
-    if name not in PARAMETERS:
+    if name not in MEASURES:
         raise ValueError(f"measure '{text}' does not exist; there are {EXAMPLES}.")
     where = f"measure '{text}'"
     if params.get("judged_only"):
@@ -80,10 +63,11 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
             f"{where} asks for judged_only, which is not a parameter here: a measure says what is "
             "counted, the estimator says what an unjudged document counts as."
         )
-    for unknown in params.keys() - {*PARAMETERS[name], "judged_only"}:
-        allowed = ", ".join(PARAMETERS[name]) or "none"
+    row = MEASURES[name]
+    for unknown in params.keys() - {*row.parameters, "judged_only"}:
+        allowed = ", ".join(row.parameters) or "none"
         raise ValueError(f"{where} has no parameter {unknown}; {name} knows these: {allowed}.")
-    if name in CUTOFF_REQUIRED and "cutoff" not in params:
+    if row.needs_cutoff and "cutoff" not in params:
         raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
     for parameter in ("cutoff", "rel"):
         if parameter in params:

@@ -1,76 +1,15 @@
-"""Plain scores of the measures that are not sums of relevances, one topic at a time."""
+"""Measures that are not sums of relevances: scores of the runs on one topic.
 
-from collections.abc import Callable
+Each takes the least relevant grade; where something is retrieved, the grades there (NaN where not
+judged) and whether it was pooled, all (run, rank); and the grades of all documents (pair,).
+"""
 
 import numpy as np
-
-from bayeseval.measures.names import Measure
 
 INFAP_EPSILON = 1e-5
 
 
-def preference_scores(
-    measure: Measure, position: np.ndarray, grade: np.ndarray, pooled: np.ndarray
-) -> np.ndarray:
-    """Scores of every run on one topic for RR, Success, Bpref, infAP, Judged and NumRet.
-
-    An unjudged document is not relevant; Bpref skips it, infAP counts it where it is pooled.
-
-    Parameters
-    ----------
-    measure : Measure
-        One of kind ``"preference"``.
-    position : array of int (run, rank)
-        Where in `grade` the document at a rank stands, -1 for nothing there.
-    grade : array of float (pair,)
-        Grades of the topic's documents; NaN, and any negative grade, is not judged.
-    pooled : array of bool (pair,)
-        Whether a document was in the judging pool, judged or not (infAP alone reads it).
-
-    Returns
-    -------
-    array of float64 (run,)
-        A run with nothing retrieved scores 0.
-
-    Raises
-    ------
-    ValueError
-        Where the measure is of another kind.
-
-    References
-    ----------
-    Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004,
-    doi:10.1145/1008992.1009000 (bpref, as trec_eval 8 and later compute it).
-    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments,
-    CIKM 2006, doi:10.1145/1183614.1183633 (infAP).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayeseval.measures.names import parse_measures
-    >>> from bayeseval.measures.preference import preference_scores
-    >>> position = np.array([[0, 1, 2], [2, -1, -1]])
-    >>> grade, pooled = np.array([0.0, 1.0, np.nan]), np.array([True, True, False])
-    >>> preference_scores(parse_measures("RR")[0], position, grade, pooled)
-    array([0.5, 0. ])
-    """
-    if measure.name not in PREFERENCES:
-        raise ValueError(
-            f"{measure.label} is not one of the measures scored here: {', '.join(PREFERENCES)}."
-        )
-    position = np.asarray(position)[:, : measure.cutoff]
-    retrieved = position >= 0
-    judged_grade = np.where(np.asarray(grade) >= 0, grade, np.nan)
-    grades = np.full(position.shape, np.nan)
-    grades[retrieved] = judged_grade[position[retrieved]]
-    in_pool = np.zeros(position.shape, dtype=bool)
-    in_pool[retrieved] = np.asarray(pooled, dtype=bool)[position[retrieved]]
-    return PREFERENCES[measure.name](
-        measure.relevance_level, retrieved, grades, in_pool, judged_grade
-    )
-
-
-def _reciprocal_rank(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+def reciprocal_rank(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
     """1 / rank of the first relevant document, 0 where there is none."""
     if grades.shape[1] == 0:
         return np.zeros(len(grades))
@@ -78,22 +17,22 @@ def _reciprocal_rank(level, _retrieved, grades, _in_pool, _judged_grade) -> np.n
     return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1.0), 0.0)
 
 
-def _success(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+def success(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
     """1 where any document down to the cutoff is relevant."""
     return (grades >= level).any(axis=1).astype(np.float64)
 
 
-def _judged(_level, retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+def judged_share(_level, retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
     """Judged share of what was retrieved down to the cutoff, min(cutoff, length) documents."""
     return (~np.isnan(grades)).sum(axis=1) / np.maximum(retrieved.sum(axis=1), 1)
 
 
-def _retrieved_number(_level, retrieved, _grades, _in_pool, _judged_grade) -> np.ndarray:
+def retrieved_number(_level, retrieved, _grades, _in_pool, _judged_grade) -> np.ndarray:
     """Count the documents retrieved."""
     return retrieved.sum(axis=1).astype(np.float64)
 
 
-def _bpref(level, _retrieved, grades, _in_pool, judged_grade) -> np.ndarray:
+def binary_preference(level, _retrieved, grades, _in_pool, judged_grade) -> np.ndarray:
     """Sum of 1 - min(n above, R) / min(N, R) over judged relevant, over R (trec_eval >= 8)."""
     n_relevant = np.count_nonzero(judged_grade >= level)
     if n_relevant == 0:
@@ -104,7 +43,7 @@ def _bpref(level, _retrieved, grades, _in_pool, judged_grade) -> np.ndarray:
     return np.where(grades >= level, term, 0.0).sum(axis=1) / n_relevant
 
 
-def _inferred_average_precision(level, _retrieved, grades, in_pool, judged_grade) -> np.ndarray:
+def inferred_average_precision(level, _retrieved, grades, in_pool, judged_grade) -> np.ndarray:
     """Mean expected precision at the judged relevant documents, as trec_eval computes infAP."""
     n_relevant = np.count_nonzero(judged_grade >= level)
     if n_relevant == 0:
@@ -120,13 +59,3 @@ def _inferred_average_precision(level, _retrieved, grades, in_pool, judged_grade
     rank = np.arange(1, grades.shape[1] + 1)
     precision = np.divide(1.0 + pool_above * share, rank)
     return np.where(relevant, precision, 0.0).sum(axis=1) / n_relevant
-
-
-PREFERENCES: dict[str, Callable[..., np.ndarray]] = {
-    "RR": _reciprocal_rank,
-    "Success": _success,
-    "Bpref": _bpref,
-    "infAP": _inferred_average_precision,
-    "Judged": _judged,
-    "NumRet": _retrieved_number,
-}

@@ -30,6 +30,19 @@ def weighted_sum(position, weight, value):
 
 
 @numba.njit(cache=True, nogil=True)
+def best_sum(weight, value):
+    """Sum of ``weight[rank] * value`` over the best ranking of all rows, dims (column,)."""
+    n_columns = value.shape[1]
+    total = np.zeros(n_columns)
+    for column in range(n_columns):
+        own = value[:, column]
+        best = np.sort(own[own > 0])[::-1]
+        for rank in range(min(best.size, weight.size)):
+            total[column] += weight[rank] * best[rank]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
 def picked_weight(position, weight, picked, n_rows):
     """Weight that each run gives to each sampled document, dims (run, column, slot)."""
     n_runs, depth = position.shape[0], min(position.shape[1], weight.size)

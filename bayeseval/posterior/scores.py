@@ -6,22 +6,19 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import topic_starts
-from bayeseval.collection.labels import row_of_pair, without_judgment
-from bayeseval.estimators.filled import FilledRelevance
-from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.estimators.scoring import SCORES
-from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.collection.labels import without_judgment
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.frame.gather import framed_sample, judged_sample
 from bayeseval.frame.grades import grade_scale
-from bayeseval.measures.names import Measure, parse_measures, relevance
+from bayeseval.measures.measure import Measure, relevance
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.scores import plain_scores
+from bayeseval.measures.table import names_of
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.posterior.labels import labelled_scores
 from bayeseval.posterior.urn import urn_scores
 from bayeseval.posterior.weights import topic_weights
 from bayeseval.progress import track
-from bayeseval.uncertainty.slots import Slots
 
 OUTSIDE = ("nonrelevant", "model")
 
@@ -142,10 +139,10 @@ def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measu
     level = draws.binary_level()
     parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
     for measure in parsed:
-        if measure.name not in SCORES:
+        if measure.kind == "preference":
             raise ValueError(
                 f"{measure.label} has no posterior scores; measures that have them: "
-                f"{', '.join(SCORES)}"
+                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
             )
         if level is None:
             continue
@@ -163,14 +160,8 @@ def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measu
 def _problem(sampled: xr.DataTree, measures: list[Measure]) -> Problem:
     """Rankings and frame, without any estimate."""
     designed = "design" in sampled.children
-    sample, grade = framed_sample(sampled) if designed else judged_sample(sampled)
-    known = EstimatedRelevance(
-        sample, grade, grade_scale(sampled), lambda *_: None, random=False, random_seed=0
-    )
-    rows = row_of_pair(sample.pair, sampled.sizes["pair"], sample.start[sample.topic])
-    ranking = sampled["rankings/ranking"].to_numpy()
-    starts = topic_starts(sampled)
-    return Problem(sampled, measures, known, ranking, starts, rows, None, {})
+    sample, _ = framed_sample(sampled) if designed else judged_sample(sampled)
+    return Problem.framed(sampled, measures, sample, random=False)
 
 
 def _streamed(
@@ -186,12 +177,12 @@ def _streamed(
         estimate[:] = np.nan
     topics = np.flatnonzero(problem.judged_topic).tolist()
     for topic in track(topics, "posterior scores"):
-        position, relevance_of = _topic_relevance(problem, draws, topic, outside)
+        position, codes = _topic_codes(problem, draws, topic, outside)
         lost[:, :, topic] = 0.0
         if outside == "nonrelevant":
             lost[:, :, topic] = problem.outside_weight(topic, position)[..., 0]
         for index, measure in enumerate(problem.measures):
-            score = SCORES[measure.name](measure, relevance_of).estimate
+            score = plain_scores(measure, position, _relevance_of(measure, draws.scale)[codes])
             if weights is None:
                 estimate[index, :, topic] = score
             else:
@@ -199,8 +190,8 @@ def _streamed(
     return estimate, lost
 
 
-def _topic_relevance(problem, draws, topic, outside) -> tuple[NDArray[np.int32], TopicRelevance]:
-    """Positions of the runs' documents on a topic, and the relevance of these under every draw."""
+def _topic_codes(problem, draws, topic, outside) -> tuple[NDArray[np.int32], NDArray]:
+    """Rows of the runs' documents on a topic, and under every draw the place of its grade."""
     first, last = problem.start[topic : topic + 2]
     ranking = problem.ranking[:, topic]
     if outside == "model":
@@ -209,28 +200,13 @@ def _topic_relevance(problem, draws, topic, outside) -> tuple[NDArray[np.int32],
     else:
         pairs = np.flatnonzero(problem.row_of_pair[first:last] >= 0)
         position = problem.row_of_pair[ranking]
-    codes = draws.topic(topic, pairs)
-    nothing = np.zeros((draws.n_draws, 0))
-    whole = nothing.astype(np.int64)
+    return position, draws.topic(topic, pairs)
 
-    def filled(table: NDArray) -> FilledRelevance:
-        value = table[codes]
-        return FilledRelevance(value, nothing, np.zeros(draws.n_draws))
 
-    def binary(level: int) -> FilledRelevance:
-        return filled((draws.scale >= level).astype(np.int8))
-
-    def gain_levels(measure: Measure) -> list[tuple[float, FilledRelevance]]:
-        gains = relevance(measure, draws.scale)
-        levels = np.unique(gains[gains > 0]) if (gains > 0).any() else np.ones(1)
-        steps = np.diff(levels, prepend=0.0)
-        return [
-            (float(step), filled((gains >= level).astype(np.int8)))
-            for step, level in zip(steps, levels, strict=True)
-        ]
-
-    slots = Slots(whole, nothing, whole, whole, nothing)
-    return position, TopicRelevance(position, slots, binary, gain_levels, 0)
+def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:
+    """Relevance of each grade of the scale, a byte where it is 0 or 1."""
+    seen = relevance(measure, scale)
+    return seen if measure.graded else seen.astype(np.int8)
 
 
 def _warn_unjudged(problem: Problem) -> None:

@@ -7,8 +7,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import without_judgment
-from bayeseval.measures.linear import RANK_WEIGHTS, rank_weight
-from bayeseval.measures.names import Measure, parse_measures
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.scores import rank_weight
+from bayeseval.measures.table import names_of
 from bayeseval.models.urn.draws import UrnDraws
 from bayeseval.posterior.labels import labelled_scores
 from bayeseval.posterior.weights import topic_weights
@@ -63,10 +65,10 @@ def _linear(measures, relevance_level: int) -> list[Measure]:
     """Measures that are weighted sums over ranks: what an urn of each run can be asked for."""
     parsed = parse_measures(measures, relevance_level=relevance_level, grades=(0.0, 1.0))
     for measure in parsed:
-        if measure.name not in RANK_WEIGHTS or measure.graded:
+        if measure.kind != "linear" or measure.graded:
             raise ValueError(
                 f"{measure.label} has no posterior scores under urn_model; measures that have "
-                f"them: {', '.join(RANK_WEIGHTS)}, of relevance"
+                f"them: {', '.join(names_of('linear'))}, of relevance"
             )
         if measure.relevance_level != relevance_level:
             raise ValueError(

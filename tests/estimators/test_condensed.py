@@ -11,7 +11,7 @@ import bayeseval as be
 from bayeseval.estimators.condensed import CONDENSED, condensed_list
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.preference import preference_scores
+from bayeseval.measures.scores import preference_scores
 from tests.small import small_collection
 
 NAMES = [

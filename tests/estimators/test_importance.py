@@ -15,8 +15,8 @@ from bayeseval.estimators.importance import (
     importance_sum_of_precisions,
 )
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.linear import rank_weight
-from bayeseval.measures.names import relevance
+from bayeseval.measures.measure import relevance
+from bayeseval.measures.scores import rank_weight
 from tests.draws import GRADE, POSITION, PROBABILITY, measure_of, topic_of
 
 N_DRAWS = 5

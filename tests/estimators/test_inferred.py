@@ -14,7 +14,7 @@ from bayeseval.estimators.inferred.kernels import expanded_gain
 from bayeseval.estimators.inferred.strata import sampled_strata
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.preference import preference_scores
+from bayeseval.measures.scores import preference_scores
 from tests.small import every_stratified_sample, small_collection
 
 TINY = {"relevant_smoothing": 1e-12, "sampled_smoothing": 3e-12}

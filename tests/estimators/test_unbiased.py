@@ -120,10 +120,11 @@ def numerators(sampled, estimator, predictor) -> np.ndarray:
     """Numerator of AP (run, topic, replicate)."""
     problem = Problem.prepared(sampled, "AP", estimator=estimator, predictor=predictor)
     columns = []
-    for _, relevance in problem.topics():
+    for topic, position in problem.topics():
+        relevance = problem.relevance.topic(topic, position)
         filled, slots = relevance.binary(1), relevance.slots
         both = precision_sum_influence(
-            relevance.position,
+            position,
             filled.value,
             slots.row,
             filled.expanded,
@@ -137,8 +138,9 @@ def numerators(sampled, estimator, predictor) -> np.ndarray:
 def true_numerators(collection) -> np.ndarray:
     problem = Problem.prepared(collection, "AP", estimator="assumed")
     columns = []
-    for _, relevance in problem.topics():
-        columns.append(precision_sum(relevance.position, relevance.binary(1).value)[:, 0])
+    for topic, position in problem.topics():
+        value = problem.relevance.values(topic, problem.measures[0])
+        columns.append(precision_sum(position, value)[:, 0])
     return np.stack(columns, axis=1)
 
 

@@ -4,7 +4,8 @@ import ir_measures
 import numpy as np
 import pytest
 
-from bayeseval.measures.names import parse_measures, relevance
+from bayeseval.measures.measure import relevance
+from bayeseval.measures.names import parse_measures
 
 LABELS = [
     ("P@10", "P@10"),
@@ -91,7 +92,8 @@ def test_what_is_no_measure_at_all_is_a_type_error():
 
 def test_every_measure_has_its_kind():
     kinds = {
-        "linear": ["P@10", "RBP", "DCG", "NumRel", "NumRelRet"],
+        "linear": ["P@10", "RBP", "DCG", "NumRelRet"],
+        "count": ["NumRel"],
         "ratio": ["AP", "nDCG", "Rprec", "R@10"],
         "preference": ["RR", "Success@1", "Bpref", "infAP", "Judged", "NumRet"],
     }

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.preference import preference_scores
+from bayeseval.measures.scores import preference_scores
 
 # ours, the measure to ask pytrec_eval for, the key it answers under
 REFERENCE = [

@@ -54,7 +54,7 @@ from bayeseval.estimators.importance.linear import (
 )
 from bayeseval.estimators.list_score import ListMeasures, ListScore
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
 
 
 def importance_average_precision(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.names import Measure, relevance
+from bayeseval.measures.measure import Measure, relevance
 
 OPTIONS = {"conditioning": ("run", "none"), "ratio": ("plain", "beale")}
 

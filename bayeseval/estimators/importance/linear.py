@@ -14,8 +14,8 @@ from bayeseval.estimators.importance.draws import (
 )
 from bayeseval.estimators.list_score import ListScore
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.linear import rank_weight
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.scores import rank_weight
 
 
 def importance_linear(

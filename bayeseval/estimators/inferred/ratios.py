@@ -16,7 +16,7 @@ from bayeseval.estimators.inferred.strata import (
 )
 from bayeseval.estimators.list_score import ListScore
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
 
 LONGEST_LIST = 1000
 

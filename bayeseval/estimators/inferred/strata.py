@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.list_score import ListScore
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.names import Measure, relevance
+from bayeseval.measures.measure import Measure, relevance
 
 RELEVANT_SMOOTHING = 1e-5
 SAMPLED_SMOOTHING = 3e-5

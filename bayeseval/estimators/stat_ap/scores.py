@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from bayeseval.estimators.list_score import ListScore
 from bayeseval.estimators.stat_ap.sample import ExpandedSample, expanded_sample
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.linear import rank_weight
-from bayeseval.measures.names import Measure
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.scores import rank_weight
 
 
 def stat_average_precision(measure: Measure, topic: TopicLists) -> ListScore:

@@ -1,0 +1,81 @@
+"""A measure with every parameter filled in, and the relevance that it sees in grades."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a ranking, with every parameter filled in.
+
+    Parameters
+    ----------
+    name : str
+        Name as ``ir_measures`` writes it, or ``DCG``.
+    cutoff : int, optional
+        Deepest rank that counts; None means the whole ranking.
+    persistence : float, optional
+        Probability of going on to the next rank (RBP alone).
+    relevance_level : int
+        Lowest grade that counts as relevant, where the measure is binary.
+    gains : tuple of (grade, gain), optional
+        Gain of the grades listed; a grade not listed is its own gain.
+    graded : bool
+        Whether a document counts by its gain rather than as relevant or not.
+    discount : {"log2", "exp-log2"}
+        Form of DCG and nDCG: gain, or ``2**gain - 1``, over ``log2(rank + 1)``.
+    label : str
+        Canonical text, the label on the dim ``measure`` of every result.
+    kind : {"linear", "count", "ratio", "preference"}
+        What the measure is made of: one weighted sum of relevances over the ranks; a sum over the
+        documents of the topic; a ratio of sums over pairs or single documents; or anything else,
+        which sampling cannot estimate by sums.
+    """
+
+    name: str
+    cutoff: int | None = None
+    persistence: float | None = None
+    relevance_level: int = 1
+    gains: tuple[tuple[float, float], ...] | None = None
+    graded: bool = False
+    discount: str = "log2"
+    label: str = ""
+    kind: str = "linear"
+
+
+def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:
+    """Relevance that a measure sees in grades; NaN (not judged) stays NaN.
+
+    Binary measures see 1 where ``grade >= relevance_level``; graded ones see the gain, never
+    below 0, or ``2**gain - 1`` in the ``exp-log2`` form of DCG.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    grade : array
+        Grades of any shape, NaN where not judged.
+
+    Returns
+    -------
+    array of float64
+        Same shape as `grade`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayeseval.measures.names import parse_measures
+    >>> grade = np.array([0.0, 2.0, np.nan])
+    >>> relevance(parse_measures("AP")[0], grade)
+    array([ 0.,  1., nan])
+    >>> relevance(parse_measures("DCG(dcg='exp-log2')")[0], grade)
+    array([ 0.,  3., nan])
+    """
+    grade = np.asarray(grade, dtype=np.float64)
+    if not measure.graded:
+        return np.where(np.isnan(grade), np.nan, grade >= measure.relevance_level)
+    gain = np.maximum(grade, 0.0)
+    for listed, value in measure.gains or ():
+        gain[grade == listed] = value
+    return np.exp2(gain) - 1.0 if measure.discount == "exp-log2" else gain

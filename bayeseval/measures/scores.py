@@ -1,0 +1,144 @@
+"""Scores of all runs on one topic, by the table of measures."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.table import MEASURES, names_of
+
+
+def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
+    r"""Weight of every rank in a measure.
+
+    .. math:: score = \sum_i weight_i \, relevance(d_i)
+
+    for a linear measure; for the others, how much a document at each rank matters beside those at
+    other ranks.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any measure, as ``parse_measures`` gives it.
+    depth : int
+        Ranks of the longest ranking.
+
+    Returns
+    -------
+    ndarray (rank,)
+        Weights down to the measure's cutoff, or to ``depth`` where that is less.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> rank_weight(parse_measures("RBP(p=0.5)@3")[0], depth=1000)
+    array([0.5  , 0.25 , 0.125])
+    """
+    reach = depth if measure.cutoff is None else min(depth, measure.cutoff)
+    return MEASURES[measure.name].weight(reach, measure)
+
+
+def plain_scores(
+    measure: Measure, position: NDArray[np.int32], value: NDArray
+) -> NDArray[np.float64]:
+    """Scores of every run on one topic by complete relevances, many columns at once.
+
+    Parameters
+    ----------
+    measure : Measure
+        One that has scores by relevance: of kind ``"linear"``, ``"count"`` or ``"ratio"``.
+    position : int32 array (run, rank)
+        Row in `value` of the document at a rank, -1 for nothing there.
+    value : array (pair, column)
+        Relevance of the topic's documents as the measure sees it (:func:`relevance`), complete: a
+        column of judgments, or one posterior draw.
+
+    Returns
+    -------
+    array of float64 (run, column)
+        A run with nothing retrieved scores 0, and so does every ratio without a relevant document.
+
+    Raises
+    ------
+    ValueError
+        Where the measure is of another kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayeseval.measures.names import parse_measures
+    >>> position = np.array([[0, 1, 2], [2, -1, -1]], dtype=np.int32)
+    >>> value = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> plain_scores(parse_measures("P@2")[0], position, value)
+    array([[0.5, 1. ],
+           [0.5, 0. ]])
+    """
+    score = MEASURES[measure.name].of_relevance
+    if score is None:
+        raise ValueError(
+            f"{measure.label} has no score by relevance alone; measures that have one: "
+            f"{', '.join(names_of('linear', 'count', 'ratio'))}."
+        )
+    if measure.cutoff is not None:
+        position = np.ascontiguousarray(position[:, : measure.cutoff])
+    return score(measure, position, value, rank_weight(measure, position.shape[1]))
+
+
+def preference_scores(
+    measure: Measure, position: np.ndarray, grade: np.ndarray, pooled: np.ndarray
+) -> np.ndarray:
+    """Scores of every run on one topic for RR, Success, Bpref, infAP, Judged and NumRet.
+
+    An unjudged document is not relevant; Bpref skips it, infAP counts it where it is pooled.
+
+    Parameters
+    ----------
+    measure : Measure
+        One of kind ``"preference"``.
+    position : array of int (run, rank)
+        Where in `grade` the document at a rank stands, -1 for nothing there.
+    grade : array of float (pair,)
+        Grades of the topic's documents; NaN, and any negative grade, is not judged.
+    pooled : array of bool (pair,)
+        Whether a document was in the judging pool, judged or not (infAP alone reads it).
+
+    Returns
+    -------
+    array of float64 (run,)
+        A run with nothing retrieved scores 0.
+
+    Raises
+    ------
+    ValueError
+        Where the measure is of another kind.
+
+    References
+    ----------
+    Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004,
+    doi:10.1145/1008992.1009000 (bpref, as trec_eval 8 and later compute it).
+    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments,
+    CIKM 2006, doi:10.1145/1183614.1183633 (infAP).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayeseval.measures.names import parse_measures
+    >>> from bayeseval.measures.scores import preference_scores
+    >>> position = np.array([[0, 1, 2], [2, -1, -1]])
+    >>> grade, pooled = np.array([0.0, 1.0, np.nan]), np.array([True, True, False])
+    >>> preference_scores(parse_measures("RR")[0], position, grade, pooled)
+    array([0.5, 0. ])
+    """
+    score = MEASURES[measure.name].of_lists
+    if score is None:
+        raise ValueError(
+            f"{measure.label} is not one of the measures scored here: "
+            f"{', '.join(names_of('preference'))}."
+        )
+    position = np.asarray(position)[:, : measure.cutoff]
+    retrieved = position >= 0
+    judged_grade = np.where(np.asarray(grade) >= 0, grade, np.nan)
+    grades = np.full(position.shape, np.nan)
+    grades[retrieved] = judged_grade[position[retrieved]]
+    in_pool = np.zeros(position.shape, dtype=bool)
+    in_pool[retrieved] = np.asarray(pooled, dtype=bool)[position[retrieved]]
+    return score(measure.relevance_level, retrieved, grades, in_pool, judged_grade)

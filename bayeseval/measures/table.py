@@ -1,0 +1,88 @@
+"""The table of measures: what each of them is made of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.measures.linear import (
+    discount_weight,
+    equal_weight,
+    linear,
+    persistence_weight,
+    precision_weight,
+    reciprocal_weight,
+    relevant_number,
+)
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.preference import (
+    binary_preference,
+    inferred_average_precision,
+    judged_share,
+    reciprocal_rank,
+    retrieved_number,
+    success,
+)
+from bayeseval.measures.ratio import average_precision, normalised_gain, r_precision, recall
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measure of the table.
+
+    Parameters
+    ----------
+    kind : {"linear", "count", "ratio", "preference"}
+        As in :class:`Measure`.
+    parameters : tuple of str
+        Those that it knows; the first form is the one that messages show. Who knows ``gains`` is
+        graded, who knows ``rel`` counts grades from a level on.
+    weight : callable (depth, measure) -> array (rank,)
+        Weights of the ranks in a linear measure; for the others how much a rank matters.
+    of_relevance : callable (measure, position, value, weight) -> array (run, column), optional
+        Plain score by complete relevances; the others have none.
+    of_lists : callable (level, retrieved, grades, in_pool, judged_grade) -> array (run,), optional
+        Score of a measure of kind "preference", by what was judged.
+    needs_cutoff : bool
+    takes_gain : bool
+        Whether it becomes graded where a gain is given.
+    """
+
+    kind: str
+    parameters: tuple[str, ...]
+    weight: Callable[[int, Measure], NDArray[np.floating]]
+    of_relevance: Callable[..., NDArray[np.float64]] | None = None
+    of_lists: Callable[..., NDArray[np.float64]] | None = None
+    needs_cutoff: bool = False
+    takes_gain: bool = False
+
+
+MEASURES: dict[str, Row] = {
+    "P": Row("linear", ("cutoff", "rel"), precision_weight, linear, needs_cutoff=True),
+    "RBP": Row("linear", ("p", "cutoff", "rel"), persistence_weight, linear, takes_gain=True),
+    "DCG": Row("linear", ("cutoff", "dcg", "gains"), discount_weight, linear),
+    "NumRelRet": Row("linear", ("rel",), equal_weight, linear),
+    "NumRel": Row("count", ("rel",), equal_weight, relevant_number),
+    "AP": Row("ratio", ("cutoff", "rel"), reciprocal_weight, average_precision),
+    "nDCG": Row("ratio", ("cutoff", "dcg", "gains"), discount_weight, normalised_gain),
+    "R": Row("ratio", ("cutoff", "rel"), equal_weight, recall, needs_cutoff=True),
+    "Rprec": Row("ratio", ("rel",), reciprocal_weight, r_precision),
+    "RR": Row("preference", ("cutoff", "rel"), reciprocal_weight, None, reciprocal_rank),
+    "Success": Row("preference", ("cutoff", "rel"), equal_weight, None, success, needs_cutoff=True),
+    "Bpref": Row("preference", ("rel",), equal_weight, None, binary_preference),
+    "infAP": Row("preference", ("rel",), reciprocal_weight, None, inferred_average_precision),
+    "Judged": Row("preference", ("cutoff",), equal_weight, None, judged_share),
+    "NumRet": Row("preference", (), equal_weight, None, retrieved_number),
+}
+
+
+def names_of(*kinds: str) -> list[str]:
+    """Names of the measures of some kinds, in the order of the table.
+
+    Examples
+    --------
+    >>> names_of("linear")
+    ['P', 'RBP', 'DCG', 'NumRelRet']
+    """
+    return [name for name, row in MEASURES.items() if row.kind in kinds]
