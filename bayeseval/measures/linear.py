@@ -6,19 +6,19 @@ from numpy.typing import NDArray
 from bayeseval.measures.measure import Measure
 
 
-def precision_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
+def precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1/k on the first k ranks."""
     assert measure.cutoff is not None
     return np.repeat(np.float64(1.0 / measure.cutoff), depth)
 
 
-def persistence_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
+def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight (1 - p) p^(i - 1) on rank i. Moffat and Zobel 2008; Park 2016, equation 1."""
     assert measure.persistence is not None
     return (1.0 - measure.persistence) * measure.persistence ** np.arange(depth)
 
 
-def discount_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
+def discounted_gain(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1 / log2(i + 1) on rank i."""
     return 1.0 / np.log2(np.arange(2, depth + 2))
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.measures.linear import discount_weight
+from bayeseval.measures.linear import discounted_gain
 from bayeseval.measures.measure import Measure
 
 
@@ -19,7 +19,7 @@ def normalised_gain(measure: Measure, position, value, weight) -> NDArray[np.flo
     from bayeseval.measures.rank_sums import best_sum, weighted_sum
 
     reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
-    ideal = best_sum(discount_weight(reach, measure), value)
+    ideal = best_sum(discounted_gain(reach, measure), value)
     return weighted_sum(position, weight, value) / np.where(ideal > 0, ideal, 1.0)
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.measures.linear import (
-    discount_weight,
+    discounted_gain,
     equal_weight,
     linear,
-    persistence_weight,
-    precision_weight,
+    precision,
+    rank_biased_precision,
     reciprocal_weight,
     relevant_number,
 )
@@ -59,13 +59,13 @@ class Row:
 
 
 MEASURES: dict[str, Row] = {
-    "P": Row("linear", ("cutoff", "rel"), precision_weight, linear, needs_cutoff=True),
-    "RBP": Row("linear", ("p", "cutoff", "rel"), persistence_weight, linear, takes_gain=True),
-    "DCG": Row("linear", ("cutoff", "dcg", "gains"), discount_weight, linear),
+    "P": Row("linear", ("cutoff", "rel"), precision, linear, needs_cutoff=True),
+    "RBP": Row("linear", ("p", "cutoff", "rel"), rank_biased_precision, linear, takes_gain=True),
+    "DCG": Row("linear", ("cutoff", "dcg", "gains"), discounted_gain, linear),
     "NumRelRet": Row("linear", ("rel",), equal_weight, linear),
     "NumRel": Row("count", ("rel",), equal_weight, relevant_number),
     "AP": Row("ratio", ("cutoff", "rel"), reciprocal_weight, average_precision),
-    "nDCG": Row("ratio", ("cutoff", "dcg", "gains"), discount_weight, normalised_gain),
+    "nDCG": Row("ratio", ("cutoff", "dcg", "gains"), discounted_gain, normalised_gain),
     "R": Row("ratio", ("cutoff", "rel"), equal_weight, recall, needs_cutoff=True),
     "Rprec": Row("ratio", ("rel",), reciprocal_weight, r_precision),
     "RR": Row("preference", ("cutoff", "rel"), reciprocal_weight, None, reciprocal_rank),
