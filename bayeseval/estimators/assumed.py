@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.frame.gather import judged_sample
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
 
@@ -32,7 +31,7 @@ class JudgedRelevance:
         return np.ascontiguousarray(np.nan_to_num(relevance(measure, grade)).T)
 
 
-def assumed(collection: xr.DataTree, predictor, random_seed: int) -> JudgedRelevance:
+def assumed(frame: Frame, predictor, random_seed: int) -> JudgedRelevance:
     r"""Relevance of the judged pairs, 0 for all others.
 
     .. math:: assumed = \sum_i weight_i \, rel(d_i) \, 1[d_i \in J]
@@ -45,4 +44,4 @@ def assumed(collection: xr.DataTree, predictor, random_seed: int) -> JudgedRelev
         raise ValueError(
             "estimator 'assumed' uses no predictor; use estimator='dyn' with a predictor"
         )
-    return JudgedRelevance(*judged_sample(collection))
+    return JudgedRelevance(frame.sample, frame.grade)

@@ -6,14 +6,13 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.frame.gather import designed_sample, with_ranks
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.frame import Frame
 from bayeseval.predictors import predicted_relevance
 
 DEFAULT_PREDICTOR = "pooled"
 
 
-def difference(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:
+def difference(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
     r"""Predicted relevance, corrected by the expanded residuals of the judged pairs.
 
     .. math:: dyn = \sum_i weight_i \left( M(d_i) + \frac{1[d_i \in J]}{\pi(d_i)}
@@ -30,24 +29,23 @@ def difference(collection: xr.DataTree, predictor, random_seed: int) -> Estimate
     ----------
     Cormack and Grossman (2019), section 2, doi:10.1145/3331184.3331355.
     """
+    collection = frame.collection
     if np.isnan(collection["design/inclusion_probability"].to_numpy()).any():
         raise ValueError(
             "'dyn' predicts every pair of the frame, and these judgments (prels or probs) list "
             "only the sampled ones; estimators that exist for them: assumed, "
             "condensed, stat, stat_ap"
         )
-    sample, grade = designed_sample(collection)
-    sample = with_ranks(collection, sample)
     spec = DEFAULT_PREDICTOR if predictor is None else predictor
     _warn_of_later_stages(collection, spec)
-    columns = _predictor_columns(collection, sample.pair)
+    columns = _predictor_columns(collection, frame.pair)
 
     def model(sample, observed, counted, higher):
         name = _learned(spec, columns) if higher else spec
         return predicted_relevance(sample, observed, name, columns=columns, counted=counted)
 
     return EstimatedRelevance(
-        sample, grade, grade_scale(collection), model, random_seed=random_seed
+        frame.ranked_sample, frame.grade, frame.scale, model, random_seed=random_seed
     )
 
 

@@ -1,13 +1,10 @@
 """The Horvitz-Thompson estimator, ``stat``."""
 
-import xarray as xr
-
 from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.frame.gather import designed_sample
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.frame import Frame
 
 
-def horvitz_thompson(collection: xr.DataTree, predictor, random_seed: int) -> EstimatedRelevance:
+def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
     r"""Relevance of the judged pairs by their inclusion probability.
 
     .. math:: stat = \sum_i weight_i \frac{1[d_i \in J]\, rel(d_i)}{\pi(d_i)}
@@ -24,5 +21,4 @@ def horvitz_thompson(collection: xr.DataTree, predictor, random_seed: int) -> Es
     """
     if predictor is not None:
         raise ValueError("estimator 'stat' uses no predictor; use estimator='dyn' with a predictor")
-    sample, grade = designed_sample(collection)
-    return EstimatedRelevance(sample, grade, grade_scale(collection), random_seed=random_seed)
+    return EstimatedRelevance(frame.sample, frame.grade, frame.scale, random_seed=random_seed)

@@ -13,6 +13,7 @@ from bayeseval.estimators.inferred import INFERRED
 from bayeseval.estimators.list_score import ListMeasures
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.stat_ap import STAT_AP
+from bayeseval.frame.frame import Frame
 
 # estimators that fill in a relevance per document
 ESTIMATORS = {"assumed": assumed, "stat": horvitz_thompson, "dyn": difference}
@@ -35,10 +36,10 @@ HAS_COVARIANCE = ("stat", "dyn")
 
 
 def estimated_relevance(
-    collection: xr.DataTree, estimator: str, predictor, random_seed: int
+    frame: Frame, estimator: str, predictor, random_seed: int
 ) -> EstimatedRelevance | JudgedRelevance:
     """What an estimator that fills in relevances makes of the judgments of a collection."""
-    return ESTIMATORS[estimator](collection, predictor, random_seed)
+    return ESTIMATORS[estimator](frame, predictor, random_seed)
 
 
 def list_options(estimator: str) -> list[str]:

@@ -59,7 +59,7 @@ def covariance(
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     problem = _design_problem(sampled, measures, estimator, options)
-    n_runs, n_topics = problem.ranking.shape[:2]
+    n_runs, n_topics = problem.frame.rankings.length.shape
     matrix = np.zeros((len(problem.measures), n_topics, n_runs, n_runs))
     for index, topic, score in problem.topic_scores():
         deviation = score.deviation[:, 0]
@@ -141,7 +141,7 @@ def paired_difference(
             some = ", ".join(problem.labels["run"][:10])
             raise ValueError(f"the collection has no run '{name}'; its runs: {some} ...")
         runs.append(where[0])
-    shape = (len(problem.measures), problem.ranking.shape[1])
+    shape = (len(problem.measures), problem.frame.rankings.length.shape[1])
     estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
     for index, topic, score in problem.topic_scores(runs):
         pair = replace(

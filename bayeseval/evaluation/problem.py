@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection, topic_starts
-from bayeseval.collection.labels import row_of_pair
+from bayeseval.collection import check_collection
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.list_score import ListMeasures
 from bayeseval.estimators.registry import (
@@ -24,9 +23,8 @@ from bayeseval.estimators.registry import (
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic import TopicScore
-from bayeseval.frame.gather import framed_sample, judged_sample
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.grades import grade_scale
-from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
@@ -51,18 +49,11 @@ class Problem:
 
     Parameters
     ----------
-    collection : DataTree
+    frame : Frame
+        Rankings, pairs that could be judged, and which of them were.
     measures : list of Measure
-    sample : Sample
-        What is known: the frame, and which of its pairs were judged.
     random : bool
         Whether the sample was drawn at random.
-    ranking : int array (run, topic, rank)
-        Positions of pairs, -1 for none.
-    start : int array (topic + 1,)
-        First pair of every topic.
-    row_of_pair : int array (pair + 1,)
-        Row of a pair among its topic's frame pairs, -1 outside; the last entry serves position -1.
     relevance : EstimatedRelevance or JudgedRelevance, optional
         Set for an estimator that fills in relevances.
     list_measures : dict of measure name -> callable, optional
@@ -71,13 +62,9 @@ class Problem:
         Keyword options of such an estimator.
     """
 
-    collection: xr.DataTree
+    frame: Frame
     measures: list[Measure]
-    sample: Sample
     random: bool
-    ranking: NDArray[np.int32]
-    start: NDArray[np.int64]
-    row_of_pair: NDArray[np.int32]
     relevance: EstimatedRelevance | JudgedRelevance | None = None
     list_measures: ListMeasures | None = None
     estimator_options: dict = field(default_factory=dict)
@@ -105,39 +92,12 @@ class Problem:
         _check_estimable(parsed, estimator)
         _check_options(estimator, predictor, estimator_options)
         random = estimator in SCHEMES
+        frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if estimator in LIST_ESTIMATORS:
-            sample, _ = framed_sample(collection) if random else judged_sample(collection)
-            filled = {
-                "list_measures": LIST_ESTIMATORS[estimator],
-                "estimator_options": estimator_options or {},
-            }
-        else:
-            relevance = estimated_relevance(collection, estimator, predictor, random_seed or 0)
-            sample, filled = relevance.sample, {"relevance": relevance}
-        return cls.framed(collection, parsed, sample, random=random, **filled)
-
-    @classmethod
-    def framed(
-        cls,
-        collection: xr.DataTree,
-        measures: list[Measure],
-        sample: Sample,
-        *,
-        random: bool,
-        **filled,
-    ) -> "Problem":
-        """Rankings over a frame."""
-        first = sample.start[sample.topic]
-        return cls(
-            collection=collection,
-            measures=measures,
-            sample=sample,
-            random=random,
-            ranking=collection["rankings/ranking"].to_numpy(),
-            start=topic_starts(collection),
-            row_of_pair=row_of_pair(sample.pair, collection.sizes["pair"], first),
-            **filled,
-        )
+            lists = LIST_ESTIMATORS[estimator]
+            return cls(frame, parsed, random, None, lists, estimator_options or {})
+        relevance = estimated_relevance(frame, estimator, predictor, random_seed or 0)
+        return cls(frame, parsed, random, relevance)
 
     @cached_property
     def judged_topic(self) -> NDArray[np.bool_]:
@@ -146,36 +106,31 @@ class Problem:
         Under Poisson sampling a sample may well be empty in a topic, and leaving that topic out
         would bias what is left: there every topic of the frame counts.
         """
-        sample = self.sample
+        sample = self.frame.sample
         judged = sample.selected.any(axis=0)
         if self.random and (sample.stratum < 0).all():
             judged = np.ones(sample.n_pairs, dtype=bool)
         return np.bincount(sample.topic[judged], minlength=sample.n_topics) > 0
 
-    @cached_property
-    def length(self) -> NDArray[np.int64]:
-        """Number of documents that a run ranks for a topic, (run, topic); 0 where it lacks it."""
-        return np.count_nonzero(self.ranking >= 0, axis=2)
-
     @property
     def n_replicates(self) -> int:
         """Number of samples side by side."""
-        return self.sample.n_replicates
+        return self.frame.sample.n_replicates
 
     @property
     def labels(self) -> dict[str, NDArray]:
         """Labels of the dims of every result."""
         return {
             "measure": np.array([measure.label for measure in self.measures]),
-            "run": self.collection["run"].to_numpy(),
-            "topic": self.collection["topic"].to_numpy(),
+            "run": self.frame.collection["run"].to_numpy(),
+            "topic": self.frame.collection["topic"].to_numpy(),
         }
 
     def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Judged topics and the rows of the runs' documents (run, rank) on each."""
         for topic in np.flatnonzero(self.judged_topic).tolist():
-            ranking = self.ranking[:, topic] if runs is None else self.ranking[list(runs), topic]
-            yield topic, self.row_of_pair[ranking]
+            ranking = self.frame.rankings.pair[slice(None) if runs is None else list(runs), topic]
+            yield topic, self.frame.row_of_pair[ranking]
 
     def topic_scores(
         self, runs: Sequence[int] | None = None
@@ -199,7 +154,7 @@ class Problem:
             weight = rank_weight(measure, depth)
             weights[: weight.size, index] = weight
         total = np.concatenate([np.zeros((1, len(self.measures))), np.cumsum(weights, axis=0)])
-        retrieved = total[self.length[:, topic]].T[..., None]
+        retrieved = total[self.frame.rankings.length[:, topic]].T[..., None]
         if self._frame_unknown:
             return np.full((len(self.measures), position.shape[0], 1), np.nan)
         lost = retrieved - self._inside_weight(topic, position, weights)
@@ -211,9 +166,9 @@ class Problem:
     @cached_property
     def _frame_unknown(self) -> bool:
         """Whether the design lists its sampled pairs alone (prels, probs)."""
-        if not self.random or "design" not in self.collection.children:
+        if not self.random or "design" not in self.frame.collection.children:
             return False
-        design = self.collection["design"]
+        design = self.frame.collection["design"]
         if "draw_probability" in design:
             return False
         return bool(np.isnan(design["inclusion_probability"].to_numpy()).any())
@@ -224,7 +179,7 @@ class Problem:
             return ((position >= 0).astype(float) @ weights).T[..., None]
         from bayeseval.measures.rank_sums import weighted_sum
 
-        sample = self.sample
+        sample = self.frame.sample
         judged = sample.selected[:, sample.start[topic] : sample.start[topic + 1]]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])

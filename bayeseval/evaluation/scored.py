@@ -16,7 +16,7 @@ Arrays = dict[str, NDArray]
 
 def scored(problem: Problem) -> Arrays:
     """Arrays (measure, run, topic, replicate) of everything a result holds."""
-    n_runs, n_topics = problem.ranking.shape[:2]
+    n_runs, n_topics = problem.frame.rankings.length.shape
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
     arrays = {name: np.full(shape, np.nan) for name in names}
@@ -55,11 +55,11 @@ def _estimate(problem: Problem, arrays: Arrays) -> None:
 
 def _preference(problem: Problem, measure: Measure, topic: int) -> NDArray[np.floating]:
     """Scores (run, replicate) of a measure that is no sum of relevances."""
-    pairs = slice(problem.start[topic], problem.start[topic + 1])
-    ranking = problem.ranking[:, topic]
-    position = np.where(ranking < 0, -1, ranking - problem.start[topic])
-    pooled = problem.collection["judgments/pooled"].to_numpy()[pairs]
-    columns = grade_columns(problem.collection)[:, pairs]
+    rankings, collection = problem.frame.rankings, problem.frame.collection
+    pairs = slice(rankings.start[topic], rankings.start[topic + 1])
+    position = rankings.local(topic)
+    pooled = collection["judgments/pooled"].to_numpy()[pairs]
+    columns = grade_columns(collection)[:, pairs]
     return np.stack(
         [preference_scores(measure, position, grade, pooled) for grade in columns], axis=-1
     )
@@ -68,7 +68,7 @@ def _preference(problem: Problem, measure: Measure, topic: int) -> NDArray[np.fl
 def _score_lists(problem: Problem, arrays: Arrays) -> None:
     """Scores of an estimator that takes whole ranked lists."""
     assert problem.list_measures is not None
-    lists = CollectionLists(problem.collection)
+    lists = CollectionLists(problem.frame.collection)
     for topic in np.flatnonzero(problem.judged_topic).tolist():
         ranked = lists.topic(topic)
         for index, measure in enumerate(problem.measures):

@@ -131,8 +131,9 @@ def evaluate(
     _warn_unjudged(problem)
     arrays = scored(problem)
     if missing_topics == "skip":
+        there = problem.frame.rankings.length[..., None] > 0
         for name in ("estimate", "standard_error"):
-            arrays[name] = np.where(problem.length[..., None] > 0, arrays[name], np.nan)
+            arrays[name] = np.where(there, arrays[name], np.nan)
     _apply_outside(problem, arrays, outside)
     attrs = {
         "estimator": estimator,
@@ -148,7 +149,7 @@ def evaluate(
 
 def _warn_unjudged(problem: Problem) -> None:
     """Say once which topics have no judgment."""
-    unjudged = problem.collection["topic"].to_numpy()[~problem.judged_topic]
+    unjudged = problem.frame.collection["topic"].to_numpy()[~problem.judged_topic]
     if unjudged.size == problem.judged_topic.size:
         raise ValueError("no topic of the collection has a judgment")
     if unjudged.size:
@@ -179,7 +180,7 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     scores = xr.Dataset(
         {name: (dims, values) for name, values in arrays.items()}, coords=problem.labels
     )
-    if "replicate" not in problem.collection["judgments/grade"].dims:
+    if "replicate" not in problem.frame.collection["judgments/grade"].dims:
         scores = scores.isel(replicate=0)
     bounds = interval(
         scores["estimate"],

@@ -2,15 +2,12 @@
 
 import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
 from bayeseval.frame.grades import grade_columns
-from bayeseval.frame.members import contributing_runs
-from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import Sample
 
 
@@ -65,22 +62,6 @@ def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     grade = grade_columns(collection)[:, frame]
     unknown = np.full(frame.size, np.nan)
     return _sample(collection, frame, unknown, None, ~np.isnan(grade)), grade
-
-
-def with_ranks(collection: xr.DataTree, sample: Sample) -> Sample:
-    """Sample with the fused rank of its pairs and their rank in every contributing run."""
-    runs = contributing_runs(collection, design_runs(collection))
-    rankings = Rankings.of(collection, runs)
-    in_frame = np.zeros(rankings.n_pairs, dtype=bool)
-    in_frame[sample.pair] = True
-    run_rank = np.zeros((sample.n_pairs, runs.size), dtype=np.int32)
-    fused_rank = np.zeros(sample.n_pairs, dtype=np.int32)
-    for topic, first, last in rankings.topics():
-        ranks = rankings.ranks(topic, in_frame[first:last])
-        rows = slice(sample.start[topic], sample.start[topic + 1])
-        run_rank[rows] = ranks.run_rank[ranks.in_frame]
-        fused_rank[rows] = ranks.fused_rank[ranks.in_frame]
-    return replace(sample, fused_rank=fused_rank, run_rank=run_rank)
 
 
 def _sample(collection, frame, probability, stratum, selected) -> Sample:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.features import discount, principal_directions
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
-from bayeseval.frame.ranks import Frame
 from bayeseval.progress import track
 
 
@@ -74,10 +74,10 @@ def rank_scale(frame: Frame, n_components: int) -> RankScale:
     >>> runs = pd.DataFrame({"run": list("aaabbb"), "topic": "1", "document": list("xyzzyx")})
     >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyz"), "grade": [1, 0, 0]})
     >>> collection = be.read_collection(qrels, runs.assign(score=[3, 2, 1] * 2))
-    >>> rank_scale(Frame.of(collection), 60).depth
+    >>> rank_scale(Frame.of_one_sample(collection), 60).depth
     3
     """
-    depth, n_runs = frame.depth, frame.run.size
+    depth, n_runs = frame.shaping.depth, frame.run.size
     total, cross, product = np.zeros(n_runs), np.zeros(n_runs), np.zeros((n_runs, n_runs))
     parts = []
     for _, ranks in track(list(frame.topics()), "ranks of the frame"):

@@ -7,6 +7,7 @@ from typing import Any
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.laplace import laplace
+from bayeseval.models.urn.draws import UrnDraws
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class ModelKind:
 MODELS = {
     "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", {"laplace": laplace}),
     "grade_model": ModelKind(RelevanceDraws, "documents", "grade", {}),
+    "urn_model": ModelKind(UrnDraws, "lists", None, {}),
 }
 
 

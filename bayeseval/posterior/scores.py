@@ -1,25 +1,24 @@
 """Posterior draws of the scores of runs, streamed topic by topic."""
 
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import without_judgment
-from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.frame.gather import framed_sample, judged_sample
-from bayeseval.frame.grades import grade_scale
-from bayeseval.measures.measure import Measure, relevance
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.scores import plain_scores
-from bayeseval.measures.table import names_of
-from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.posterior.labels import labelled_scores
-from bayeseval.posterior.urn import urn_scores
-from bayeseval.posterior.weights import topic_weights
+from bayeseval.evaluation.problem import check_option
+from bayeseval.models.identity import model_name
+from bayeseval.models.table import MODELS, kind_of
+from bayeseval.posterior.documents import DocumentScores
+from bayeseval.posterior.lists import ListScores
 from bayeseval.progress import track
 
+# By what a model draws: documents, with one relevance whatever run shows them, or each run's list.
+SCORED: dict[str, Any] = {"documents": DocumentScores, "lists": ListScores}
+BOOTSTRAP_STREAM = 1
 OUTSIDE = ("nonrelevant", "model")
 
 
@@ -42,8 +41,8 @@ def posterior_scores(
 
     A fit of ``urn_model`` gives the scores of its own runs, for measures that are weighted sums
     over the ranks (P, RBP, DCG of relevance, NumRelRet): there each run's unjudged ranks are drawn
-    by themselves (:class:`bayeseval.posterior.urn.UrnDraws`), so that one document may be relevant
-    for one run and not for another: each run's score is meant, not the difference of two.
+    by themselves (:class:`bayeseval.models.urn.draws.UrnDraws`), so that one document may be
+    relevant for one run and not for another: each run's score is meant, not the difference of two.
 
     What is random: relevance of the unjudged documents and the parameters; with
     ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
@@ -109,80 +108,38 @@ def posterior_scores(
         raise ValueError(f"outside must be one of {', '.join(OUTSIDE)}, not {outside!r}")
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
-    if "urn_depth" in fitted["constant_data"]:
-        return urn_scores(
-            fitted,
-            sampled,
-            measures,
-            outside=outside,
-            over=over,
-            population=population,
-            random_seed=random_seed,
+    kind = kind_of(fitted)
+    if kind is None:
+        raise ValueError(
+            f"this fit is not of a model that has scores; models that have: {', '.join(MODELS)}"
         )
-    draws = RelevanceDraws(fitted, sampled, random_seed)
-    problem = _problem(sampled, _parsed(measures, draws, sampled))
-    weights = topic_weights(problem.judged_topic, draws.n_draws, draws.seed_word, over, population)
-    estimate, lost = _streamed(problem, draws, outside, weights)
-    _warn_unjudged(problem)
+    draws = kind.draws(fitted, sampled, random_seed)
+    scored = SCORED[kind.draws_of](draws, sampled, measures, outside)
+    judged = scored.judged_topic
+    weights = topic_weights(judged, draws.n_draws, draws.seed_word, over, population)
+    estimate, lost = _streamed(scored, draws.n_draws, weights)
+    if not judged.all():
+        warnings.warn(without_judgment(scored.labels["topic"][~judged]), stacklevel=2)
     attrs = {
-        "estimator": "grade_model" if draws.graded else "relevance_model",
+        "estimator": model_name(fitted),
         "outside": outside,
         "population": population if over == "topic" else "",
-        "relevance_level": draws.binary_level() or 0,
+        "relevance_level": scored.relevance_level,
     }
-    return labelled_scores(draws.sizes, problem.labels, estimate, lost, over).assign_attrs(attrs)
-
-
-def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:
-    """Measures, each of which the model must have relevances for."""
-    grades = grade_scale(sampled)
-    level = draws.binary_level()
-    parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
-    for measure in parsed:
-        if measure.kind == "preference":
-            raise ValueError(
-                f"{measure.label} has no posterior scores; measures that have them: "
-                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
-            )
-        if level is None:
-            continue
-        if measure.graded and (level != 1 or max(grades, default=0.0) > 1):
-            raise ValueError(f"{measure.label} counts grades; fit be.models.grade_model for it")
-        if not measure.graded and measure.relevance_level != level:
-            raise ValueError(
-                f"{measure.label} counts grades from {measure.relevance_level} and the model those "
-                f"from {level}; fit it with relevance_level={measure.relevance_level}, or fit "
-                "be.models.grade_model"
-            )
-    return parsed
-
-
-def _problem(sampled: xr.DataTree, measures: list[Measure]) -> Problem:
-    """Rankings and frame, without any estimate."""
-    designed = "design" in sampled.children
-    sample, _ = framed_sample(sampled) if designed else judged_sample(sampled)
-    return Problem.framed(sampled, measures, sample, random=False)
+    return labelled_scores(draws.sizes, scored.labels, estimate, lost, over).assign_attrs(attrs)
 
 
 def _streamed(
-    problem: Problem, draws: RelevanceDraws, outside: str, weights
+    scored, n_draws: int, weights: NDArray | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Scores (measure, run, draw) or (measure, run, topic, draw), and the weight outside."""
-    n_runs, n_topics = problem.ranking.shape[:2]
-    by_topic = (len(problem.measures), n_runs, n_topics)
+    by_topic = tuple(len(scored.labels[dim]) for dim in ("measure", "run", "topic"))
     lost = np.full(by_topic, np.nan)
-    whole = by_topic if weights is None else by_topic[:2]
-    estimate = np.zeros((*whole, draws.n_draws))
-    if weights is None:
-        estimate[:] = np.nan
-    topics = np.flatnonzero(problem.judged_topic).tolist()
-    for topic in track(topics, "posterior scores"):
-        position, codes = _topic_codes(problem, draws, topic, outside)
-        lost[:, :, topic] = 0.0
-        if outside == "nonrelevant":
-            lost[:, :, topic] = problem.outside_weight(topic, position)[..., 0]
-        for index, measure in enumerate(problem.measures):
-            score = plain_scores(measure, position, _relevance_of(measure, draws.scale)[codes])
+    whole, start = (by_topic, np.nan) if weights is None else (by_topic[:2], 0.0)
+    estimate = np.full((*whole, n_draws), start)
+    for topic in track(np.flatnonzero(scored.judged_topic).tolist(), "posterior scores"):
+        scores, lost[:, :, topic] = scored.topic(topic)
+        for index, score in enumerate(scores):
             if weights is None:
                 estimate[index, :, topic] = score
             else:
@@ -190,26 +147,69 @@ def _streamed(
     return estimate, lost
 
 
-def _topic_codes(problem, draws, topic, outside) -> tuple[NDArray[np.int32], NDArray]:
-    """Rows of the runs' documents on a topic, and under every draw the place of its grade."""
-    first, last = problem.start[topic : topic + 2]
-    ranking = problem.ranking[:, topic]
-    if outside == "model":
-        pairs = np.arange(last - first)
-        position = np.where(ranking < 0, -1, ranking - first).astype(np.int32)
+def topic_weights(
+    judged: NDArray[np.bool_], n_draws: int, seed_word: int, over: str | None, population: str
+) -> NDArray[np.float64] | None:
+    """Weight of each topic in the mean under each draw (topic, draw); None for no mean.
+
+    Topics without a judgment weigh 0. For the population of topics the weights are those of the
+    Bayesian bootstrap, the same for all runs.
+
+    Examples
+    --------
+    >>> topic_weights(np.array([True, False, True]), 1, 0, "topic", "sample").ravel()
+    array([0.5, 0. , 0.5])
+    """
+    if over is None:
+        return None
+    weights = np.zeros((judged.size, n_draws))
+    if population == "sample":
+        weights[judged] = 1.0 / judged.sum()
     else:
-        pairs = np.flatnonzero(problem.row_of_pair[first:last] >= 0)
-        position = problem.row_of_pair[ranking]
-    return position, draws.topic(topic, pairs)
+        random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
+        weights[judged] = random.dirichlet(np.ones(judged.sum()), size=n_draws).T
+    return weights
 
 
-def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:
-    """Relevance of each grade of the scale, a byte where it is 0 or 1."""
-    seen = relevance(measure, scale)
-    return seen if measure.graded else seen.astype(np.int8)
+def labelled_scores(
+    sizes: Mapping[str, int],
+    labels: Mapping[str, Any],
+    estimate: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    over: str | None,
+) -> xr.Dataset:
+    """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
 
+    Parameters
+    ----------
+    sizes : mapping
+        Numbers of chains and of draws per chain.
+    labels : mapping
+        Labels of measure, run and topic.
+    estimate : float array (measure, run, draw) or (measure, run, topic, draw)
+    lost : float array (measure, run, topic)
+    over : {"topic"} or None
+        "topic" where the scores are means over topics.
 
-def _warn_unjudged(problem: Problem) -> None:
-    unjudged = problem.collection["topic"].to_numpy()[~problem.judged_topic]
-    if unjudged.size:
-        warnings.warn(without_judgment(unjudged), stacklevel=3)
+    Examples
+    --------
+    >>> labels = {"measure": ["P@1"], "run": ["a"], "topic": ["1"]}
+    >>> scores = labelled_scores(
+    ...     {"chain": 1, "draw": 2}, labels, np.ones((1, 1, 2)), np.zeros((1, 1, 1)), "topic"
+    ... )
+    >>> scores["estimate"].dims
+    ('chain', 'draw', 'measure', 'run')
+    """
+    values = np.moveaxis(estimate, -1, 0).reshape(*sizes.values(), *estimate.shape[:-1])
+    dims = ("measure", "run", "topic")
+    scores = xr.Dataset(
+        {
+            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
+            "outside_weight": (dims, lost),
+        },
+        coords=dict(labels),
+    )
+    if over is None:
+        return scores
+    mean = scores["outside_weight"].mean("topic", skipna=True)
+    return scores.assign(outside_weight=mean).drop_vars("topic")

@@ -46,7 +46,8 @@ def handmade_fit(
         coords={"run": tops.coords["run"], "topic": tops.coords["topic"]},
     )
     constant["run_checksum"] = ("run", constant["run_checksum"][1])
-    of_run = {"run": tops.coords["run"]}
+    constant["model_version"] = ("model_name", constant["model_version"][1])
+    of_run = {"run": tops.coords["run"], "model_name": ["urn_model"]}
     groups = {"posterior": posterior, "constant_data": xr.Dataset(constant, coords=of_run)}
     fitted = xr.DataTree.from_dict(groups)
     fitted["constant_data/relevance_weight"] = 1.0

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayeseval.frame.ranks import Frame
+from bayeseval.frame.frame import Frame
 from bayeseval.models.identity import name_model
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.predictor import Predictors, linear_predictor, prior_values
@@ -132,10 +132,10 @@ def relevance_model(
     import pymc as pm
 
     values = prior_values(priors)
-    frame = Frame.of(sampled, runs)
+    frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(frame, n_components, n_topic_components, topic_effects)
     judged = predictors.judged
-    observed = (frame.grade[judged] >= relevance_level).astype(np.int64)
+    observed = (frame.grade[0, judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:
         name_model("relevance_model")
         logit = linear_predictor(predictors, values)
@@ -207,7 +207,7 @@ def grade_model(
     from bayeseval.frame.grades import grade_scale
 
     values = prior_values(priors)
-    frame = Frame.of(sampled, runs)
+    frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(frame, n_components, n_topic_components, topic_effects)
     judged = predictors.judged
     scale = np.array(grade_scale(sampled))
@@ -218,7 +218,7 @@ def grade_model(
         name_model("grade_model")
         latent = linear_predictor(predictors, values)
         pm.Data("grade_scale", scale, dims="grade_value")
-        pm.Data("judged_grade", np.searchsorted(scale, frame.grade[judged]), dims="judged_pair")
+        pm.Data("judged_grade", np.searchsorted(scale, frame.grade[0, judged]), dims="judged_pair")
         gap: Any = pt.zeros(0)
         if scale.size > 2:
             gap = pm.LogNormal("grade_gap", *values["grade_gap"], dims="grade_step")

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import check_rankings, label_positions
-from bayeseval.frame.ranks import Frame
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import RankScale
 from bayeseval.models.relevance.blocks import blocks
 from bayeseval.models.relevance.external import external_values, label_codes
@@ -34,7 +34,7 @@ class RelevanceDraws:
 
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:
         self._constant = fitted["constant_data"].to_dataset()
-        self.frame = Frame.of(sampled, self._constant["run"].to_numpy().tolist())
+        self.frame = Frame.of_one_sample(sampled, self._constant["run"].to_numpy().tolist())
         if self.frame.checksum != int(self._constant["frame_checksum"]):
             raise ValueError(
                 "the fit does not belong to this collection: its frame has other documents, or "
@@ -106,7 +106,7 @@ class RelevanceDraws:
     def _grade(self, pairs: NDArray) -> NDArray[np.float64]:
         """Grades of pairs of the collection, NaN where not judged."""
         grade = np.full(self.frame.collection.sizes["pair"], np.nan)
-        grade[self.frame.pair] = self.frame.grade
+        grade[self.frame.pair] = self.frame.grade[0]
         return grade[pairs]
 
     def _code(self, grade: NDArray) -> NDArray[np.integer]:

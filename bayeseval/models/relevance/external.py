@@ -23,7 +23,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.frame.ranks import Frame
+from bayeseval.frame.frame import Frame
 
 MANY_VALUES = 20
 N_GROUPS = 10

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import ranking_checksums
-from bayeseval.frame.ranks import Frame
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import RankScale, rank_scale
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.blocks import Block, blocks
@@ -84,7 +84,7 @@ class Predictors:
             if number < 0:
                 raise ValueError(f"{name} is {number}; allowed: 0 or more")
         scale = rank_scale(frame, n_components)
-        known = ~np.isnan(frame.grade)
+        known = ~np.isnan(frame.grade[0])
         parts = []
         for topic, ranks in frame.topics():
             inside = known[frame.topic == topic]

@@ -5,8 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.frame.gather import designed_sample, with_ranks
-from bayeseval.frame.ranks import Frame
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import discount, rank_scale
 from bayeseval.models.relevance import predictor
 from tests.small import small_collection
@@ -33,30 +32,38 @@ def frame_predictors(frame, n_components=60):
     )
 
 
-def test_ranks_are_those_that_the_estimators_predictors_use(sampled):
-    frame = Frame.of(sampled)
-    sample, _ = designed_sample(sampled)
-    sample = with_ranks(sampled, sample)
-    for topic, ranks in frame.topics():
-        rows = sample.topic == topic
-        np.testing.assert_array_equal(ranks.fused_rank[ranks.in_frame], sample.fused_rank[rows])
-        np.testing.assert_array_equal(ranks.run_rank[ranks.in_frame], sample.run_rank[rows])
+def test_ranks_are_those_of_the_runs_and_of_their_sum_of_reciprocals(sampled):
+    sample = Frame.of_one_sample(sampled).ranked_sample
+    ranking = sampled["rankings/ranking"].to_numpy()
+    n_runs, n_topics, _ = ranking.shape
+    for topic in range(n_topics):
+        rows = np.flatnonzero(sample.topic == topic)
+        score = np.zeros(rows.size)
+        for run in range(n_runs):
+            listed = ranking[run, topic].tolist()
+            rank = [listed.index(pair) + 1 if pair in listed else 0 for pair in sample.pair[rows]]
+            assert sample.run_rank[rows, run].tolist() == rank
+            score += [1 / (60 + place) if place else 0.0 for place in rank]
+        best_first = np.lexsort((-sample.pair[rows], -score.round(12)))
+        assert sample.fused_rank[rows[best_first]].tolist() == list(range(1, rows.size + 1))
 
 
 def test_a_pair_outside_the_frame_has_the_rank_it_would_take_there():
     collection = small_collection()
     n_pairs = collection.sizes["pair"]
-    whole = Frame.of(collection).ranks(0)
+    whole = Frame.of_one_sample(collection).ranks(0)
     inside = xr.DataArray(np.arange(n_pairs) % 2 == 0, dims="pair")
     design = be.designs.pps_strata(collection, budget=2, n_strata=1, frame=inside)
-    part = Frame.of(be.reveal(collection, design, be.draw(design, random_seed=1))).ranks(0)
+    part = Frame.of_one_sample(be.reveal(collection, design, be.draw(design, random_seed=1))).ranks(
+        0
+    )
     for pair in np.flatnonzero(~part.in_frame):
         ahead = part.in_frame & (whole.fused_rank < whole.fused_rank[pair])
         assert part.fused_rank[pair] == 1 + ahead.sum()
 
 
 def test_predictors_are_uncorrelated_over_the_frame(sampled):
-    scale, _, log_rank, component = frame_predictors(Frame.of(sampled))
+    scale, _, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
     predictors = np.column_stack([log_rank, scale.curve(log_rank), component])
     np.testing.assert_allclose(predictors.mean(axis=0), 0.0, atol=1e-12)
     covariance = predictors.T @ predictors / len(predictors)
@@ -66,7 +73,7 @@ def test_predictors_are_uncorrelated_over_the_frame(sampled):
 
 
 def test_all_components_say_what_the_runs_say_beyond_the_fusion(sampled):
-    scale, run_rank, log_rank, component = frame_predictors(Frame.of(sampled))
+    scale, run_rank, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
     values = discount(scale.depth)[run_rank]
     line = np.polyfit(log_rank, values, 1)
     left = values - np.outer(log_rank, line[0]) - line[1]
@@ -126,7 +133,7 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
         "topic_component_deviation": np.array([[1.0], [-2.0]]),
     }
     known = model["judged_relevance"].get_value()
-    scale, _, log_rank, component = frame_predictors(Frame.of(sampled))
+    scale, _, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
     topic = sampled["pair_topic"].to_numpy()
     effect = point["topic_effect"][topic]
@@ -227,7 +234,7 @@ def test_parts_left_out_leave_no_variables(sampled):
 def test_without_topics_and_runs_the_likelihood_is_that_of_the_fused_rank(sampled):
     model = be.models.relevance_model(sampled, topic_effects=False, n_components=0)
     known = model["judged_relevance"].get_value()
-    scale, _, log_rank, _ = frame_predictors(Frame.of(sampled))
+    scale, _, log_rank, _ = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
     logit = (-1.0 - 0.6 * log_rank + 0.2 * scale.curve(log_rank))[rows]
     point = {"population_effect": np.array([-1.0, -0.6]), "curvature": np.array(0.2)}

@@ -1,0 +1,160 @@
+"""What is known of a collection: its frame, grades, rankings, and the runs that shaped it."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import check_collection
+from bayeseval.collection.labels import row_of_pair
+from bayeseval.frame.gather import design_runs, framed_sample, judged_sample
+from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.members import contributing_runs
+from bayeseval.frame.rankings import Rankings, TopicRanks
+from bayeseval.frame.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The one view of a collection that estimators, models and scores work on.
+
+    Parameters
+    ----------
+    collection : DataTree
+    sample : Sample
+        Pairs that could be judged, and which of them were, in one sample or in many.
+    grade : float array (replicate, frame_pair)
+        Grades, NaN where not judged.
+    runs : list of str, optional
+        Runs whose ranks are predictors; default: those that the design was made from, or those
+        that contributed.
+    """
+
+    collection: xr.DataTree
+    sample: Sample
+    grade: NDArray[np.floating]
+    runs: Sequence[str] | None = None
+
+    @classmethod
+    def judged(cls, collection: xr.DataTree, runs=None) -> "Frame":
+        """The judged pairs as a frame, whatever the design."""
+        return cls(collection, *judged_sample(collection), runs)
+
+    @classmethod
+    def drawn_from(cls, collection: xr.DataTree, runs=None) -> "Frame":
+        """The pairs that the design could select; without a design the pool."""
+        return cls(collection, *framed_sample(collection), runs)
+
+    @classmethod
+    def of(cls, collection: xr.DataTree, runs=None) -> "Frame":
+        """Frame of the design, else the judged pairs."""
+        designed = "design" in collection.children
+        return cls.drawn_from(collection, runs) if designed else cls.judged(collection, runs)
+
+    @classmethod
+    def of_one_sample(cls, collection: xr.DataTree, runs=None) -> "Frame":
+        """Frame that a model can be fitted to.
+
+        Raises
+        ------
+        ValueError
+            No runs, no judgments, replicates of a sample.
+        """
+        check_collection(collection)
+        if "rankings" not in collection.children:
+            raise ValueError("the collection has no runs, and a model learns from their ranks")
+        frame = cls.of(collection, runs)
+        if frame.sample.n_replicates > 1:
+            raise ValueError(
+                "a model is fitted to one sample and this collection holds replicates; pick one "
+                "with reveal(collection, design, selected.isel(replicate=0))"
+            )
+        if not np.isfinite(frame.grade).any():
+            raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
+        return frame
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """Rankings of all runs."""
+        return Rankings.of(self.collection)
+
+    @cached_property
+    def row_of_pair(self) -> NDArray[np.int32]:
+        """Row of a pair among its topic's frame pairs (pair + 1,), -1 outside.
+
+        The last entry serves position -1, so that a ranking can be used as the index.
+        """
+        first = self.sample.start[self.sample.topic]
+        return row_of_pair(self.sample.pair, self.rankings.n_pairs, first)
+
+    @cached_property
+    def scale(self) -> tuple[float, ...]:
+        """Grades that an assessor may give."""
+        return grade_scale(self.collection)
+
+    @cached_property
+    def run(self) -> NDArray[np.int64]:
+        """Positions of the runs whose ranks are predictors."""
+        named = self.runs
+        if named is None and "design" in self.collection.children:
+            named = design_runs(self.collection)
+        return contributing_runs(self.collection, named)
+
+    @cached_property
+    def shaping(self) -> Rankings:
+        """Rankings of the runs whose ranks are predictors."""
+        return self.rankings.of_runs(self.run)
+
+    @property
+    def pair(self) -> NDArray[np.integer]:
+        """Positions of the frame pairs, ascending."""
+        return self.sample.pair
+
+    @property
+    def topic(self) -> NDArray[np.int64]:
+        """Position of the topic of each frame pair."""
+        return self.sample.topic.astype(np.int64)
+
+    def topics(self) -> Iterator[tuple[int, TopicRanks]]:
+        """Topics that have a frame pair, with the ranks of all their pairs."""
+        for topic in np.unique(self.topic).tolist():
+            yield topic, self.ranks(topic)
+
+    def ranks(self, topic: int) -> TopicRanks:
+        """Ranks of all pairs of a topic, in the shaping runs and in their fusion."""
+        first, last = self.rankings.start[topic : topic + 2]
+        inside = slice(self.sample.start[topic], self.sample.start[topic + 1])
+        in_frame = np.zeros(last - first, dtype=bool)
+        in_frame[self.pair[inside] - first] = True
+        return self.shaping.ranks(topic, in_frame)
+
+    @cached_property
+    def ranked_sample(self) -> Sample:
+        """Sample with the fused rank of its pairs and their rank in every shaping run."""
+        run_rank = np.zeros((self.sample.n_pairs, self.run.size), dtype=np.int32)
+        fused_rank = np.zeros(self.sample.n_pairs, dtype=np.int32)
+        for topic, ranks in self.topics():
+            rows = slice(self.sample.start[topic], self.sample.start[topic + 1])
+            run_rank[rows] = ranks.run_rank[ranks.in_frame]
+            fused_rank[rows] = ranks.fused_rank[ranks.in_frame]
+        return replace(self.sample, fused_rank=fused_rank, run_rank=run_rank)
+
+    def labels(self, rows: NDArray) -> NDArray[np.str_]:
+        """Text ``topic document`` of some rows of the frame."""
+        pair = self.pair[rows]
+        topic = self.collection["topic"].to_numpy().astype(object)
+        document = self.collection["document"].to_numpy().astype(object)
+        spoken = topic[self.collection["pair_topic"].to_numpy()[pair]] + " " + document[pair]
+        return spoken.astype(str)
+
+    @property
+    def checksum(self) -> int:
+        """Checksum (31 bits) of the frame's labels and grades, whatever else there is."""
+        text = "\n".join(self.labels(np.arange(self.pair.size)).tolist())
+        grade = self.grade.astype(np.float64)
+        grade[np.isnan(grade)] = np.nan  # a nan has many bit patterns
+        return zlib.crc32(grade.tobytes(), zlib.crc32(text.encode())) & 0x7FFFFFFF

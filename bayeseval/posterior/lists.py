@@ -1,0 +1,68 @@
+"""Scores of runs from draws of each run's own list, as an urn gives them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.scores import rank_weight
+from bayeseval.measures.table import names_of
+from bayeseval.models.urn.draws import UrnDraws
+
+NEGLIGIBLE = 1e-7  # ranks below which a measure has no more than this of its weight are left out
+
+
+class ListScores:
+    """Scores of the runs of a model under every draw, each run's list drawn by itself.
+
+    Parameters
+    ----------
+    draws : UrnDraws
+    sampled : DataTree
+    measures : str or list
+        Weighted sums over the ranks: what can be asked of each run by itself.
+    outside : {"nonrelevant"}
+    """
+
+    def __init__(self, draws: UrnDraws, sampled: xr.DataTree, measures, outside: str) -> None:
+        if outside != "nonrelevant":
+            raise ValueError("an urn holds the documents of its frame only; allowed: 'nonrelevant'")
+        parsed = _linear(measures, draws.tops.relevance_level)
+        depth = sampled["rankings"].sizes["rank"]
+        self._draws = draws
+        self._weight = [_cut(rank_weight(measure, depth)) for measure in parsed]
+        self.labels = {"measure": np.array([measure.label for measure in parsed])}
+        self.labels |= {dim: draws.tops.coords[dim] for dim in ("run", "topic")}
+        self.judged_topic = draws.tops.count(draws.tops.relevance >= 0) > 0
+        self.relevance_level = draws.tops.relevance_level
+
+    def topic(self, topic: int) -> tuple[Iterator[NDArray[np.float64]], NDArray[np.float64]]:
+        """Scores (run, draw) measure by measure, and the weight outside (measure, run)."""
+        scores = self._draws.scores(topic, self._weight)
+        return scores, self._draws.outside_weight(topic, self._weight)
+
+
+def _linear(measures, relevance_level: int) -> list[Measure]:
+    """Measures that are weighted sums over ranks: what an urn of each run can be asked for."""
+    parsed = parse_measures(measures, relevance_level=relevance_level, grades=(0.0, 1.0))
+    for measure in parsed:
+        if measure.kind != "linear" or measure.graded:
+            raise ValueError(
+                f"{measure.label} has no posterior scores under urn_model; measures that have "
+                f"them: {', '.join(names_of('linear'))}, of relevance"
+            )
+        if measure.relevance_level != relevance_level:
+            raise ValueError(
+                f"{measure.label} counts grades from {measure.relevance_level} and the model those "
+                f"from {relevance_level}; fit it with relevance_level={measure.relevance_level}"
+            )
+    return parsed
+
+
+def _cut(weight: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Weights without the ranks at the end that add next to nothing."""
+    left = weight[::-1].cumsum()[::-1]
+    return weight[: max(1, int((left > NEGLIGIBLE * left[0]).sum()))]
