@@ -69,7 +69,7 @@ class UrnDraws:
         colour, rank, judged = self.tops.topic_lists(topic, length, own=self._own)
         self._check_ignorable(topic, colour, judged)
         filled = self._filled(topic, colour, judged)
-        ranking = self.tops.ranking(length, topic)
+        ranking = self.tops.rankings.pair[:, topic, :length]
         known = (ranking >= 0) & (self.tops.relevance[ranking] == 1)
         gap = colour == UNJUDGED
         for part in weight:
@@ -112,7 +112,7 @@ class UrnDraws:
     def outside_weight(self, topic: int, weight: list[NDArray]) -> NDArray[np.float64]:
         """Weight (measure, run) of retrieved documents that no urn holds and nobody judged."""
         length = max(part.size for part in weight)
-        ranking = self.tops.ranking(length, topic)
+        ranking = self.tops.rankings.pair[:, topic, :length]
         lost = (ranking >= 0) & ~self.tops.in_frame[ranking] & (self.tops.relevance[ranking] < 0)
         return np.stack([lost[:, : part.size].astype(float) @ part for part in weight])
 

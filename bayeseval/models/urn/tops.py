@@ -4,6 +4,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.frame.grades import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
+from bayeseval.frame.rankings import Rankings
 
 UNJUDGED, NOTHING = -1, -2
 DOCUMENTS = ("unshared", "all")
@@ -61,7 +63,7 @@ class Tops:
         relevance = np.where(np.isnan(grade), UNJUDGED, grade >= relevance_level).astype(np.int8)
         pooled = np.isin(collection["run"].to_numpy(), _pool(collection).get("runs", []))
         showing = np.union1d(run, np.flatnonzero(pooled)).astype(np.int64)
-        top = collection["rankings/ranking"].to_numpy()[showing, :, :depth]
+        top = Rankings.of(collection, showing).top(depth).pair
         shown_by = np.bincount(top[top >= 0], minlength=grade.size)
         return cls(collection, run, depth, relevance_level, in_frame, relevance, shown_by)
 
@@ -94,9 +96,10 @@ class Tops:
         of_labels = zlib.crc32("\n".join(labels.tolist()).encode())
         return zlib.crc32(self.relevance[self.in_frame].tobytes(), of_labels) & 0x7FFFFFFF
 
-    def ranking(self, length: int, topic: int | slice = slice(None)) -> NDArray[np.integer]:
-        """Pairs at the first ranks (run, topic, rank), or (run, rank) of one topic; -1 for none."""
-        return self.collection["rankings/ranking"].to_numpy()[self.run, topic, :length]
+    @cached_property
+    def rankings(self) -> Rankings:
+        """Whole rankings of the runs."""
+        return Rankings.of(self.collection, self.run)
 
     def count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Number of chosen documents in each topic."""
@@ -112,7 +115,7 @@ class Tops:
 
         A list is shorter than ``depth`` where some documents there are not chosen: -1 after them.
         """
-        ranking = np.swapaxes(self.ranking(self.depth), 0, 1)
+        ranking = np.swapaxes(self.rankings.top(self.depth).pair, 0, 1)
         colour, _ = _moved_up((ranking >= 0) & chosen[ranking], self.relevance[ranking])
         short = self.depth - colour.shape[2]
         padded = np.pad(colour, ((0, 0), (0, 0), (0, short)), constant_values=UNJUDGED)
@@ -141,7 +144,7 @@ class Tops:
         judged : int64 array (run,)
             Places that the first ``depth`` ranks fill.
         """
-        ranking = self.ranking(length, topic)
+        ranking = self.rankings.pair[:, topic, :length]
         found = (ranking >= 0) & self.in_frame[ranking]
         if own:
             found[:, : self.depth] &= self.shown_by[ranking[:, : self.depth]] == 1
@@ -151,7 +154,7 @@ class Tops:
 
     def check_gaps(self) -> None:
         """Refuse an unjudged document of the frame at the first ranks of a run."""
-        top = self.ranking(self.depth)
+        top = self.rankings.top(self.depth).pair
         known = self.count(self.relevance >= 0) > 0
         gap = (top >= 0) & self.in_frame[top] & (self.relevance[top] < 0) & known[:, None]
         if not gap.any():
