@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import stats
 
 import bayeseval as be
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 MEASURES = ["AP", "Rprec", "P@100", "P@10"]
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10)

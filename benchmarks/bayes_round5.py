@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 import bayeseval as be
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 

@@ -11,7 +11,7 @@ import time
 import xarray as xr
 
 import bayeseval as be
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 COLUMNS = ["bias", "bias_error_paper", "bias_error", "rms_bias", "rms_sigma", "rms_error"]
 TOPICS = ["rmse_topics", "rmse_more_topics"]

@@ -32,7 +32,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import verdict_text
-from tests.conftest import REAL_DATA, trec_covid, unpacked
+from benchmarks.real_data import REAL_DATA, trec_covid, unpacked
 
 VARIANTS = {
     "fused rank": {"topic_effects": False, "n_components": 0},

@@ -12,7 +12,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.progress import track
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 STAGE = ("external", "dynamic_sampling")
 ESTIMATORS = {

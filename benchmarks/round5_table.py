@@ -7,7 +7,7 @@ judgments; frame: the judged pairs; 20 pps strata; 100 samples; 126 runs and the
 import argparse
 
 import bayeseval as be
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10"]
 ESTIMATORS = ["assumed", "stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]

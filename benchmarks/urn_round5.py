@@ -15,7 +15,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.inference import prior_overlap, verdict_text
 from bayeseval.inference.predictive import predictive_draws
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 
 def main() -> None:

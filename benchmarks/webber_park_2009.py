@@ -16,7 +16,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from tests.conftest import trec_covid, unpacked
+from benchmarks.real_data import trec_covid, unpacked
 
 COMMON = (5, 10, 15, 20)
 SOURCES = {"contributed": "of the 56 contributing runs", "other": "of the 87 other runs"}
