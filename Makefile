@@ -8,7 +8,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo       sample, estimate and compare on shipped data (writes demo-output/)"
 	@echo "make test       the tests, without the slow ones;   make slow: the slow ones"
-	@echo "make bench      speed and memory;                   make notebooks: run the notebooks"
+	@echo "make bench      speed and memory;                   make notebooks: do they give what they show?"
 	@echo "make table      errors and coverage on the real data that BAYESEVAL_REAL_DATA names"
 	@echo "make comparison every estimator x every design on the same data (the dyn paper's tables)"
 	@echo "make aslam      importance sampling beside depth pools on the same data (Aslam et al. 2006)"
@@ -43,7 +43,7 @@ calibration: setup-test
 adjustment: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/webber_park_2009.py
 notebooks: setup-test
-	$(BIN)/python -m pytest -q --nbmake notebooks
+	$(BIN)/python -m pytest -q -n 2 --durations=0 notebooks/test_notebooks.py
 data: setup-test
 	$(BIN)/python data/make_trec8_like.py
 lint: setup-dev

@@ -2,7 +2,8 @@
 
 Figures are drawn and not compared, nor is the text of a cell with the tag ``varies`` (draws of a
 sampler, which differ between processors). Numbers may differ by one in their last digit.
-``PYTHONPATH=. python notebooks/test_notebooks.py NAME ...`` stores what the named notebooks give.
+``PYTHONPATH=. python notebooks/test_notebooks.py NAME ...`` stores what the named notebooks give;
+``pytest --nbmake notebooks`` only runs them.
 """
 
 import re
