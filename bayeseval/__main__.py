@@ -1,8 +1,35 @@
-"""`python -m bayeseval`."""
+"""The program `bayeseval`, which Ctrl-C ends at any moment with one line and exit code 130."""
 
+import os
+import shutil
+import signal
 import sys
 
-from bayeseval.cli import main
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command that this process was started with, and return its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        signal.signal(signal.SIGINT, _end)
+    from bayeseval.cli import main as run
+
+    return run()
+
+
+def _end(number, frame) -> None:
+    """End the process at once, without unfinished files.
+
+    An exception would not do: raised in a callback of a compiled library or while a module is
+    imported it is printed and lost, or taken as another error, and nutpie returns what it has.
+    """
+    unfinished = getattr(sys.modules.get("bayeseval.whole_file"), "UNFINISHED", ())
+    for folder in list(unfinished):
+        shutil.rmtree(folder, ignore_errors=True)
+    fresh_line = b"\r\x1b[2K\x1b[?25h" if os.isatty(2) else b""  # over a bar, its cursor shown
+    os.write(2, fresh_line + b"bayeseval: interrupted\n")
+    os._exit(INTERRUPTED)
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import bayeseval as be
+from bayeseval.cli.judged import input_files
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -29,7 +30,7 @@ from bayeseval.cli.options import (
     Seed,
     check_seed,
 )
-from bayeseval.cli.output import check_writable, remark, working, write_result
+from bayeseval.cli.output import check_outputs, remark, working, write_result
 from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
 from bayeseval.cli.wording import counted
@@ -97,10 +98,11 @@ def adjust(
     judged on some topics too, by the bias seen there. CSV columns: those of evaluate (estimate is
     the adjusted score), then unadjusted, adjustment, helps, confidence.
     """
-    if output is not None:
-        check_writable(output)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
     _check_apart(runs, unpooled)
+    topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None
+    read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
+    check_outputs({"--output": output}, read)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     check_seed(seed)
     reading = {"depth": depth, "on_duplicate": on_duplicate, "score_type": score_type}

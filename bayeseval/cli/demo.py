@@ -12,7 +12,7 @@ from rich.text import Text
 import bayeseval as be
 from bayeseval import plots
 from bayeseval.cli.options import check_seed
-from bayeseval.cli.output import remark, working, write_result, written_whole
+from bayeseval.cli.output import STDOUT, remark, working, write_result, written_whole
 from bayeseval.cli.tables import as_csv, rendered, score_rows
 
 ESTIMATORS = ("assumed", "stat", "dyn")
@@ -32,6 +32,8 @@ def demo(
     seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 1,
 ) -> None:
     """Sample judgments of the shipped collection, estimate, and compare with the known truth."""
+    if output == STDOUT:
+        raise ValueError("--output names a folder to write into, which - (stdout) is not")
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; --output names a folder to write into")
     check_seed(seed)

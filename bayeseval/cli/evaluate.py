@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import bayeseval as be
-from bayeseval.cli.judged import judged_collection
+from bayeseval.cli.judged import input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -24,7 +24,7 @@ from bayeseval.cli.options import (
     Runs,
     ScoreType,
 )
-from bayeseval.cli.output import check_writable, working, write_result
+from bayeseval.cli.output import check_outputs, working, write_result
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import FORMATS, score_rows
 
@@ -55,8 +55,7 @@ def evaluate(
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper.
     """
-    if output is not None:
-        check_writable(output)
+    check_outputs({"--output": output}, input_files([qrels], runs, [design]))
     collection = judged_collection(
         qrels,
         runs,

@@ -25,7 +25,7 @@ from bayeseval.cli.fit_remarks import (
     remark_urn,
     remark_verdict,
 )
-from bayeseval.cli.judged import judged_collection
+from bayeseval.cli.judged import input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -41,7 +41,7 @@ from bayeseval.cli.options import (
     Seed,
     check_seed,
 )
-from bayeseval.cli.output import remark, working, write_result, written_whole
+from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.remarks import remark_lacking
 from bayeseval.cli.tables import FORMATS, as_csv, score_rows
 from bayeseval.cli.wording import counted
@@ -109,7 +109,7 @@ def fit(
     standard deviation. A sampler that did not pass is warned of (exit code 0: what it found is
     written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
     """
-    check_output(output, ci_prob)
+    check_output(output, ci_prob, input_files([qrels], runs, [design]))
     check_model(model, approximation, relevance_level)
     check_depths(model, pool_depth, depth)
     check_frame(model, qrels_format, outside)
@@ -212,8 +212,7 @@ def _about(summary: xr.Dataset, found: xr.Dataset | None, seed: int) -> dict[str
 def _write(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path, format: str) -> None:
     """Write the fit and the scores into the folder, and the scores to stdout."""
     output.mkdir(parents=True, exist_ok=True)
-    with written_whole(output / "fit.nc") as unfinished:
-        be.save_fit(fitted, unfinished)
+    be.save_fit(fitted, output / "fit.nc")
     write_result(as_csv(rows, {}), output / "scores.csv")
     write_result(FORMATS["json"](rows, about), output / "scores.json")
     write_result(FORMATS[format](rows, about), None)

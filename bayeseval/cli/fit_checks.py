@@ -6,16 +6,25 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from bayeseval.cli.output import STDOUT, check_outputs
 from bayeseval.cli.remarks import cut_measures
 
+FILES = ("fit.nc", "scores.csv", "scores.json")
 
-def check_output(output: Path, ci_prob: float) -> None:
+
+def check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
     """Refuse before the work what could only fail after it."""
+    if output == STDOUT:
+        raise ValueError("--output names a folder to write into, which - (stdout) is not")
     above = next(folder for folder in (output, *output.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise ValueError(f"{above} is a file; --output names a folder to write into")
     if not os.access(above, os.W_OK):
         raise ValueError(f"the folder {above} cannot be written; name another --output")
+    written = [output / name for name in FILES]
+    drawn = sorted(output.glob("*.png"))
+    there = [path for path in [*written, *drawn] if os.path.lexists(path)]
+    check_outputs({f"--output ({path.name})": path for path in there}, inputs)
     if not 0 < ci_prob < 1:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
 

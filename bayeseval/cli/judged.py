@@ -5,6 +5,17 @@ from pathlib import Path
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.trec.sources import expanded
+
+
+def input_files(
+    judgments: list[str | None], runs: list[str], others: list[Path | None]
+) -> list[Path]:
+    """Files that a command reads: those of judgments and runs, some behind globs."""
+    named = [path for path in judgments if path is not None]
+    found = [*(expanded(named, "judgments") if named else []), *expanded(runs, "run")]
+    paths = [path for path in found if isinstance(path, Path)]
+    return paths + [path for path in others if path is not None]
 
 
 def judged_collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:

@@ -68,14 +68,14 @@ Format = Annotated[
     Literal["table", "csv", "json", "trec_eval"], typer.Option(help="How to write scores.")
 ]
 OutputFile = Annotated[
-    Path | None, typer.Option(help="File to write instead of stdout.", show_default=False)
+    Path | None, typer.Option(help="File to write; - is stdout, as without it.", show_default=False)
 ]
 Budget = Annotated[
     int,
     typer.Option(help="Documents to judge per topic; at least --n-strata (pps and uniform)."),
 ]
 DesignWritten = Annotated[
-    Path, typer.Option(help="Where the design goes; `evaluate --design` reads it.")
+    Path, typer.Option(help="Where the design goes (- is stdout); `evaluate --design` reads it.")
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an existing design file by a new design.")

@@ -2,75 +2,109 @@
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bayeseval.whole_file import check_writable, is_special, whole_file
 
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `path` only when everything went well.
+STDOUT = Path("-")
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
+    """Refuse, before any work, outputs that cannot be written or would replace what is read.
 
     Parameters
     ----------
-    path : Path
-        Where the file shall stand in the end.
-
-    Yields
-    ------
-    Path
-        A new file in the same folder, of the same ending.
+    outputs : dict of option -> Path or None
+        Where each goes; None and ``-`` are stdout.
+    inputs : iterable of Path
+        Files that the command reads.
 
     Raises
     ------
     ValueError
-        Where the folder does not exist, or `path` is a folder.
+        Where an output is an input, through links too, or two outputs are one file.
+    OSError
+        Where a file that is there must not be written.
     """
-    check_writable(path)
-    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(number)
-    try:
-        yield Path(name)
-        # mkstemp files are for their owner only; give the mode that a plain open would have given
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    inputs = list(inputs)
+    before: list[tuple[str, Path]] = []
+    for option, path in outputs.items():
+        path = STDOUT if path is None else path
+        for other, taken in before:
+            if _same_file(path, taken):
+                raise ValueError(f"{other} and {option} both name {path}; give each its own file")
+        before.append((option, path))
+        if path == STDOUT:
+            continue
+        check_writable(path)
+        for source in inputs:
+            if not is_special(path) and _same_file(path, source):
+                raise ValueError(
+                    f"{option} {path} would replace {source}, which this command reads; name "
+                    "another file"
+                )
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a path that cannot become a file, before the work rather than after it."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file to write")
-    if not path.parent.is_dir():
-        raise ValueError(
-            f"{path} cannot be written because the folder {path.parent} does not exist"
-        )
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether two paths name one file that can be lost; what is written to /dev/null is."""
+    if STDOUT in (one, other) or not (one.exists() and other.exists()):
+        return os.path.realpath(one) == os.path.realpath(other)
+    return one.samefile(other) and not one.samefile(os.devnull)
+
+
+@contextmanager
+def written_whole(path: Path | None) -> Iterator[Path]:
+    """A file to write, which becomes `path` when everything went well, or goes to stdout.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Where it goes; None and ``-`` are stdout.
+
+    Yields
+    ------
+    Path
+        A file of the same ending, for the body of ``with`` to make.
+    """
+    if path is not None and path != STDOUT:
+        with whole_file(path) as part:
+            yield part
+        return
+    with TemporaryDirectory() as folder:
+        part = Path(folder) / "stdout"
+        yield part
+        _write_stdout(part.read_bytes())
 
 
 def write_result(text: str, path: Path | None) -> None:
     """Write to stdout, or whole to a file."""
-    if path is None:
+    if path is None or path == STDOUT:
         _write_stdout(text)
         return
-    with written_whole(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
-def _write_stdout(text: str) -> None:
+def _write_stdout(content: str | bytes) -> None:
     """Write to stdout, whose reader may have read enough before the end (`| head`)."""
     try:
-        sys.stdout.write(text)
+        if isinstance(content, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+        else:
+            sys.stdout.write(content)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # what is left in the buffer goes nowhere, else the flush at exit would fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, error.strerror, "stdout") from error
 
 
 def remark(text: str) -> None:

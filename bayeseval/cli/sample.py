@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli.judged import input_files
 from bayeseval.cli.options import (
     Budget,
     Depth,
@@ -24,8 +25,16 @@ from bayeseval.cli.options import (
     Seed,
     check_seed,
 )
-from bayeseval.cli.output import check_writable, remark, working, write_result, written_whole
+from bayeseval.cli.output import (
+    STDOUT,
+    check_outputs,
+    remark,
+    working,
+    write_result,
+    written_whole,
+)
 from bayeseval.cli.wording import counted
+from bayeseval.whole_file import is_special
 
 
 def sample(
@@ -49,7 +58,7 @@ def sample(
     Writes lines `topic TAB document` in random order within each topic, as an assessor should get
     them, and the design file. Judge them all, write qrels, then `bayeseval evaluate --design`.
     """
-    _check_files(design_file, output, overwrite)
+    _check_files(design_file, output, overwrite, input_files([qrels], runs, []))
     _check_options(scheme, n_strata, qrels_format)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     check_seed(seed)
@@ -75,6 +84,7 @@ def sample(
     _remark_sample(sampled, seed)
 
 
+HDF5 = b"\x89HDF"  # how a netCDF file begins
 SCHEMES = {
     "pps": be.designs.pps_strata,
     "uniform": be.designs.uniform_strata,
@@ -95,18 +105,21 @@ def _to_judge(design: xr.Dataset, random_seed: int) -> str:
     )
 
 
-def _check_files(design_file: Path, output: Path | None, overwrite: bool) -> None:
+def _check_files(
+    design_file: Path, output: Path | None, overwrite: bool, inputs: list[Path]
+) -> None:
     """Refuse files that cannot be written, and a design that judgments may depend on."""
-    for path in (design_file, output):
-        if path is not None:
-            check_writable(path)
-    if design_file == output:
-        raise ValueError(f"--design-file and --output both name {output}; give each its own file")
-    if design_file.exists() and not overwrite:
+    check_outputs({"--design-file": design_file, "--output": output}, inputs)
+    if design_file == STDOUT or not design_file.exists() or is_special(design_file):
+        return
+    if not overwrite:
         raise ValueError(
             f"{design_file} exists, and judgments made for its sample cannot be evaluated without "
             "it; name another --design-file, or replace it with --overwrite"
         )
+    with design_file.open("rb") as file:
+        if file.read(len(HDF5)) not in (HDF5, b""):
+            raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
 
 
 def _check_options(scheme: str, n_strata: int | None, qrels_format: str) -> None:

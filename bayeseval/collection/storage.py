@@ -1,9 +1,6 @@
 """Collections on disk: one netCDF file, or one zarr folder."""
 
 import json
-import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +9,13 @@ import xarray as xr
 
 from bayeseval.collection.labels import same_strings
 from bayeseval.collection.schema import SCHEMA, check_collection
+from bayeseval.whole_file import whole_file, whole_folder
 
 
 def save_collection(collection: xr.DataTree, path) -> None:
     """Save a collection as netCDF, or as zarr where the path ends in ``.zarr``.
 
-    The file is written whole or not at all.
+    The file is written whole or not at all; where the path is a link, its target is replaced.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ def save_collection(collection: xr.DataTree, path) -> None:
 
     Examples
     --------
-    >>> import pathlib, pandas as pd, bayeseval as be
+    >>> import pathlib, tempfile, pandas as pd, bayeseval as be
     >>> qrels = pd.DataFrame({"topic": ["1"], "document": ["a"], "grade": [1]})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "collection.nc"
     >>> be.save_collection(be.read_collection(qrels), path)
@@ -43,16 +41,12 @@ def save_collection(collection: xr.DataTree, path) -> None:
     check_collection(collection)
     path = Path(path)
     _check_target(path)
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=_parent(path)))
-    try:
-        part = folder / path.name
-        if path.suffix == ".zarr":
+    if path.suffix == ".zarr":
+        with whole_folder(path) as part:
             collection.to_zarr(part, consolidated=False)
-        else:
-            collection.to_netcdf(part, engine="h5netcdf", encoding=_encoding(collection))
-        _put(part, path, folder / "before")
-    finally:
-        shutil.rmtree(folder)
+        return
+    with whole_file(path) as part:
+        collection.to_netcdf(part, engine="h5netcdf", encoding=_encoding(collection))
 
 
 def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
@@ -118,25 +112,6 @@ def _is_saved(folder: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return str(schema).startswith(SCHEMA.rstrip("0123456789"))
-
-
-def _put(part: Path, path: Path, before: Path) -> None:
-    """Move what was written to its place; what was there goes to ``before``, or stays."""
-    if not path.is_dir():
-        os.replace(part, path)
-        return
-    path.rename(before)
-    try:
-        os.replace(part, path)
-    except OSError:
-        before.rename(path)
-        raise
-
-
-def _parent(path: Path) -> Path:
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
-    return path.parent
 
 
 def _datasets(collection) -> dict:

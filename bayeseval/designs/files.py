@@ -1,13 +1,13 @@
 """Designs as files."""
 
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection.schema import describe_pair
+from bayeseval.whole_file import check_writable, whole_file
 
 DESIGN_VARIABLES = {
     "inclusion_probability",
@@ -46,16 +46,11 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     2
     """
     path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, which a file cannot replace; name a file in it.")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
+    check_writable(path)
     kept = (design["inclusion_probability"] != 0) | (design["stratum"] >= 0)
     frame = design.isel(pair=np.flatnonzero(kept))
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        part = Path(folder) / path.name
+    with whole_file(path) as part:
         frame.to_netcdf(part, engine="h5netcdf")
-        os.replace(part, path)
 
 
 def read_design(path: str | os.PathLike) -> xr.Dataset:

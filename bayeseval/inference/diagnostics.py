@@ -13,6 +13,7 @@ from bayeseval.inference.calibration_plot import calibration, calibration_kind, 
 from bayeseval.inference.forest_plot import forest
 from bayeseval.inference.predictive import predictive_draws
 from bayeseval.progress import track
+from bayeseval.whole_file import whole_file
 
 FEW_ENTRIES = 8  # variables with more are not drawn entry by entry
 MAX_PANELS = 12
@@ -116,7 +117,8 @@ def diagnostic_plots(
         for name, draw in track(drawings, "plots"):
             figure = draw().viz["figure"].item()
             paths.append(folder / f"{re.sub(r'[^\w.@=-]+', '_', name).strip('_')}.png")
-            figure.savefig(paths[-1], dpi=110)
+            with whole_file(paths[-1]) as part:
+                figure.savefig(part, dpi=110)
             plt.close(figure)
     return paths
 

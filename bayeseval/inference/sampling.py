@@ -2,9 +2,12 @@
 
 import importlib.util
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -84,6 +87,8 @@ def fit(
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
+    KeyboardInterrupt
+        When interrupted: draws made so far are lost.
 
     Warns
     -----
@@ -115,7 +120,7 @@ def fit(
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _interruptible():
         warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
         fitted = pm.sample(
             draws=draws,
@@ -137,6 +142,31 @@ def fit(
     if not found["passed"].all():
         warnings.warn(f"the sampler did not pass: {verdict_text(found)}", stacklevel=2)
     return fitted
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C as a KeyboardInterrupt; nutpie takes it as a wish for the draws made so far."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    asked = []
+
+    def noted(number, frame):
+        asked.append(number)
+        handler(number, frame)
+
+    signal.signal(signal.SIGINT, noted)
+    try:
+        yield
+    except Exception:
+        if not asked:  # else a draw too few is what it complains of
+            raise
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def _usable_processors() -> int:

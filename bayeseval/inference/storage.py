@@ -1,12 +1,11 @@
 """Fits on disk: one netCDF file each."""
 
-import os
-import tempfile
 from pathlib import Path
 
 import xarray as xr
 
 from bayeseval.collection.labels import same_strings
+from bayeseval.whole_file import whole_file
 
 
 def save_fit(fitted: xr.DataTree, path) -> None:
@@ -26,19 +25,15 @@ def save_fit(fitted: xr.DataTree, path) -> None:
 
     Examples
     --------
+    >>> import tempfile
     >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
     >>> path = Path(tempfile.mkdtemp()) / "fit.nc"
     >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
     >>> open_fit(path)["posterior/mean"].values
     array([[0.1, 0.2]])
     """
-    path = Path(path)
-    if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: it is a folder, or its folder does not exist.")
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        part = Path(folder) / path.name
+    with whole_file(path) as part:
         fitted.to_netcdf(part, engine="h5netcdf")
-        os.replace(part, path)
 
 
 def open_fit(path) -> xr.DataTree:

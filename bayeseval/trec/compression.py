@@ -5,9 +5,10 @@ import gzip
 import importlib
 import lzma
 import os
-import tempfile
 import zlib
 from pathlib import Path
+
+from bayeseval.whole_file import check_writable, whole_file
 
 ENDINGS = (".gz", ".xz", ".bz2", ".zst")
 _UNKNOWN = (".zip", ".z", ".7z", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".br", ".sz", ".zstd")
@@ -57,24 +58,15 @@ def read_bytes(path: Path) -> bytes:
 def write_whole(path: str | os.PathLike, text: str) -> None:
     """Write text to a file, compressed as its ending says: whole or not at all."""
     path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, which a file cannot replace; name a file in it.")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written because folder {path.parent} does not exist.")
+    check_writable(path)
     ending = _known_ending(path)
     data = text.encode()
     if ending == ".gz":
         data = gzip.compress(data, mtime=0)
     elif ending:
         data = _codec(ending, path).compress(data)
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(part, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(part, path)
-    finally:
-        Path(part).unlink(missing_ok=True)
+    with whole_file(path) as part:
+        part.write_bytes(data)
 
 
 def bare_name(path: Path) -> str:
@@ -147,9 +139,3 @@ def _refuse_compressed(path: Path, data: bytes) -> None:
     for first, ending in _FIRST_BYTES.items():
         if data.startswith(first):
             raise ValueError(f"{path} holds {ending} data; name it so that it ends in {ending}.")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,182 @@
+"""Files written whole or not at all, in the place of nothing but a file.
+
+What is written goes to a new folder beside the file first. Links are followed: the file that one
+points to is replaced, and the link stays. What is no file (a pipe, a terminal, ``/dev/full``) is
+written through.
+"""
+
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+UNFINISHED: set[Path] = set()  # folders to remove by whoever ends the process at once
+_DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+)(/task/\d+)?/fd")
+_MOST_LINKS = 40  # as the kernel allows
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike) -> Iterator[Path]:
+    """A new file to write, which becomes ``path`` when everything went well.
+
+    Parameters
+    ----------
+    path : path
+        Where it goes; what is there is replaced, a link's target instead of the link, and written
+        through where it is no regular file.
+
+    Yields
+    ------
+    Path
+        A file of the same name in a folder of its own, for the body of ``with`` to make.
+
+    Raises
+    ------
+    ValueError
+        Where the path is a folder or a disk, or its folder does not exist.
+    OSError
+        Where the system refuses, with the path.
+
+    Examples
+    --------
+    >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> with whole_file(path) as part:
+    ...     _ = part.write_text("run,score")
+    >>> path.read_text()
+    'run,score'
+    """
+    path = Path(path)
+    check_writable(path)
+    target = Path(os.path.realpath(path))
+    through = is_special(path)
+    with _new_folder(path, Path(tempfile.gettempdir()) if through else target.parent) as folder:
+        part = folder / path.name
+        yield part
+        if through:
+            _write_through(part, path)
+            return
+        if target.exists():
+            shutil.copymode(target, part)
+        os.replace(part, target)
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike) -> Iterator[Path]:
+    """A new folder to fill, which becomes ``path`` when everything went well.
+
+    Parameters
+    ----------
+    path : path
+        Where it goes; a folder that is there is replaced, a link's target instead of the link.
+
+    Yields
+    ------
+    Path
+        A folder of the same name in another one, for the body of ``with`` to make.
+
+    Raises
+    ------
+    ValueError
+        Where the folder that it goes into does not exist.
+    """
+    target = Path(os.path.realpath(path))
+    _check_parent(Path(path))
+    with _new_folder(Path(path), target.parent) as folder:
+        part, before = folder / target.name, folder / "before"
+        yield part
+        try:
+            if target.is_dir():
+                target.rename(before)
+            os.replace(part, target)
+        except BaseException:
+            if before.exists() and not target.exists():
+                before.rename(target)
+            raise
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that cannot be written, before the work rather than after it.
+
+    Parameters
+    ----------
+    path : Path
+        A file that is there or not.
+
+    Raises
+    ------
+    ValueError
+        Where it is a folder or a disk, or its folder does not exist.
+    OSError
+        Where it is there and must not be written.
+    """
+    _check_parent(path)
+    if not os.path.exists(path):
+        return
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, which a file cannot replace; name a file in it.")
+    if path.is_block_device():
+        raise ValueError(f"{path} is a disk, which is not written; name a file.")
+    if not os.access(path, os.W_OK):
+        raise PermissionError(13, os.strerror(13), str(path))
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path names something open or no regular file, which is there to be written to."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _check_parent(path: Path) -> None:
+    """Refuse a file in a folder that does not exist, behind a link too."""
+    for folder in (path.parent, Path(os.path.realpath(path)).parent):
+        if not folder.is_dir() and _descriptor(path) is None:
+            raise ValueError(f"{path} cannot be written because folder {folder} does not exist.")
+
+
+def _descriptor(path: Path) -> int | None:
+    """Number of the open file of this process that a path such as ``/dev/stdout`` stands for."""
+    for _ in range(_MOST_LINKS):
+        found = _DESCRIPTORS.fullmatch(os.path.realpath(path.parent))
+        if found and path.name.isdigit() and found[1] in (None, str(os.getpid())):
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / os.readlink(path)
+    return None
+
+
+@contextmanager
+def _new_folder(path: Path, parent: Path) -> Iterator[Path]:
+    """A folder of one's own for what becomes a path, gone in the end."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".bayeseval-", dir=parent))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    UNFINISHED.add(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+        UNFINISHED.discard(folder)
+
+
+def _write_through(part: Path, path: Path) -> None:
+    """Copy a file into what is open or special, after all that was printed before."""
+    number = _descriptor(path)
+    if number is not None:
+        sys.stdout.flush()
+    try:
+        with part.open("rb") as source:
+            with open(path if number is None else os.dup(number), "wb") as sink:
+                shutil.copyfileobj(source, sink)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error

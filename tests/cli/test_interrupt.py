@@ -1,0 +1,119 @@
+"""Ctrl-C at any moment: exit code 130, one line, no traceback and no unfinished file."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+# the real functions, which say that they have begun
+TELLING = """
+import sys
+import {module} as module
+def told(*arguments, begun=module.{function}, **options):
+    print("begun", flush=True)
+    return begun(*arguments, **options)
+module.{function} = told
+sys.argv[0] = "bayeseval"
+from bayeseval.__main__ import main
+sys.exit(main())
+"""
+FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--no-plots", "--seed", "1"]
+MOMENTS = {
+    "compiling": ("nutpie", "compile_pymc_model", [*FIT]),
+    "sampling": ("nutpie", "sample", [*FIT, "--draws", "1000000"]),
+    "approximating": (
+        "bayeseval.inference.laplace", "laplace", [*FIT, "--approximation", "laplace"],
+    ),
+}  # fmt: skip
+
+
+def started(words, folder, **options):
+    """The program, that can be interrupted even where the tests run in the background."""
+    return subprocess.Popen(
+        [sys.executable, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | options,
+    )  # fmt: skip
+
+
+def interrupted(process):
+    """Lines of stderr after Ctrl-C, which must end the program soon."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err and "broken" not in err
+    lines = err.splitlines()
+    assert lines[-1] == "bayeseval: interrupted"
+    return lines[:-1]
+
+
+@pytest.mark.parametrize("module", ["numpy", "pandas", "xarray"])
+def test_while_modules_are_imported(files, module):
+    words = ["-m", "bayeseval", "evaluate", "qrels", "a", "-m", "AP", "--estimator", "assumed"]
+    process = started(words, files, PYTHONPROFILEIMPORTTIME="1")
+    for line in process.stderr:
+        if f" {module}." in line:
+            break
+    assert all(line.startswith("import time:") for line in interrupted(process))
+
+
+def test_while_a_file_is_read(files):
+    os.mkfifo(files / "pipe")
+    words = ["evaluate", "pipe", "a", "-m", "AP", "--estimator", "assumed", "--output", "scores"]
+    process = started(["-m", "bayeseval", *words], files)
+    with (files / "pipe").open("w"):  # waits until the program reads
+        assert interrupted(process) == []
+    assert not (files / "scores").exists()
+
+
+def test_while_a_result_is_written(files):
+    os.mkfifo(files / "pipe")
+    before = sorted(files.iterdir())
+    words = ["evaluate", "qrels", "a", "-m", "AP", "--estimator", "assumed", "--output", "pipe"]
+    process = started(["-m", "bayeseval", *words], files, TMPDIR=str(files))
+    deadline = time.monotonic() + 20
+    while sorted(files.iterdir()) == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)  # it waits for a reader now
+    assert interrupted(process) == []
+    assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_while_a_model_is_fitted(files, moment):
+    module, function, words = MOMENTS[moment]
+    process = started(["-c", TELLING.format(module=module, function=function), *words], files)
+    assert process.stdout.readline() == "begun\n", process.stderr.read()
+    time.sleep(0.3)
+    said = interrupted(process)
+    assert all(line.startswith("bayeseval: ") for line in said)
+    assert not (files / "fit-output").exists()
+
+
+def test_in_python_an_interrupted_fit_is_no_broken_sampler():
+    import pymc as pm
+
+    import bayeseval as be
+
+    with pm.Model() as model:
+        pm.Data("judged_score", [0.2, 0.4, 0.3])
+        pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
+
+    def stop(*arguments, **options):
+        threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+        return sample(*arguments, **options)
+
+    import nutpie
+
+    sample, before = nutpie.sample, signal.signal(signal.SIGINT, signal.default_int_handler)
+    nutpie.sample = stop
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            be.fit(model, draws=3_000_000, random_seed=1)
+    finally:
+        nutpie.sample = sample
+        assert signal.signal(signal.SIGINT, before) is signal.default_int_handler

@@ -1,0 +1,134 @@
+"""No command replaces what it reads, nor a pipe, a device or a link by a file."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+SCORE = ["evaluate", "qrels", "a", "b", "-m", "P@5", "--estimator", "assumed", "--format", "csv"]
+SAMPLE = ["sample", "a", "b", "--budget", "8", "--n-strata", "2", "--seed", "1"]
+ADJUST = ["adjust", "qrels", "a", "b", "--unpooled", "c"]
+FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--approximation", "laplace"]
+
+
+@pytest.fixture
+def folder(files, monkeypatch):
+    """The folder of the files, in which commands run, with links and further inputs."""
+    monkeypatch.chdir(files)
+    (files / "link").symlink_to("qrels")
+    os.link(files / "a", files / "twin")
+    (files / "topics").write_text("1\n")
+    (files / "teams").write_text("run,team\na,x\nb,y\nc,z\n")
+    for folder, name, source in (
+        ("link-out", "scores.csv", "../qrels"),
+        ("plot-out", "trace.png", "../a"),
+    ):
+        (files / folder).mkdir()
+        (files / folder / name).symlink_to(source)
+    return files
+
+
+CLASHES = [
+    ([*SCORE, "--output", "qrels"], "qrels"),
+    ([*SCORE, "--output", "./a"], "a"),
+    ([*SCORE, "--output", "link"], "qrels"),
+    ([*SCORE, "--output", "twin"], "a"),
+    (["evaluate", "qrels", "[ab]", *SCORE[4:], "--output", "b"], "b"),
+    ([*SCORE, "--design", "c", "--output", "c"], "c"),
+    ([*SAMPLE, "--design-file", "a", "--overwrite"], "a"),
+    ([*SAMPLE, "--design-file", "d.nc", "--qrels", "qrels", "--output", "link"], "qrels"),
+    ([*SAMPLE, "--design-file", "link", "--qrels", "qrels", "--overwrite"], "qrels"),
+    ([*ADJUST, "--output", "c"], "c"),
+    ([*ADJUST, "--common-topics", "topics", "--output", "topics"], "topics"),
+    ([*ADJUST, "--common-qrels", "topics", "--output", "topics"], "topics"),
+    ([*ADJUST, "--leave-out", "team", "--teams", "teams", "--output", "teams"], "teams"),
+    ([*FIT, "--output", "link-out"], "qrels"),
+    ([*FIT, "--output", "plot-out"], "a"),
+]
+
+
+@pytest.mark.parametrize(("words", "lost"), CLASHES, ids=[" ".join(row[0]) for row in CLASHES])
+def test_an_input_is_never_an_output(command, folder, words, lost):
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    code, out, err = command(*words)
+    assert (code, out, len(err.splitlines())) == (2, "", 1), err
+    assert f"would replace {lost}, which this command reads" in err
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert after == before
+
+
+def test_two_outputs_are_two_files(command, folder):
+    (folder / "other").symlink_to("d.nc")
+    for output in ("d.nc", "./d.nc", "other"):
+        code, out, err = command(*SAMPLE, "--design-file", "d.nc", "--output", output)
+        assert (code, out) == (2, "")
+        assert "--design-file and --output both name" in err
+    code, out, err = command(*SAMPLE, "--design-file", "-")
+    assert (code, out) == (2, "") and "both name -" in err
+
+
+def test_overwrite_replaces_designs_only(command, folder):
+    code, out, err = command(*SAMPLE, "--design-file", "qrels", "--overwrite")
+    assert (code, out) == (2, "") and "no design file" in err
+    assert (folder / "qrels").read_text().startswith("1 0 d00")
+
+
+def test_a_dash_is_stdout(command, folder):
+    plain = command(*SCORE)[1]
+    assert command(*SCORE, "--output", "-")[1] == plain
+    asked = command(*SAMPLE, "--design-file", "d.nc")[1]
+    assert command(*SAMPLE, "--design-file", "e.nc", "--output", "-")[1] == asked
+    assert command(*ADJUST, "--output", "-")[1].split() == command(*ADJUST)[1].split()
+    for words in (FIT, ["demo"]):
+        code, out, err = command(*words, "--output", "-")
+        assert (code, out) == (2, "") and "folder" in err
+    assert not (folder / "-").exists()
+    done = program(*SAMPLE, "--design-file", "-", "--output", "list", cwd=folder)
+    assert done.returncode == 0 and done.stdout == (folder / "d.nc").read_bytes()
+
+
+def test_links_stay_and_pipes_are_written_through(command, folder):
+    plain = command(*SCORE)[1]
+    (folder / "scores").symlink_to("target")
+    assert command(*SCORE, "--output", "scores")[0] == 0
+    assert os.readlink("scores") == "target" and (folder / "target").read_text() == plain
+    os.mkfifo("pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((folder / "pipe").read_text()))
+    reader.start()
+    assert command(*SCORE, "--output", "pipe")[0] == 0
+    reader.join(10)
+    assert read == [plain] and (folder / "pipe").is_fifo()
+
+
+def program(*words, **options):
+    """The program as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "bayeseval", *words], stderr=subprocess.PIPE,
+        **{"stdout": subprocess.PIPE} | options,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has /dev/full")
+def test_a_full_device_is_one_sentence(command, folder):
+    code, out, err = command(*SCORE, "--output", "/dev/full")
+    assert (code, out) == (2, "")
+    assert err == "bayeseval: /dev/full: No space left on device\n"
+    assert not os.path.isfile("/dev/full")
+    with open("/dev/full", "wb") as full:
+        done = program(*SCORE, stdout=full)
+    assert (done.returncode, done.stderr.decode()) == (
+        2,
+        "bayeseval: stdout: No space left on device\n",
+    )
+
+
+def test_what_stdout_has_stays_before_what_is_written_to_its_device(folder, command):
+    with (folder / "log").open("wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        done = program(*SCORE, "--output", "/dev/stdout", stdout=log)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "log").read_text() == "before\n" + command(*SCORE)[1]
