@@ -107,6 +107,7 @@ def program(*words, **options):
     """The program as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "bayeseval", *words], stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         **{"stdout": subprocess.PIPE} | options,
     )  # fmt: skip
 

@@ -1,0 +1,86 @@
+"""Public names, and where they are; `__init__.py` imports each when it is first used."""
+
+from . import (
+    designs,
+    experiments,
+    inference,
+    models,
+    plots,
+    posterior,
+    predictors,
+    simulate,
+)
+from .adjustment import adjust_by_topics, adjust_scores
+from .collection import open_collection, save_collection, select
+from .designs import attach_judgments, draw, read_design, reveal, save_design
+from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
+from .experiments import dual_runs
+from .inference import (
+    diagnostic_plots,
+    fit,
+    log_likelihood,
+    open_fit,
+    save_fit,
+    verdict,
+)
+from .models.urn.estimate import urn_estimate
+from .posterior import posterior_scores, summarize
+from .residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
+from .trec import (
+    add_runs,
+    qrels_frame,
+    read_collection,
+    runs_frame,
+    write_prels,
+    write_probs,
+    write_qrels,
+    write_run,
+    write_sampleval,
+)
+
+__all__ = [
+    "add_runs",
+    "adjust_by_topics",
+    "adjust_scores",
+    "attach_judgments",
+    "covariance",
+    "designs",
+    "diagnostic_plots",
+    "draw",
+    "dual_runs",
+    "evaluate",
+    "experiments",
+    "fit",
+    "inference",
+    "log_likelihood",
+    "mean_over_topics",
+    "models",
+    "open_collection",
+    "open_fit",
+    "paired_difference",
+    "plots",
+    "posterior",
+    "posterior_scores",
+    "predictors",
+    "qrels_frame",
+    "rbp_bounds",
+    "rbp_uncertainty",
+    "rbp_uncertainty_cdf",
+    "read_collection",
+    "read_design",
+    "reveal",
+    "runs_frame",
+    "save_collection",
+    "save_design",
+    "save_fit",
+    "select",
+    "simulate",
+    "summarize",
+    "urn_estimate",
+    "verdict",
+    "write_prels",
+    "write_probs",
+    "write_qrels",
+    "write_run",
+    "write_sampleval",
+]
