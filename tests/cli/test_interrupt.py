@@ -33,7 +33,7 @@ bayeseval.cli.main = command
 """
 FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--no-plots", "--seed", "1"]
 MOMENTS = [
-    ("bayeseval.inference.laplace", "laplace", "", [*FIT, "--approximation", "laplace"]),
+    ("bayeseval.models.relevance.laplace", "laplace", "", [*FIT, "--approximation", "laplace"]),
     ("nutpie", "sample", SMALL, []),
     pytest.param("nutpie", "compile_pymc_model", "", FIT, marks=pytest.mark.slow),
     pytest.param("nutpie", "sample", "", [*FIT, "--draws", "1000000"], marks=pytest.mark.slow),
