@@ -1,16 +1,49 @@
 """Condensed lists: unjudged documents are taken out of the rankings, then the measure is plain."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.list_score import ListScore
+from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import plain_scores, preference_scores
-from bayeseval.measures.table import MEASURES
 
 
-def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = None) -> ListScore:
+@dataclass(frozen=True)
+class CondensedOptions:
+    """Options of estimator "condensed".
+
+    Parameters
+    ----------
+    depth : int, optional
+        Ranks of a run that are looked at. By default all of them: judged documents from below
+        the measure's cutoff move up into it (the extension of Webber and Park, section 2.1). With
+        the pool depth as `depth` they come from the pooled ranks alone. Places that stay empty
+        count as non-relevant.
+
+    Raises
+    ------
+    ValueError
+        ``depth`` below 1.
+    """
+
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.depth is not None and self.depth < 1:
+            raise ValueError(
+                f"depth must be at least 1, not {self.depth}; leave it out for whole rankings."
+            )
+
+
+DEFAULT_OPTIONS = CondensedOptions()
+
+
+def condensed_list(
+    measure: Measure, topic: TopicLists, options: CondensedOptions = DEFAULT_OPTIONS
+) -> ListScore:
     r"""Scores of the runs after their unjudged documents are removed and the others moved up.
 
     .. math:: condensed = measure(d_{(1)}, d_{(2)}, \dots), \quad
@@ -31,21 +64,12 @@ def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = N
         Any measure that ``assumed`` has: linear, ratio or preference.
     topic : TopicLists
         Rankings and judgments of one topic.
-    depth : int, optional
-        Ranks of a run that are looked at. By default all of them: judged documents from below
-        the measure's cutoff move up into it (the extension of Webber and Park, section 2.1). With
-        the pool depth as `depth` they come from the pooled ranks alone. Places that stay empty
-        count as non-relevant.
+    options : CondensedOptions
 
     Returns
     -------
     ListScore
         ``estimate`` (run, replicate), without variance.
-
-    Raises
-    ------
-    ValueError
-        ``depth`` below 1.
 
     References
     ----------
@@ -68,11 +92,10 @@ def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = N
     >>> condensed_list(average, topic).estimate  # (1/1 + 2/3) / 2
     array([[0.8333]])
     """
-    from bayeseval.estimators.condensing import condensed_positions
+    from bayeseval.measures.rank_sums import condensed_positions
 
-    if depth is not None and depth < 1:
-        raise ValueError(f"depth must be at least 1, not {depth}; leave it out for whole rankings.")
     n_ranks = topic.position.shape[1]
+    depth = options.depth or n_ranks
     reach = n_ranks if measure.cutoff is None else measure.cutoff
     columns = []
     for grade in topic.grade:
@@ -80,12 +103,9 @@ def condensed_list(measure: Measure, topic: TopicLists, *, depth: int | None = N
         place = np.full(grade.size, -1)
         place[judged] = np.arange(judged.size)
         width = min(reach, judged.size)
-        position = condensed_positions(topic.position, place, depth or n_ranks, width)
+        position = condensed_positions(topic.position, place, depth, width)
         columns.append(_scores(measure, position, grade[judged], topic.pooled[judged]))
     return ListScore(np.stack(columns, axis=1))
-
-
-CONDENSED = {name: condensed_list for name in MEASURES}
 
 
 def _scores(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:

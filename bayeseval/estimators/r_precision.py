@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.topic import TopicRelevance, TopicScore
+from bayeseval.estimators.relevance import TopicRelevance
+from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
 from bayeseval.uncertainty.slots import Slots
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.filled import FilledRelevance
-from bayeseval.estimators.topic import TopicRelevance, TopicScore
+from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
+from bayeseval.estimators.topic_scores import TopicScore
 
 DOUBTFUL = 0.25  # relative variance of a denominator above which a ratio needs limits
 

@@ -1,56 +1,112 @@
-"""Names of the estimators."""
+"""The table of estimators: what each of them does, and what it can be asked."""
 
-from inspect import signature
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
 
 import xarray as xr
 
 from bayeseval.estimators.assumed import JudgedRelevance, assumed
-from bayeseval.estimators.condensed import CONDENSED
+from bayeseval.estimators.condensed import CondensedOptions, condensed_list
 from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
-from bayeseval.estimators.importance import IMPORTANCE
-from bayeseval.estimators.inferred import INFERRED
-from bayeseval.estimators.list_score import ListMeasures
+from bayeseval.estimators.importance import IMPORTANCE, ImportanceOptions, importance
+from bayeseval.estimators.inferred import INFERRED, InferredOptions, inferred
 from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.estimators.stat_ap import STAT_AP
+from bayeseval.estimators.scoring import SCORES
+from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
+from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import Frame
+from bayeseval.frame.lists import TopicLists
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.table import MEASURES
 
-# estimators that fill in a relevance per document
-ESTIMATORS = {"assumed": assumed, "stat": horvitz_thompson, "dyn": difference}
-# estimators that score whole ranked lists, measure by measure
-LIST_ESTIMATORS: dict[str, ListMeasures] = {
-    "condensed": CONDENSED,
-    "inf": INFERRED,
-    "stat_ap": STAT_AP,
-    "importance": IMPORTANCE,
+ListEstimator = Callable[[Measure, TopicLists], ListScore]
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """One estimator of the table, of one of two sorts.
+
+    Parameters
+    ----------
+    measures : tuple of str
+        Names of the measures that it estimates.
+    relevance : callable (collection, predictor, random_seed) -> relevance, optional
+        Set for one that fills in a relevance per document; the measure does the rest.
+    lists : callable (measure, topic) -> ListScore, optional
+        Set for one that scores whole ranked lists.
+    options : type, optional
+        Dataclass of its options, which checks them; the callable takes one more argument then.
+    schemes : tuple of str, optional
+        Schemes of a design that it can use ("none": the pool alone); set where the sample is
+        random to it. The others need no design.
+    """
+
+    measures: tuple[str, ...]
+    relevance: Callable[..., EstimatedRelevance | JudgedRelevance] | None = None
+    lists: Callable[..., ListScore] | None = None
+    options: type | None = None
+    schemes: tuple[str, ...] | None = None
+
+
+ESTIMATORS = {
+    "assumed": Estimator(tuple(MEASURES), relevance=assumed),
+    "stat": Estimator(tuple(SCORES), relevance=horvitz_thompson, schemes=("stratified", "poisson")),
+    "dyn": Estimator(tuple(SCORES), relevance=difference, schemes=("stratified", "poisson")),
+    "condensed": Estimator(tuple(MEASURES), lists=condensed_list, options=CondensedOptions),
+    "inf": Estimator(
+        tuple(INFERRED),
+        lists=inferred,
+        options=InferredOptions,
+        schemes=("none", "deterministic", "stratified"),
+    ),
+    "stat_ap": Estimator(tuple(STAT_AP), lists=stat_ap, schemes=("stratified", "poisson")),
+    "importance": Estimator(
+        tuple(IMPORTANCE),
+        lists=importance,
+        options=ImportanceOptions,
+        schemes=("with_replacement",),
+    ),
 }
-# schemes of a design that an estimator can use ("none": the pool alone); the others need no design
-SCHEMES = {
-    "stat": ("stratified", "poisson"),
-    "dyn": ("stratified", "poisson"),
-    "inf": ("none", "deterministic", "stratified"),
-    "stat_ap": ("stratified", "poisson"),
-    "importance": ("with_replacement",),
-}
-HAS_COVARIANCE = ("stat", "dyn")
+HAS_COVARIANCE = tuple(
+    name for name, row in ESTIMATORS.items() if row.relevance is not None and row.schemes
+)
 
 
 def estimated_relevance(
-    frame: Frame, estimator: str, predictor, random_seed: int
+    frame: Frame, estimator: str, predictor, random_seed: int, options: Any = None
 ) -> EstimatedRelevance | JudgedRelevance:
     """What an estimator that fills in relevances makes of the judgments of a collection."""
-    return ESTIMATORS[estimator](frame, predictor, random_seed)
+    fill = ESTIMATORS[estimator].relevance
+    assert fill is not None
+    return fill(frame, predictor, random_seed, *_given(options))
 
 
-def list_options(estimator: str) -> list[str]:
-    """Names of the keyword options that an estimator of whole lists takes."""
-    taken = {
-        name
-        for function in LIST_ESTIMATORS[estimator].values()
-        for name, parameter in signature(function).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    }
-    return sorted(taken)
+def list_estimator(estimator: str, options: Any = None) -> ListEstimator:
+    """Scores of whole ranked lists, measure by measure and topic by topic."""
+    score = ESTIMATORS[estimator].lists
+    assert score is not None
+    return score if options is None else partial(score, options=options)
+
+
+def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:
+    """Options as the estimator takes them, the defaults where none are given; None if it has none.
+
+    Raises
+    ------
+    ValueError
+        Options that the estimator does not have, or values that they do not have.
+    """
+    options = ESTIMATORS[estimator].options
+    allowed = [] if options is None else [field.name for field in fields(options)]
+    if not isinstance(given or {}, dict) or not set(given or {}) <= set(allowed):
+        raise ValueError(
+            f"estimator_options of '{estimator}' must be a dict with keys among "
+            f"{', '.join(allowed) or 'none at all'}, not {given!r}"
+        )
+    return None if options is None else options(**given or {})
 
 
 def check_estimator(collection: xr.DataTree, estimator: str) -> None:
@@ -61,21 +117,42 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
     ValueError
         Unknown estimator, or one that needs a random design that the collection does not have.
     """
-    known = sorted({*ESTIMATORS, *LIST_ESTIMATORS})
-    if estimator not in known:
-        raise ValueError(f"no estimator '{estimator}'; estimators: {', '.join(known)}")
+    if estimator not in ESTIMATORS:
+        known = ", ".join(sorted(ESTIMATORS))
+        raise ValueError(f"no estimator '{estimator}'; estimators: {known}")
     has_design = "design" in collection.children
     scheme = collection["design"].attrs["scheme"] if has_design else "none"
-    if scheme in SCHEMES.get(estimator, (scheme,)):
+    schemes = ESTIMATORS[estimator].schemes
+    if schemes is None or scheme in schemes:
         return
-    others = ", ".join(name for name in known if scheme in SCHEMES.get(name, (scheme,)))
+    others = ", ".join(
+        sorted(
+            name for name, row in ESTIMATORS.items() if row.schemes is None or scheme in row.schemes
+        )
+    )
     if not has_design:
         raise ValueError(
             f"estimator '{estimator}' needs a design with inclusion probabilities and the "
             f"collection has none; estimators that exist without a design: {others}"
         )
-    usable = " or ".join(name for name in SCHEMES[estimator] if name != "none")
+    usable = " or ".join(name for name in schemes if name != "none")
     raise ValueError(
         f"estimator '{estimator}' needs a sample that is {usable} and this design is {scheme}; "
         f"estimators that exist for it: {others}"
     )
+
+
+def check_estimable(measures: list[Measure], estimator: str) -> None:
+    """Refuse measures that an estimator does not have."""
+    available = ESTIMATORS[estimator].measures
+    lacking = [measure.label for measure in measures if measure.name not in available]
+    if lacking:
+        why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
+        raise ValueError(
+            f"{lacking[0]} {why}has no '{estimator}' estimate; measures that have one: "
+            f"{', '.join(sorted(available))}"
+        )
+
+
+def _given(options: Any) -> tuple:
+    return () if options is None else (options,)

@@ -1,17 +1,75 @@
 """Relevance estimated from a random sample, level by level, with the predictions it rests on."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.filled import FilledRelevance, filled_relevance
-from bayeseval.estimators.topic import TopicRelevance
+from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
 Model = Callable[[Sample, NDArray, tuple, bool], NDArray]
+
+
+@dataclass(frozen=True, eq=False)
+class FilledRelevance:
+    """Estimated relevance of one topic's frame pairs.
+
+    Parameters
+    ----------
+    value : float array (pair, replicate)
+        Estimated relevance (or gain) of each frame pair of the topic.
+    expanded : float array (replicate, slot)
+        (relevance - M) / inclusion probability of the sampled pairs, 0 at empty slots.
+    seen : float array (replicate,)
+        Number of sampled pairs that are relevant.
+    """
+
+    value: NDArray[np.float64]
+    expanded: NDArray[np.float64]
+    seen: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicRelevance:
+    """What a scoring function may ask about one topic.
+
+    Parameters
+    ----------
+    position : int array (run, rank)
+        Row of the document among the topic's frame pairs, -1 for none.
+    slots : Slots
+        Sampled pairs.
+    binary : callable (relevance_level) -> FilledRelevance
+    gain_levels : callable (measure) -> list of (gain step, FilledRelevance)
+        Gain as a sum of steps times the relevance "gain at or above this".
+    random_seed : int
+        For measures whose variance is found by replication.
+    """
+
+    position: NDArray[np.int32]
+    slots: Slots
+    binary: Callable[[int], FilledRelevance]
+    gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
+    random_seed: int
+
+    def top(self, cutoff: int | None) -> NDArray[np.int32]:
+        """Positions down to a cutoff."""
+        return self.position if cutoff is None else np.ascontiguousarray(self.position[:, :cutoff])
+
+    def centred(self, expanded: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Deviations of expanded values (run, replicate, slot)."""
+        from bayeseval.uncertainty.centred import centred
+
+        return centred(np.ascontiguousarray(expanded), self.slots.probability, self.slots.group)
+
+    def score(self, estimate, deviation, limited=None) -> TopicScore:
+        """Score whose deviations stand slot by slot."""
+        limited = np.zeros(estimate.shape, dtype=bool) if limited is None else limited
+        return TopicScore(estimate, deviation, self.slots.group, limited)
 
 
 class EstimatedRelevance:
@@ -94,3 +152,49 @@ class EstimatedRelevance:
             self._filled[counted, higher] = (observed, model)
         observed, model = self._filled[counted, higher]
         return filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
+
+
+def filled_relevance(
+    sample: Sample,
+    topic: int,
+    slots: Slots,
+    observed: NDArray[np.float64],
+    model: NDArray[np.float64] | None,
+) -> FilledRelevance:
+    r"""Relevance of one topic's frame by the difference estimator.
+
+    .. math:: v(d) = M(d) + \frac{1[d \in J]}{\pi(d)} (rel(d) - M(d))
+
+    Parameters
+    ----------
+    sample : Sample
+        Frame and design.
+    topic : int
+        Position of the topic.
+    slots : Slots
+        Sampled pairs of the topic.
+    observed : float array (replicate, frame_pair)
+        Relevance of the selected pairs, 0 elsewhere.
+    model : float array (replicate, frame_pair) or None
+        M; None is 0 everywhere, the Horvitz-Thompson estimator.
+
+    Returns
+    -------
+    FilledRelevance
+        Values (pair, replicate) and expanded residuals (replicate, slot).
+    """
+    inside = slice(sample.start[topic], sample.start[topic + 1])
+    seen = observed[:, inside]
+    column = np.arange(sample.n_replicates)[:, None]
+    empty = slots.row < 0
+    residual = seen[column, slots.row] if slots.row.size else np.zeros(slots.row.shape)
+    value = np.zeros((seen.shape[1], sample.n_replicates))
+    if model is not None:
+        predicted = model[:, inside]
+        value[:] = predicted.T
+        if slots.row.size:
+            residual = residual - predicted[column, slots.row]
+    expanded = np.where(empty, 0.0, residual / slots.probability)
+    replicate, slot = np.nonzero(~empty)
+    value[slots.row[replicate, slot], replicate] += expanded[replicate, slot]
+    return FilledRelevance(value, expanded, seen.sum(axis=1))

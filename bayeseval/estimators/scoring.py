@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from bayeseval.estimators.filled import FilledRelevance
 from bayeseval.estimators.r_precision import r_precision_score
 from bayeseval.estimators.ratios import ratio_score, relevant_count
-from bayeseval.estimators.topic import TopicRelevance, TopicScore
+from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
+from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.ratio import discount_slope, discount_sum
 from bayeseval.measures.scores import rank_weight

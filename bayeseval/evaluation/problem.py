@@ -1,7 +1,7 @@
 """What an evaluation works on: measures, relevance and the runs' rankings, topic by topic."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,19 +10,18 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.estimators.assumed import JudgedRelevance
-from bayeseval.estimators.list_score import ListMeasures
 from bayeseval.estimators.registry import (
     ESTIMATORS,
-    HAS_COVARIANCE,
-    LIST_ESTIMATORS,
-    SCHEMES,
+    ListEstimator,
+    check_estimable,
     check_estimator,
+    checked_options,
     estimated_relevance,
-    list_options,
+    list_estimator,
 )
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
-from bayeseval.estimators.topic import TopicScore
+from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.grades import grade_scale
 from bayeseval.measures.measure import Measure
@@ -56,18 +55,15 @@ class Problem:
         Whether the sample was drawn at random.
     relevance : EstimatedRelevance or JudgedRelevance, optional
         Set for an estimator that fills in relevances.
-    list_measures : dict of measure name -> callable, optional
+    list_scores : callable (measure, topic) -> ListScore, optional
         Set for an estimator that scores whole ranked lists.
-    estimator_options : dict, optional
-        Keyword options of such an estimator.
     """
 
     frame: Frame
     measures: list[Measure]
     random: bool
     relevance: EstimatedRelevance | JudgedRelevance | None = None
-    list_measures: ListMeasures | None = None
-    estimator_options: dict = field(default_factory=dict)
+    list_scores: ListEstimator | None = None
 
     @classmethod
     def prepared(
@@ -89,14 +85,16 @@ class Problem:
         grades = grade_scale(collection)
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
         check_estimator(collection, estimator)
-        _check_estimable(parsed, estimator)
-        _check_options(estimator, predictor, estimator_options)
-        random = estimator in SCHEMES
+        check_estimable(parsed, estimator)
+        options = checked_options(estimator, estimator_options)
+        random = ESTIMATORS[estimator].schemes is not None
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
-        if estimator in LIST_ESTIMATORS:
-            lists = LIST_ESTIMATORS[estimator]
-            return cls(frame, parsed, random, None, lists, estimator_options or {})
-        relevance = estimated_relevance(frame, estimator, predictor, random_seed or 0)
+        if ESTIMATORS[estimator].lists is not None:
+            _check_no_predictor(estimator, predictor)
+            scores = list_estimator(estimator, options)
+            return cls(frame, parsed, random, list_scores=scores)
+        seed = random_seed or 0
+        relevance = estimated_relevance(frame, estimator, predictor, seed, options)
         return cls(frame, parsed, random, relevance)
 
     @cached_property
@@ -185,39 +183,9 @@ class Problem:
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
 
 
-def _check_estimable(measures: list[Measure], estimator: str) -> None:
-    """Refuse measures that an estimator does not have."""
-    if estimator in LIST_ESTIMATORS:
-        available = LIST_ESTIMATORS[estimator].keys()
-    elif estimator in HAS_COVARIANCE:
-        available = SCORES.keys()
-    else:
-        return
-    lacking = [measure.label for measure in measures if measure.name not in available]
-    if lacking:
-        why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
-        raise ValueError(
-            f"{lacking[0]} {why}has no '{estimator}' estimate; measures that have one: "
-            f"{', '.join(sorted(available))}"
-        )
-
-
-def _check_options(estimator: str, predictor, options: dict | None) -> None:
-    """Refuse a predictor or options that the estimator would not use."""
-    if estimator in ESTIMATORS and options:
-        raise ValueError(
-            f"estimator '{estimator}' has no estimator_options; estimators that may have some: "
-            f"{', '.join(sorted(LIST_ESTIMATORS))}"
-        )
-    if estimator in ESTIMATORS:
-        return
+def _check_no_predictor(estimator: str, predictor) -> None:
+    """Refuse a predictor that the estimator would not use."""
     if predictor is not None:
         raise ValueError(
             f"estimator '{estimator}' uses no predictor; use estimator='dyn' with a predictor"
-        )
-    allowed = list_options(estimator)
-    if not isinstance(options or {}, dict) or not set(options or {}) <= set(allowed):
-        raise ValueError(
-            f"estimator_options of '{estimator}' must be a dict with keys among "
-            f"{', '.join(allowed) or 'none at all'}, not {options!r}"
         )

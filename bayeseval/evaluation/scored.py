@@ -23,7 +23,7 @@ def scored(problem: Problem) -> Arrays:
     arrays["limited"] = np.zeros(shape, dtype=bool)
     for topic, position in problem.topics():
         arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
-    if problem.list_measures is not None:
+    if problem.list_scores is not None:
         _score_lists(problem, arrays)
     elif isinstance(problem.relevance, JudgedRelevance):
         _score_plainly(problem, problem.relevance, arrays)
@@ -67,14 +67,12 @@ def _preference(problem: Problem, measure: Measure, topic: int) -> NDArray[np.fl
 
 def _score_lists(problem: Problem, arrays: Arrays) -> None:
     """Scores of an estimator that takes whole ranked lists."""
-    assert problem.list_measures is not None
+    assert problem.list_scores is not None
     lists = CollectionLists(problem.frame.collection)
     for topic in np.flatnonzero(problem.judged_topic).tolist():
         ranked = lists.topic(topic)
         for index, measure in enumerate(problem.measures):
-            score = problem.list_measures[measure.name](
-                measure, ranked, **problem.estimator_options
-            )
+            score = problem.list_scores(measure, ranked)
             arrays["estimate"][index, :, topic] = score.estimate
             if score.variance is not None:
                 arrays["standard_error"][index, :, topic] = np.sqrt(score.variance)

@@ -1,4 +1,4 @@
-"""Sums over the ranks of a ranking, for many columns of relevance at once.
+"""Sums over the ranks of a ranking, for many columns of relevance at once, and shortened rankings.
 
 Every kernel works on one topic. ``position[run, rank]`` is the row of ``value`` that holds the
 document at that rank, or -1 where there is none (nothing retrieved, or outside the frame). A column
@@ -174,3 +174,67 @@ def _add_sampled(out, rank_of, gradient, picked, expanded, joint_excess, group):
                     out[column, 1 + slot] += product
                     out[column, 1 + other] += product
                 other += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def list_variance_sums(position, value, sampled, probability, estimate):
+    """What the retrieved documents add to the variance of statAP, (term, run, replicate).
+
+    ``value`` (pair, replicate) is 1 / inclusion probability of the sampled relevant documents, 0
+    elsewhere; ``estimate`` (run, replicate) is statAP. With p the precision at a document, x its
+    estimate, v its value and u the sum of value / rank below it, the terms are the sums of
+    v^2 (1 - pi) (p^2 - 2 p x), of v^2 (p^2 - 2 p x), of v^2 (1 - pi) u^2, and the number sampled.
+    """
+    n_runs, depth = position.shape
+    n_replicates = value.shape[1]
+    out = np.zeros((4, n_runs, n_replicates))
+    sums = np.empty(n_replicates)
+    for run in range(n_runs):
+        sums[:] = 0.0
+        for rank in range(depth):
+            row = position[run, rank]
+            if row < 0:
+                continue
+            for column in range(n_replicates):
+                current = value[row, column]
+                out[3, run, column] += sampled[row, column]
+                if current > 0.0:
+                    precision = (1.0 + sums[column]) / (rank + 1.0)
+                    term = precision * (precision - 2.0 * estimate[run, column])
+                    term *= current * current
+                    out[0, run, column] += (1.0 - probability[row]) * term
+                    out[1, run, column] += term
+                    sums[column] += current
+        sums[:] = 0.0
+        for rank in range(depth - 1, -1, -1):
+            row = position[run, rank]
+            if row < 0:
+                continue
+            for column in range(n_replicates):
+                current = value[row, column]
+                if current > 0.0:
+                    term = current * sums[column]
+                    out[2, run, column] += (1.0 - probability[row]) * term * term
+                    sums[column] += current / (rank + 1.0)
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def condensed_positions(position, place, depth, width):
+    """Judged documents of every run, moved up: places (run, rank), -1 after the last one.
+
+    ``place[row]`` numbers the judged documents of the topic and is -1 for the others. Only the
+    first ``depth`` ranks are looked at, and the first ``width`` judged documents kept.
+    """
+    n_runs = position.shape[0]
+    out = np.full((n_runs, width), -1, dtype=np.int32)
+    for run in range(n_runs):
+        found = 0
+        for rank in range(min(depth, position.shape[1])):
+            if found == width:
+                break
+            row = position[run, rank]
+            if row >= 0 and place[row] >= 0:
+                out[run, found] = place[row]
+                found += 1
+    return out

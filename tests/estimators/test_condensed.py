@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.estimators.condensed import CONDENSED, condensed_list
+from bayeseval.estimators.condensed import CondensedOptions, condensed_list
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores
@@ -28,7 +28,9 @@ def topic_lists(position, grade) -> TopicLists:
 
 def condensed(name, position, grade, **options):
     measure = parse_measures(name)[0]
-    return condensed_list(measure, topic_lists(position, grade), **options).estimate
+    return condensed_list(
+        measure, topic_lists(position, grade), CondensedOptions(**options)
+    ).estimate
 
 
 def sampled_collection(n_replicates):
@@ -62,7 +64,7 @@ def test_every_measure_equals_the_plain_one_on_runs_cut_down_to_judged_documents
         ).estimate.sel(run=sampled["run"].to_numpy(), topic=sampled["topic"].to_numpy())
         for topic, of_topic in enumerate(lists):
             for measure in measures:
-                ours = CONDENSED[measure.name](measure, of_topic).estimate[:, replicate]
+                ours = condensed_list(measure, of_topic).estimate[:, replicate]
                 theirs = plain.sel(measure=measure.label).isel(topic=topic)
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13, err_msg=measure.label)
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeseval.estimators.importance import (
-    IMPORTANCE,
-    importance_average_precision,
-    importance_sum_of_precisions,
+    ImportanceOptions,
+    importance,
+    sum_of_precisions,
+    topic_draws,
 )
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import relevance
@@ -51,6 +52,12 @@ def truth(name: str) -> np.ndarray:
     return at_rank[:, : weight.size] @ weight
 
 
+def sum_of_precisions_of(topic, **options) -> np.ndarray:
+    """Estimates (run, replicate) of the numerator of AP."""
+    draws = topic_draws(measure_of("AP"), topic, ImportanceOptions(**options))
+    return sum_of_precisions(draws)[0]
+
+
 def draws_on(count, depth: int) -> np.ndarray:
     """Draws that fell on the first ranks of each run, (run, replicate)."""
     top = POSITION[:, :depth]
@@ -76,7 +83,7 @@ def test_the_induced_pairs_distribution_by_enumeration_of_every_sequence():
 
 def test_sum_of_precisions_is_unbiased_over_every_sequence_given_two_draws():
     count, chance = every_count()
-    estimate = importance_sum_of_precisions(measure_of("AP"), topic_of(count)).estimate
+    estimate = sum_of_precisions_of(topic_of(count))
     enough = draws_on(count, 6) >= 2
     enough[4] = True  # nothing of this run can be drawn: zero for certain
     assert np.isnan(estimate[~enough]).all() and (~enough).any()
@@ -90,7 +97,7 @@ def test_sum_of_precisions_is_unbiased_over_every_sequence_given_two_draws():
 def test_linear_measures_are_unbiased_over_every_sequence_given_one_draw(name):
     count, chance = every_count()
     measure = measure_of(name)
-    score = IMPORTANCE[measure.name](measure, topic_of(count))
+    score = importance(measure, topic_of(count))
     number = draws_on(count, rank_weight(measure, 6).size)
     one = number >= 1
     one[4] = True
@@ -110,7 +117,7 @@ def test_linear_measures_are_unbiased_over_every_sequence_given_one_draw(name):
 
 def test_the_number_of_relevant_documents_and_its_variance_are_unbiased():
     count, chance = every_count()
-    score = IMPORTANCE["NumRel"](measure_of("NumRel"), topic_of(count))
+    score = importance(measure_of("NumRel"), topic_of(count))
     mean = (score.estimate[0] * chance).sum()
     assert mean == pytest.approx(4.0, abs=1e-12)
     variance = (score.estimate[0] ** 2 * chance).sum() - mean**2
@@ -123,11 +130,12 @@ def test_without_conditioning_sums_are_unbiased_over_all_sequences(name):
     count, chance = every_count()
     topic = topic_of(count)
     if name == "SP":
-        score = importance_sum_of_precisions(measure_of("AP"), topic, conditioning="none")
+        estimate = sum_of_precisions_of(topic, conditioning="none")
     else:
-        measure = measure_of(name)
-        score = IMPORTANCE[measure.name](measure, topic, conditioning="none")
-    np.testing.assert_allclose(score.estimate @ chance, truth(name), rtol=0, atol=1e-12)
+        estimate = importance(
+            measure_of(name), topic, ImportanceOptions(conditioning="none")
+        ).estimate
+    np.testing.assert_allclose(estimate @ chance, truth(name), rtol=0, atol=1e-12)
 
 
 def brute_force(position, probability, count, value) -> float:
@@ -159,7 +167,7 @@ def test_sum_of_precisions_equals_all_pairs_of_draws_by_brute_force(topic):
     probability = size / size.sum()
     position = order[None].astype(np.int32)
     lists = topic_of(count, grade, position, probability)
-    estimate = importance_sum_of_precisions(measure_of("AP"), lists).estimate
+    estimate = sum_of_precisions_of(lists)
     if count.sum() < 2:
         assert np.isnan(estimate).all()
         return
@@ -175,11 +183,11 @@ def test_average_precision_by_hand():
     own = 4 / (12 * 0.25 + 4 * 0.5) + 1 / 3 / (12 / 16 + 4 / 4)
     pair = 2 / (12 * 0.125 * 3)
     number = (2 / 0.5 + 1 / 0.25) / 4
-    total = importance_sum_of_precisions(measure_of("AP"), topic).estimate
+    total = sum_of_precisions_of(topic)
     np.testing.assert_allclose(total, [[own + pair]])
-    ratio = importance_average_precision(measure_of("AP"), topic).estimate
+    ratio = importance(measure_of("AP"), topic).estimate
     np.testing.assert_allclose(ratio, [[(own + pair) / number]])
-    cut = importance_average_precision(measure_of("AP@2"), topic).estimate
+    cut = importance(measure_of("AP@2"), topic).estimate
     one = 4 / (6 * (2 / 3) ** 2 + 3 * 2 / 3)
     np.testing.assert_allclose(cut, [[one / number]])
 
@@ -187,15 +195,15 @@ def test_average_precision_by_hand():
 def test_r_precision_is_precision_at_the_estimated_number_with_a_share_of_the_last_rank():
     count = np.array([1, 1, 0, 1, 0, 0])
     topic = topic_of(count)
-    number = IMPORTANCE["NumRel"](measure_of("NumRel"), topic).estimate[0, 0]
+    number = importance(measure_of("NumRel"), topic).estimate[0, 0]
     assert number == pytest.approx((1 / 0.4 + 1 / 0.1) / 3)
-    estimate = IMPORTANCE["Rprec"](measure_of("Rprec"), topic).estimate[:, 0]
+    estimate = importance(measure_of("Rprec"), topic).estimate[:, 0]
     share = number - 4
     mass, terms = 1.0, 1 / 0.4 + 1 / 0.1
     assert 0 < share < 1
     assert estimate[0] == pytest.approx(mass / 3 * terms / number)
     shifted = POSITION[:, [1, 2, 4, 5, 0, 3]]  # the document at rank 5 counts with its share
-    estimate = IMPORTANCE["Rprec"](measure_of("Rprec"), topic_of(count, position=shifted)).estimate
+    estimate = importance(measure_of("Rprec"), topic_of(count, position=shifted)).estimate
     mass = 0.25 + 0.2 + 0.05 + 0.4
     assert estimate[0, 0] == pytest.approx(mass / 2 * share / 0.4 / number)
 
@@ -205,7 +213,7 @@ def test_the_corrected_ratio_has_less_bias_over_every_sequence():
     topic, measure = topic_of(count), measure_of("AP")
     bias = {}
     for ratio in ("plain", "beale"):
-        estimate = importance_average_precision(measure, topic, ratio=ratio).estimate[0]
+        estimate = importance(measure, topic, ImportanceOptions(ratio=ratio)).estimate[0]
         bias[ratio] = abs((estimate * chance).sum() - truth("SP")[0] / 4)
     assert bias["beale"] < 0.5 * bias["plain"]
     assert bias["plain"] > 0.004
@@ -215,11 +223,11 @@ def test_no_draw_where_it_counts_is_no_estimate_and_nothing_to_draw_is_zero():
     topic = topic_of([3, 0, 0, 0, 0, 0])
     for name in ("P@3", "RBP(p=0.5)", "AP", "Rprec"):
         measure = measure_of(name)
-        estimate = IMPORTANCE[measure.name](measure, topic).estimate[:, 0]
+        estimate = importance(measure, topic).estimate[:, 0]
         assert estimate[0] > 0, name
         assert np.isnan(estimate[1:4]).all(), name
         assert estimate[4] == 0, name
-    lone = importance_average_precision(measure_of("AP"), topic_of([2, 0, 0, 1, 0, 0]))
+    lone = importance(measure_of("AP"), topic_of([2, 0, 0, 1, 0, 0]))
     assert np.isnan(lone.estimate[3, 0])  # one draw on this run shows no pair
 
 
@@ -227,7 +235,7 @@ def test_without_a_relevant_document_among_the_draws_every_run_scores_zero():
     topic = topic_of([0, 3, 0, 0, 0, 0])
     for name in ("AP", "Rprec"):
         measure = measure_of(name)
-        score = IMPORTANCE[measure.name](measure, topic)
+        score = importance(measure, topic)
         np.testing.assert_array_equal(score.estimate, 0.0)
         assert score.variance is None or np.isnan(score.variance[:4]).all()
 
@@ -237,7 +245,7 @@ def test_a_topic_that_nobody_has_judged_has_no_estimate():
     blank = TopicLists(**{**vars(drawn), "grade": np.full_like(drawn.grade, np.nan)})
     for name in ("P@3", "AP", "Rprec", "NumRel"):
         measure = measure_of(name)
-        estimate = IMPORTANCE[measure.name](measure, blank).estimate
+        estimate = importance(measure, blank).estimate
         assert np.isnan(estimate[:4]).all(), name
 
 
@@ -246,14 +254,14 @@ def test_what_cannot_be_estimated_is_refused():
     measure = measure_of("P@3")
     plain = TopicLists(position=POSITION, grade=drawn.grade, pooled=drawn.pooled)
     with pytest.raises(ValueError, match="needs draws with replacement"):
-        IMPORTANCE["P"](measure, plain)
+        importance(measure, plain)
     lacking = drawn.grade.copy()
     lacking[0, 1] = np.nan
     with pytest.raises(ValueError, match="1 drawn documents of a topic have no grade"):
-        IMPORTANCE["P"](measure, TopicLists(**{**vars(drawn), "grade": lacking}))
+        importance(measure, TopicLists(**{**vars(drawn), "grade": lacking}))
     with pytest.raises(ValueError, match="draw probability 0"):
-        IMPORTANCE["P"](measure, topic_of([1, 0, 0, 0, 0, 1], np.nan_to_num(GRADE)))
+        importance(measure, topic_of([1, 0, 0, 0, 0, 1], np.nan_to_num(GRADE)))
     with pytest.raises(ValueError, match="conditioning must be one of run, none"):
-        IMPORTANCE["AP"](measure_of("AP"), drawn, conditioning="all")
+        ImportanceOptions(conditioning="all")
     with pytest.raises(ValueError, match="ratio must be one of plain, beale"):
-        IMPORTANCE["P"](measure, drawn, ratio="jackknife")
+        ImportanceOptions(ratio="jackknife")

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
-from bayeseval.estimators.importance import IMPORTANCE, importance_sum_of_precisions
+from bayeseval.estimators.importance import (
+    ImportanceOptions,
+    importance,
+    sum_of_precisions,
+    topic_draws,
+)
 from bayeseval.frame.lists import CollectionLists
 from tests.draws import PROBABILITY, measure_of, stopped_chances, topic_of
 
@@ -43,15 +48,14 @@ def test_variances_are_those_of_many_samples_where_draws_are_many():
     topic = replicated(design, collection, count)
     for name in ("AP", "AP@50", "P@20", "RBP(p=0.9)"):
         measure = measure_of(name)
-        score = IMPORTANCE[measure.name](measure, topic)
+        score = importance(measure, topic)
         np.testing.assert_allclose(
             score.variance.mean(axis=1), score.estimate.var(axis=1), rtol=0.15, err_msg=name
         )
     for conditioning in ("run", "none"):
-        score = importance_sum_of_precisions(measure_of("AP"), topic, conditioning=conditioning)
-        np.testing.assert_allclose(
-            score.variance.mean(axis=1), score.estimate.var(axis=1), rtol=0.15
-        )
+        options = ImportanceOptions(conditioning=conditioning)
+        total, variance, _ = sum_of_precisions(topic_draws(measure_of("AP"), topic, options))
+        np.testing.assert_allclose(variance.mean(axis=1), total.var(axis=1), rtol=0.15)
 
 
 def test_stopping_at_distinct_documents_biases_the_number_of_relevant_exactly_so_much():
@@ -60,7 +64,7 @@ def test_stopping_at_distinct_documents_biases_the_number_of_relevant_exactly_so
     count = np.array([[*counts, 0] for counts in chances])
     chance = np.array(list(chances.values()))
     assert chance.sum() == pytest.approx(1.0, abs=1e-6)
-    estimate = IMPORTANCE["NumRel"](measure_of("NumRel"), topic_of(count)).estimate[0]
+    estimate = importance(measure_of("NumRel"), topic_of(count)).estimate[0]
     bias = (estimate * chance).sum() / 4 - 1
     assert bias == pytest.approx(STOPPED_BIAS, abs=1e-4)
 
@@ -72,7 +76,7 @@ def test_stopping_at_distinct_documents_biases_sums_by_little_in_a_frame_of_some
         design = be.designs.with_replacement(collection, budget=budget)
         count = be.draw(design, n_replicates=4000, random_seed=3, **options)
         topic = replicated(design, collection, count)
-        number = IMPORTANCE["NumRel"](measure_of("NumRel"), topic).estimate[0]
+        number = importance(measure_of("NumRel"), topic).estimate[0]
         noise = number.std() / np.sqrt(number.size)
         assert noise < 0.005 * 30
         assert abs(number.mean() - 30) < 30 * most + 4 * noise
@@ -83,7 +87,7 @@ def test_evaluate_scores_replicates_and_refuses_measures_that_have_no_estimate()
     design = be.designs.with_replacement(collection, budget=20)
     sampled = be.reveal(collection, design, be.draw(design, n_replicates=3, random_seed=1))
     scores = be.evaluate(sampled, ["AP", "P@5", "NumRel"], estimator="importance")
-    direct = IMPORTANCE["AP"](measure_of("AP"), CollectionLists(sampled).topic(0))
+    direct = importance(measure_of("AP"), CollectionLists(sampled).topic(0))
     found = scores.sel(measure="AP").isel(topic=0).transpose("run", "replicate", ...)
     np.testing.assert_array_equal(found.estimate, direct.estimate)
     np.testing.assert_allclose(found.standard_error**2, direct.variance)

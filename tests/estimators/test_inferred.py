@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.estimators.inferred import INFERRED, inferred_average_precision
-from bayeseval.estimators.inferred.counts import inferred_interpolated_precision
-from bayeseval.estimators.inferred.kernels import expanded_gain
-from bayeseval.estimators.inferred.strata import sampled_strata
+from bayeseval.estimators.inferred import InferredOptions, inferred, sampled_strata
+from bayeseval.estimators.inferred_kernels import expanded_gain
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores
@@ -20,17 +18,17 @@ from tests.small import every_stratified_sample, small_collection
 TINY = {"relevant_smoothing": 1e-12, "sampled_smoothing": 3e-12}
 
 
-def inferred(name, topic, **options):
+def estimate_of(name, topic, **options):
     """Estimates (run, replicate) of a measure by name."""
     measure = parse_measures(name)[0]
-    return INFERRED[measure.name](measure, topic, **options).estimate
+    return inferred(measure, topic, InferredOptions(**options)).estimate
 
 
 def all_topics(collection, name, **options):
     """Estimates (run, topic, replicate)."""
     lists = CollectionLists(collection)
     topics = range(collection.sizes["topic"])
-    return np.stack([inferred(name, lists.topic(topic), **options) for topic in topics], axis=1)
+    return np.stack([estimate_of(name, lists.topic(topic), **options) for topic in topics], axis=1)
 
 
 def lists_of(position, grade, stratum=None, **design) -> TopicLists:
@@ -103,7 +101,7 @@ def spelled_out(topic: TopicLists, run: int, replicate: int) -> dict[str, float]
 @given(sampled_topics())
 def test_every_inferred_measure_equals_its_formula_spelled_out(topic):
     for name in ("AP", "nDCG", "P@3", "NumRelRet", "NumRel"):
-        estimate = inferred(name, topic)
+        estimate = estimate_of(name, topic)
         for run in range(2):
             for replicate in range(3):
                 if np.isnan(topic.grade[replicate]).all():
@@ -117,13 +115,11 @@ def test_every_inferred_measure_equals_its_formula_spelled_out(topic):
 def test_with_one_stratum_it_is_trec_evals_infap_up_to_the_constant(topic):
     grade, pooled = topic.grade, topic.stratum >= 0
     unstratified = TopicLists(topic.position, grade, pooled)
-    score = inferred_average_precision(
-        parse_measures("AP")[0], unstratified, relevant_smoothing=1e-5, sampled_smoothing=2e-5
-    )
+    estimate = estimate_of("AP", unstratified, relevant_smoothing=1e-5, sampled_smoothing=2e-5)
     infap = parse_measures("infAP")[0]
     for replicate in np.flatnonzero(~np.isnan(grade).all(axis=1)):
         right = preference_scores(infap, topic.position, grade[replicate], pooled)
-        np.testing.assert_allclose(score.estimate[:, replicate], right, rtol=1e-9)
+        np.testing.assert_allclose(estimate[:, replicate], right, rtol=1e-9)
 
 
 def test_average_precision_of_a_worked_example():
@@ -131,7 +127,7 @@ def test_average_precision_of_a_worked_example():
     topic = lists_of([[0, 1, 4, 2]], [[1, np.nan, 1, 0, np.nan]], [0, 1, 1, 1, -1])
     precision = (1 + 1 + 1 / 3) / 4  # above rank 4: one sure relevant, one taken for a third
     right = (1 * 1 + 3 / 2 * precision) / (1 + 3 / 2)
-    np.testing.assert_allclose(inferred("AP", topic), [[right]], rtol=1e-4)
+    np.testing.assert_allclose(estimate_of("AP", topic), [[right]], rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["AP", "AP(rel=2)", "AP@3", "nDCG", "nDCG@3", "P@3", "NumRel"])
@@ -225,28 +221,30 @@ def test_gain_of_a_list_that_holds_the_whole_pool_is_unbiased():
 
 def test_nothing_relevant_sampled_scores_as_in_the_reference_program():
     topic = lists_of([[0, 1, 2, 3]], [[0, np.nan, np.nan, 0]], [0, 0, 1, 2])
-    assert inferred("AP", topic)[0, 0] == 0.0
-    assert inferred("nDCG", topic)[0, 0] == 0.0
-    assert inferred("NumRel", topic)[0, 0] == 0.0
+    assert estimate_of("AP", topic)[0, 0] == 0.0
+    assert estimate_of("nDCG", topic)[0, 0] == 0.0
+    assert estimate_of("NumRel", topic)[0, 0] == 0.0
     # stratum 1 has no sampled document at all: a third of its one document
-    np.testing.assert_allclose(inferred("P@4", topic), [[1 / 12]], atol=1e-5)
+    np.testing.assert_allclose(estimate_of("P@4", topic), [[1 / 12]], atol=1e-5)
 
 
 def test_a_replicate_without_a_judgment_has_no_estimate():
     topic = lists_of([[0, 1]], [[1, np.nan], [np.nan, np.nan]], [0, 0])
     for name in ("AP", "nDCG", "P@2", "NumRel", "NumRelRet"):
-        assert np.isnan(inferred(name, topic)[0]).tolist() == [False, True]
+        assert np.isnan(estimate_of(name, topic)[0]).tolist() == [False, True]
 
 
 def test_a_run_without_documents_scores_zero():
     topic = lists_of([[-1, -1]], [[1, 0]], [0, 0])
-    assert [inferred(name, topic)[0, 0] for name in ("AP", "nDCG", "P@2", "NumRelRet")] == [0.0] * 4
+    assert [estimate_of(name, topic)[0, 0] for name in ("AP", "nDCG", "P@2", "NumRelRet")] == [
+        0.0
+    ] * 4
 
 
 def test_strata_sizes_are_those_of_the_design():
     sizes = np.array([50, 4, 10])
     topic = lists_of([[0, 1]], [[1, 0, np.nan]], [1, 2, 2], stratum_size=sizes)
-    np.testing.assert_allclose(inferred("NumRel", topic), [[4.0]])
+    np.testing.assert_allclose(estimate_of("NumRel", topic), [[4.0]])
 
 
 def test_a_design_of_equal_probabilities_is_one_stratum():
@@ -254,37 +252,24 @@ def test_a_design_of_equal_probabilities_is_one_stratum():
     none = np.full(5, -1)
     grade = [[1, 0, np.nan, np.nan, np.nan]]
     topic = lists_of([[0, 1]], grade, none, inclusion_probability=probability)
-    np.testing.assert_allclose(inferred("NumRel", topic), [[2.0]])
+    np.testing.assert_allclose(estimate_of("NumRel", topic), [[2.0]])
 
 
 @pytest.mark.parametrize("first", [0.9, np.nan])
 def test_a_design_of_unequal_or_unknown_probabilities_is_refused(first):
     topic = lists_of([[0]], [[1, 0]], [-1, -1], inclusion_probability=np.array([first, 0.5]))
     with pytest.raises(ValueError, match="need strata, or one inclusion probability"):
-        inferred("AP", topic)
+        estimate_of("AP", topic)
 
 
 def test_a_judged_document_outside_the_strata_is_refused():
     with pytest.raises(ValueError, match="1 judged documents are outside the strata"):
-        inferred("P@1", lists_of([[0]], [[1, 0]], [0, -1]))
+        estimate_of("P@1", lists_of([[0]], [[1, 0]], [0, -1]))
 
 
-def test_smoothing_constants_and_recall_out_of_range_are_refused():
+def test_smoothing_constants_out_of_range_are_refused():
     topic = lists_of([[0]], [[1, 0]], [0, 0])
     with pytest.raises(ValueError, match="sampled_smoothing > 0, not 0.0 and 0.0"):
-        inferred("AP", topic, relevant_smoothing=0.0, sampled_smoothing=0.0)
+        estimate_of("AP", topic, relevant_smoothing=0.0, sampled_smoothing=0.0)
     with pytest.raises(ValueError, match="0 <= relevant_smoothing <= sampled_smoothing"):
-        inferred("P@1", topic, relevant_smoothing=0.1, sampled_smoothing=0.01)
-    with pytest.raises(ValueError, match="recall must be from 0 to 1, not 1.5"):
-        inferred_interpolated_precision(parse_measures("AP")[0], topic, recall=1.5)
-
-
-def test_interpolated_precision_falls_with_recall_and_starts_at_the_best_precision():
-    topic = lists_of([[0, 1, 2, 3, 4]], [[0, 1, 1, 0, 1]], [0] * 5)
-    average = parse_measures("AP")[0]
-    levels = [0.0, 0.3, 0.6, 0.9]
-    values = [
-        inferred_interpolated_precision(average, topic, recall=recall).estimate[0, 0]
-        for recall in levels
-    ]
-    np.testing.assert_allclose(values, [2 / 3, 2 / 3, 2 / 3, 3 / 5], atol=1e-4)
+        estimate_of("P@1", topic, relevant_smoothing=0.1, sampled_smoothing=0.01)

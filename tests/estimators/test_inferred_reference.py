@@ -2,14 +2,10 @@
 
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import bayeseval as be
-from bayeseval.estimators.inferred.counts import inferred_interpolated_precision
-from bayeseval.frame.lists import CollectionLists
-from bayeseval.measures.names import parse_measures
 from tests.estimators.test_inferred import all_topics
 
 PRINTED = {
@@ -57,19 +53,6 @@ def test_every_digit_the_reference_program_prints_per_topic_and_on_average(strat
             assert f"{score:.4f}" == value, (run, key, topic)
             compared += 1
     assert compared == 11 * 51 * 7
-
-
-def test_every_digit_of_the_interpolated_precisions_that_it_prints(stratified):
-    collection, printed = stratified
-    average, lists = parse_measures("AP")[0], CollectionLists(collection)
-    for level in range(11):
-        scores = [
-            inferred_interpolated_precision(average, lists.topic(topic), recall=level / 10).estimate
-            for topic in range(50)
-        ]
-        for run, text in enumerate(printed):
-            value = re.search(rf"iprec@rec{level / 10:.2f}\s+all\s+(\S+)", text)
-            assert f"{np.mean(scores, axis=0)[run, 0]:.4f}" == value[1]
 
 
 def test_the_values_of_the_small_reference_example(oracle):

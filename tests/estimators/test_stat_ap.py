@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.estimators.stat_ap import STAT_AP
+from bayeseval.estimators.stat_ap import stat_ap
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from tests.small import every_poisson_sample, every_stratified_sample, small_collection
@@ -22,7 +22,7 @@ PRINTED = {
 
 def stat_score(name, topic):
     measure = parse_measures(name)[0]
-    return STAT_AP[measure.name](measure, topic)
+    return stat_ap(measure, topic)
 
 
 def all_topics(collection, name):

@@ -1,13 +1,83 @@
 """statAP and its companions: expanded sums over sampled documents with unequal probabilities."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.list_score import ListScore
-from bayeseval.estimators.stat_ap.sample import ExpandedSample, expanded_sample
+from bayeseval.collection.labels import row_of_pair
+from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.measure import Measure
+from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import rank_weight
+
+
+def stat_ap(measure: Measure, topic: TopicLists) -> ListScore:
+    """Score AP, P, Rprec or NumRel of the runs on one topic, as `STAT_AP` has it."""
+    return STAT_AP[measure.name](measure, topic)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpandedSample:
+    """Documents of one topic that some replicate sampled.
+
+    Parameters
+    ----------
+    position : int32 array (run, rank)
+        Sampled document at each rank, -1 for another or none.
+    value : float array (document, replicate)
+        1 / inclusion probability where sampled and relevant, 0 elsewhere.
+    sampled : bool array (document, replicate)
+    probability : float array (document,)
+        Inclusion probability.
+    """
+
+    position: NDArray[np.int32]
+    value: NDArray[np.float64]
+    sampled: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+
+    @property
+    def n_sampled(self) -> NDArray[np.int64]:
+        """Number of sampled documents, (replicate,)."""
+        return self.sampled.sum(axis=0)
+
+    @property
+    def count(self) -> NDArray[np.float64]:
+        """Estimated number of relevant documents, NaN where none was sampled, (replicate,)."""
+        count = self.value.sum(axis=0)
+        return np.where(count > 0, count, np.nan)
+
+
+def expanded_sample(measure: Measure, topic: TopicLists) -> ExpandedSample:
+    """Sampled relevances of a topic, expanded; the lists are cut at the measure's cutoff.
+
+    Raises
+    ------
+    ValueError
+        No design, or a judged document without an inclusion probability in (0, 1].
+    """
+    if topic.inclusion_probability is None:
+        raise ValueError(
+            "statAP needs a design with the inclusion probability of every judged document"
+        )
+    somewhere = ~np.isnan(topic.grade).all(axis=0)
+    probability = topic.inclusion_probability
+    wrong = np.flatnonzero(somewhere & ~((probability > 0) & (probability <= 1)))
+    if wrong.size:
+        raise ValueError(
+            f"{wrong.size} judged documents have no inclusion probability in (0, 1], the first is "
+            f"pair {wrong[0]} of its topic with {probability[wrong[0]]}; statAP needs one for each"
+        )
+    pairs = np.flatnonzero(somewhere)
+    relevances = relevance(measure, topic.grade[:, pairs]).T
+    expanded = np.nan_to_num(relevances) / probability[pairs, None]
+    return ExpandedSample(
+        position=row_of_pair(pairs, somewhere.size)[topic.top(measure.cutoff)],
+        value=np.ascontiguousarray(expanded),
+        sampled=np.ascontiguousarray(~np.isnan(relevances)),
+        probability=probability[pairs],
+    )
 
 
 def stat_average_precision(measure: Measure, topic: TopicLists) -> ListScore:
@@ -255,7 +325,7 @@ STAT_AP = {
 
 def _program_variance(sample: ExpandedSample, estimate) -> NDArray[np.float64]:
     """Variance of statAP as its program has it (see `stat_average_precision`)."""
-    from bayeseval.estimators.stat_ap.kernel import list_variance_sums
+    from bayeseval.measures.rank_sums import list_variance_sums
 
     own, crossed, precisions, retrieved = list_variance_sums(
         sample.position, sample.value, sample.sampled, sample.probability, np.nan_to_num(estimate)

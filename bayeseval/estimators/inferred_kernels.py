@@ -68,36 +68,6 @@ def expected_precision_sum(position, stratum, expansion, cells, constants):
 
 
 @numba.njit(cache=True, nogil=True)
-def best_precision_below(position, length, stratum, n_strata, cells, constants, least):
-    """Best expected precision from the deepest rank short of ``least`` relevant documents on.
-
-    The expected number of relevant documents down to a rank is that of `expected_relevant`; a run
-    has ``length[run]`` ranks. 0 where all of them stay short of ``least[replicate]``. Returns
-    (run, replicate).
-    """
-    n_replicates = least.size
-    total = np.zeros((position.shape[0], n_replicates))
-    for run in range(position.shape[0]):
-        expected = np.zeros((length[run] + 1, n_replicates))
-        counts = _no_counts(n_strata, n_replicates, constants)
-        for rank in range(length[run]):
-            expected[rank + 1] = expected[rank]
-            if position[run, rank] >= 0:
-                row = position[run, rank]
-                _advance(expected[rank + 1], counts, row, stratum, cells, constants)
-        for column in range(n_replicates):
-            if expected[length[run], column] < least[column]:
-                continue
-            best = 0.0
-            for rank in range(length[run], 0, -1):
-                best = max(best, expected[rank, column] / rank)
-                if expected[rank, column] < least[column]:
-                    break
-            total[run, column] = best
-    return total
-
-
-@numba.njit(cache=True, nogil=True)
 def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
     """Sum over strata of the list's pool documents by its sampled ones, times their gain.
 

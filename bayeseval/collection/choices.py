@@ -1,0 +1,23 @@
+"""Options that must be one of a few values."""
+
+from collections.abc import Iterable
+
+
+def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Refuse a value that an option does not have, and list those it has.
+
+    Raises
+    ------
+    ValueError
+        Where `value` is not one of `allowed`.
+
+    Examples
+    --------
+    >>> check_choice("outside", "nonrelevant", ("nonrelevant", "missing"))
+    >>> check_choice("outside", "none", ("nonrelevant", "missing"))
+    Traceback (most recent call last):
+    ValueError: outside must be one of nonrelevant, missing, not 'none'
+    """
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")

@@ -1,0 +1,455 @@
+"""Inferred measures: expected values under random sampling within the strata of a pool.
+
+infAP, xinfAP, infNDCG and inferred P@k, as NIST's ``sample_eval.pl`` computes them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.collection.labels import row_of_pair
+from bayeseval.estimators.topic_scores import ListScore
+from bayeseval.frame.lists import TopicLists
+from bayeseval.measures.measure import Measure, relevance
+
+LONGEST_LIST = 1000
+
+
+@dataclass(frozen=True)
+class InferredOptions:
+    r"""Options of estimator "inf": smoothing of the shares of relevant documents.
+
+    Parameters
+    ----------
+    relevant_smoothing, sampled_smoothing : float
+        :math:`\epsilon` and :math:`\epsilon'`, which are added to the relevant and to the sampled
+        documents of a stratum above a rank. Defaults are those of NIST's ``sample_eval.pl``.
+
+    Raises
+    ------
+    ValueError
+        Unless 0 <= relevant_smoothing <= sampled_smoothing and 0 < sampled_smoothing.
+    """
+
+    relevant_smoothing: float = 1e-5
+    sampled_smoothing: float = 3e-5
+
+    def __post_init__(self) -> None:
+        relevant, sampled = self.relevant_smoothing, self.sampled_smoothing
+        if not 0 <= relevant <= sampled or not 0 < sampled < np.inf:
+            raise ValueError(
+                "smoothing constants must satisfy 0 <= relevant_smoothing <= sampled_smoothing and "
+                f"sampled_smoothing > 0, not {relevant!r} and {sampled!r}"
+            )
+
+
+DEFAULT_OPTIONS = InferredOptions()
+
+
+def inferred(
+    measure: Measure, topic: TopicLists, options: InferredOptions = DEFAULT_OPTIONS
+) -> ListScore:
+    """Scores of the runs on one topic by the inferred form of a measure.
+
+    Parameters
+    ----------
+    measure : Measure
+        AP, nDCG, P, NumRel or NumRelRet, with its relevance level, gains and cutoff.
+    topic : TopicLists
+        Rankings, judgments and strata of one topic.
+    options : InferredOptions
+
+    Returns
+    -------
+    ListScore
+        ``estimate`` (run, replicate); NaN where a replicate judged nothing of the topic.
+
+    Raises
+    ------
+    ValueError
+        A design with neither strata nor one probability for the whole pool; a judged document
+        outside the strata.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
+    ...     grade=np.array([[2.0, 0.0, 0.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ... )
+    >>> inferred(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
+    array([[0.6309]])
+    """
+    return INFERRED[measure.name](measure, sampled_strata(measure, topic, options))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledStrata:
+    """Strata of one topic, numbered from 0, and the sampled documents of every replicate.
+
+    Parameters
+    ----------
+    position : int array (run, rank)
+        Pool document at each rank, -1 for another or none.
+    stratum : int64 array (document,)
+        Stratum of each pool document.
+    size : float array (stratum,)
+        Pool documents of each stratum.
+    first : int64 array (document + 1,)
+        The cells of a document d are ``first[d]:first[d + 1]``.
+    replicate : int64 array (cell,)
+        Replicate in which a document was sampled.
+    gain : float array (cell,)
+        Its relevance or gain, as the measure sees it.
+    n_replicates : int
+        Number of samples side by side.
+    smoothing : float array (2,)
+        What is added to the relevant and to the sampled documents of a share.
+    """
+
+    position: NDArray[np.integer]
+    stratum: NDArray[np.int64]
+    size: NDArray[np.float64]
+    first: NDArray[np.int64]
+    replicate: NDArray[np.int64]
+    gain: NDArray[np.float64]
+    n_replicates: int
+    smoothing: NDArray[np.float64]
+
+    @property
+    def n_strata(self) -> int:
+        """Number of strata."""
+        return self.size.size
+
+    @property
+    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Sampled documents as the kernels take them."""
+        return self.first, self.replicate, self.gain
+
+    @property
+    def expansion(self) -> NDArray[np.float64]:
+        """Pool documents by sampled documents, 0 where none is sampled; (stratum, replicate)."""
+        sampled = self._counted(np.ones(self.gain.size))
+        expanded = np.zeros(sampled.shape)
+        return np.divide(self.size[:, None], sampled, out=expanded, where=sampled > 0)
+
+    def expanded_count(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Estimated number of pool documents like the chosen cells, (replicate,)."""
+        return (self.expansion * self._counted(chosen)).sum(axis=0)
+
+    def score(self, estimate: NDArray[np.float64]) -> ListScore:
+        """Score with NaN in the replicates that judged nothing of the topic."""
+        judged = np.bincount(self.replicate, minlength=self.n_replicates) > 0
+        return ListScore(np.where(judged, estimate, np.nan))
+
+    def _counted(self, weight: NDArray) -> NDArray[np.float64]:
+        """Sum over the cells of each stratum, (stratum, replicate)."""
+        row = np.repeat(np.arange(self.stratum.size), np.diff(self.first))
+        at = self.stratum[row] * self.n_replicates + self.replicate
+        total = np.bincount(at, weights=weight, minlength=self.n_strata * self.n_replicates)
+        return total.reshape(self.n_strata, self.n_replicates)
+
+
+def sampled_strata(
+    measure: Measure, topic: TopicLists, options: InferredOptions = DEFAULT_OPTIONS
+) -> SampledStrata:
+    """Strata of a topic, from its design or, where there is none, its pool as one stratum.
+
+    The lists are cut at the measure's cutoff.
+
+    Raises
+    ------
+    ValueError
+        A design without strata whose probabilities differ or are not known; a sampled document
+        outside the strata.
+    """
+    pool, stratum, size = _strata(topic)
+    inside = np.flatnonzero(pool)
+    stray = np.flatnonzero(~pool & ~np.isnan(topic.grade).all(axis=0))
+    if stray.size:
+        raise ValueError(
+            f"{stray.size} judged documents are outside the strata of their topic, the first is "
+            f"its pair {stray[0]}; an inferred measure needs the stratum of every judged document"
+        )
+    gain = relevance(measure, topic.grade[:, inside]).T
+    row, replicate = np.nonzero(~np.isnan(gain))
+    return SampledStrata(
+        position=row_of_pair(inside, pool.size)[topic.top(measure.cutoff)],
+        stratum=stratum,
+        size=size.astype(np.float64),
+        first=np.searchsorted(row, np.arange(inside.size + 1)),
+        replicate=replicate,
+        gain=gain[row, replicate],
+        n_replicates=topic.n_replicates,
+        smoothing=np.array([options.relevant_smoothing, options.sampled_smoothing]),
+    )
+
+
+def _strata(topic: TopicLists) -> tuple[NDArray, NDArray, NDArray]:
+    """Pool (pair,), stratum of its documents and size of each stratum."""
+    if not _has_strata(topic):
+        pool = _single_stratum(topic)
+        return pool, np.zeros(np.count_nonzero(pool), np.int64), np.array([pool.sum()])
+    assert topic.stratum is not None
+    pool = topic.stratum >= 0
+    number, stratum = np.unique(topic.stratum[pool], return_inverse=True)
+    if topic.stratum_size is not None:
+        return pool, stratum, topic.stratum_size[number]
+    return pool, stratum, np.bincount(stratum)
+
+
+def _has_strata(topic: TopicLists) -> bool:
+    """Whether the design has strata, in this topic or in another."""
+    if topic.stratum is None:
+        return False
+    elsewhere = topic.stratum_size is not None and topic.stratum_size.size > 0
+    return elsewhere or bool((topic.stratum >= 0).any())
+
+
+def _single_stratum(topic: TopicLists) -> NDArray[np.bool_]:
+    """Documents of the one stratum: the pool, or a frame whose probabilities are all the same."""
+    probability = topic.inclusion_probability
+    if probability is None:
+        return topic.pooled | ~np.isnan(topic.grade).all(axis=0)
+    frame = probability[probability != 0]
+    if np.isnan(frame).any() or not np.allclose(frame, frame[:1]):
+        raise ValueError(
+            "inferred measures need strata, or one inclusion probability for the whole pool; this "
+            "design has neither: use estimator 'stat' or 'stat_ap', which take a probability per "
+            "document"
+        )
+    return probability > 0
+
+
+def inferred_average_precision(measure: Measure, strata: SampledStrata) -> ListScore:
+    r"""Average precision inferred from sampled judgments: xinfAP, and infAP with one stratum.
+
+    .. math::
+        xinfAP = \frac{1}{\hat R} \sum_{d \in s, rel} \frac{N_{c(d)}}{n_{c(d)}} \, E_{k(d)}, \quad
+        E_k = \frac{1}{k} + \frac{1}{k} \sum_c m_c \frac{r_c + \epsilon}{s_c + \epsilon'}, \quad
+        \hat R = \sum_c r_c^{all} \frac{N_c}{n_c}
+
+    Stratum c holds N pool documents, n of them sampled and :math:`r^{all}` of these relevant; above
+    rank k stand m of its documents, s of them sampled and r relevant. E is the expected precision
+    at a relevant document of rank k. A design without strata counts as one stratum; then
+    :math:`\epsilon' = 2 \epsilon` is infAP as trec_eval has it.
+
+    Estimand: AP with every pool document judged and all others non-relevant. Random is the sample
+    alone, simple random within strata. It is not unbiased: R is estimated in a denominator, and
+    where nothing was sampled above a document its stratum is taken to be relevant by a third
+    (:math:`\epsilon / \epsilon'`); strata with few sampled documents and steep sampling rates
+    break it (Voorhees 2014). With complete judgments it is AP, up to the smoothing. No relevant
+    document sampled: 0, as the reference program has it. No variance is known. Cost: one pass over
+    the pool documents of the rankings, all replicates together.
+
+    References
+    ----------
+    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM
+    2006, doi:10.1145/1183614.1183633. Yilmaz, Kanoulas and Aslam, A simple and efficient sampling
+    method for estimating AP and NDCG, SIGIR 2008, doi:10.1145/1390334.1390437. Voorhees, The effect
+    of sampling strategy on inferred measures, SIGIR 2014, doi:10.1145/2600428.2609524. (TRECVID's
+    copy of the program multiplies AP by R/1000 where R exceeds 1000; NIST's and this do not.)
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1, 2, 3]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, 1.0, 0.0]]),  # documents 0 and 1 are stratum 0
+    ...     pooled=np.ones(4, dtype=bool),
+    ...     stratum=np.array([0, 0, 1, 1], dtype=np.int32),
+    ... )
+    >>> average = inferred(parse_measures("AP")[0], topic)
+    >>> average.estimate.round(3)  # (2/1 * 1 + 2/2 * (1 + 2) / 3) / (2 + 1)
+    array([[1.]])
+    """
+    from bayeseval.estimators.inferred_kernels import expected_precision_sum
+
+    total = expected_precision_sum(
+        strata.position, strata.stratum, strata.expansion, strata.cells, strata.smoothing
+    )
+    return strata.score(_ratio(total, strata.expanded_count(strata.gain > 0)))
+
+
+def inferred_ndcg(measure: Measure, strata: SampledStrata) -> ListScore:
+    r"""Normalised discounted cumulative gain inferred from sampled judgments: infNDCG.
+
+    .. math::
+        infNDCG = \frac{1}{ideal} \sum_c \frac{m_c}{s_c}
+                  \sum_{d \in s_c} \frac{gain(d)}{\log_2(k(d) + 1)}
+
+    m pool documents of stratum c are in the list, s of them sampled; a stratum with s = 0 adds
+    nothing. The ideal list holds, gain by gain, the estimated number of documents
+    :math:`\sum_c n_{c,gain} N_c / n_c`, rounded (halves up), down to the cutoff or rank 1000.
+
+    Estimand: nDCG with every pool document judged and all others of gain 0. Random is the sample
+    alone, simple random within strata. The sum is unbiased where every stratum of the list has a
+    sampled document for sure; dropping the others makes it too low, and the ratio to an estimated,
+    rounded ideal adds bias: short lists (small cutoffs) and few sampled documents break it. With
+    complete judgments it is nDCG. Nothing relevant sampled: 0, as the reference program has it.
+    No variance is known. Cost: one pass over the pool documents of the rankings.
+
+    References
+    ----------
+    Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437, as NIST's
+    ``sample_eval.pl`` computes it; other copies of that program let levels of gain begin at
+    fractional ranks instead of rounding.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
+    ...     grade=np.array([[2.0, 0.0, 0.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ... )
+    >>> inferred(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
+    array([[0.6309]])
+    """
+    from bayeseval.estimators.inferred_kernels import expanded_gain, ideal_gain
+
+    weight = 1.0 / np.log2(np.arange(2.0, strata.position.shape[1] + 2.0))
+    gain = expanded_gain(
+        strata.position, weight, strata.stratum, strata.n_strata, strata.cells, strata.n_replicates
+    )
+    level = np.unique(strata.gain[strata.gain > 0])[::-1]
+    count = np.array([strata.expanded_count(strata.gain == value) for value in level])
+    count = count.reshape(level.size, strata.n_replicates)
+    ideal = ideal_gain(count, level, measure.cutoff or LONGEST_LIST)
+    return strata.score(_ratio(gain, ideal))
+
+
+def inferred_precision(measure: Measure, strata: SampledStrata) -> ListScore:
+    r"""Precision at a cutoff inferred from sampled judgments: xinf P@k.
+
+    .. math:: xinfP@k = \frac{1}{k} \sum_c m_c \frac{r_c + \epsilon}{s_c + \epsilon'}
+
+    Among the first k ranks m documents belong to stratum c, s of them are sampled and r of these
+    relevant. A list shorter than k counts as filled up with non-relevant documents.
+
+    Estimand: P@k with every pool document judged and all others non-relevant. Random is the sample
+    alone, simple random within strata. Given :math:`s_c > 0` the share r / s is unbiased; a stratum
+    of which nothing in the top k was sampled gets :math:`\epsilon / \epsilon'`, a third by default,
+    so that the bias is
+
+    .. math:: \frac{1}{k} \sum_c m_c \, P(s_c = 0) \left(\frac{1}{3} - share_c\right), \quad
+              P(s_c = 0) = \binom{N_c - m_c}{n_c} \Big/ \binom{N_c}{n_c}
+
+    (up to the size of the constants): towards a third, upwards for runs that find little and
+    downwards for those that find much. Many small strata break it, since few of them show a sampled
+    document among k: what was sampled at one rate should be one stratum. So do steep sampling
+    rates: under strata sampled about proportionally to size the runs' favourite documents are
+    judged and those of unlike runs are not. It is exact, up to the constants, where the first k are
+    all judged. No variance is known. Cost: one pass over the first k ranks.
+
+    References
+    ----------
+    Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437. Cormack and Grossman,
+    SIGIR 2019, section 1, doi:10.1145/3331184.3331355.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1, 2]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, np.nan, 0.0]]),
+    ...     pooled=np.ones(4, dtype=bool),
+    ...     stratum=np.array([0, 0, 1, 1], dtype=np.int32),
+    ... )
+    >>> inferred(parse_measures("P@3")[0], topic).estimate.round(3)  # (2 + 1/3) / 3
+    array([[0.778]])
+    """
+    assert measure.cutoff is not None
+    return strata.score(_expected(strata) / measure.cutoff)
+
+
+def inferred_number_retrieved(measure: Measure, strata: SampledStrata) -> ListScore:
+    r"""Number of relevant documents a run retrieves, inferred from sampled judgments.
+
+    .. math:: \sum_c m_c \frac{r_c + \epsilon}{s_c + \epsilon'}
+
+    over the whole list; what it estimates, its bias and its errors are those of
+    `inferred_precision` with the length of the list for k. It may exceed the estimated number of
+    relevant documents in the pool (`inferred_number_relevant`), whose shares are others.
+
+    References
+    ----------
+    NIST's ``sample_eval.pl``, which prints it as ``inum_rel_ret``.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1], [2, -1]], dtype=np.int32),
+    ...     grade=np.array([[1.0, np.nan, 0.0]]),
+    ...     pooled=np.ones(3, dtype=bool),
+    ... )
+    >>> inferred(parse_measures("NumRelRet")[0], topic).estimate.round(3)
+    array([[2.],
+           [0.]])
+    """
+    return strata.score(_expected(strata))
+
+
+def inferred_number_relevant(measure: Measure, strata: SampledStrata) -> ListScore:
+    r"""Estimated number of relevant documents of a topic, the same for every run.
+
+    .. math:: \hat R = \sum_c r_c \frac{N_c}{n_c}
+
+    with r relevant among the n sampled of the N documents of stratum c; a stratum without a sampled
+    document adds nothing.
+
+    Estimand: the relevant documents of the pool. Random is the sample alone; it is the
+    Horvitz-Thompson estimate of a stratified sample and unbiased where every stratum is sampled.
+    Relevant documents outside the pool, or in strata that nobody sampled, are missed. For its
+    variance use estimator ``stat``. Cost: one pass over the sampled documents.
+
+    References
+    ----------
+    Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437; NIST's ``sample_eval.pl``,
+    which prints it as ``inum_rel``.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic = TopicLists(
+    ...     position=np.array([[0, 1]], dtype=np.int32),
+    ...     grade=np.array([[1.0, 0.0, 1.0, np.nan, np.nan]]),
+    ...     pooled=np.ones(5, dtype=bool),
+    ...     stratum=np.array([0, 0, 1, 1, 1], dtype=np.int32),
+    ... )
+    >>> inferred(parse_measures("NumRel")[0], topic).estimate  # 2/2 + 3/1
+    array([[4.]])
+    """
+    count = strata.expanded_count(strata.gain > 0)
+    return strata.score(np.repeat(count[None], strata.position.shape[0], axis=0))
+
+
+INFERRED = {
+    "AP": inferred_average_precision,
+    "nDCG": inferred_ndcg,
+    "P": inferred_precision,
+    "NumRel": inferred_number_relevant,
+    "NumRelRet": inferred_number_retrieved,
+}
+
+
+def _expected(strata: SampledStrata) -> NDArray[np.float64]:
+    """Expected relevant documents of the lists, (run, replicate)."""
+    from bayeseval.estimators.inferred_kernels import expected_relevant
+
+    return expected_relevant(
+        strata.position,
+        strata.stratum,
+        strata.n_strata,
+        strata.cells,
+        strata.n_replicates,
+        strata.smoothing,
+    )
+
+
+def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray:
+    """Numerator (run, replicate) by denominator (replicate,); 0 where nothing relevant was seen."""
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)

@@ -1,0 +1,61 @@
+"""What an estimator answers on one topic: scores of all runs, and how far off they may be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class TopicScore:
+    """Scores from relevances filled in document by document.
+
+    Parameters
+    ----------
+    estimate : float array (run, replicate)
+    deviation : float array (run, replicate, slot)
+        Squares add up to the design variance, products of two runs to their covariance.
+    group : int array (replicate, slot) or None
+        Variance groups of the leading slots; None where the deviations are those of a bootstrap.
+    limited : bool array (run, replicate)
+        Where a rule for ratios was needed: the number of relevant documents was raised to the
+        number seen, or the ratio was brought back into [0, 1].
+    """
+
+    estimate: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    group: NDArray[np.int64] | None
+    limited: NDArray[np.bool_]
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Design variance (run, replicate)."""
+        return (self.deviation**2).sum(axis=-1)
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """Sum over strata of variance^2 / (sampled documents - 1), (run, replicate)."""
+        if self.group is None:
+            return self.variance**2 / (self.deviation.shape[-1] - 1.0)
+        from bayeseval.uncertainty.centred import variance_spread
+
+        return variance_spread(self.deviation, self.group)
+
+
+@dataclass(frozen=True, eq=False)
+class ListScore:
+    """Scores by a method that takes whole ranked lists.
+
+    Parameters
+    ----------
+    estimate : float array (run, replicate)
+        NaN where the method gives no estimate.
+    variance : float array (run, replicate) or None
+        None where the method gives none.
+    degrees_of_freedom : float array (run, replicate), or float
+        Of the variance; infinite where it is taken for known.
+    """
+
+    estimate: NDArray[np.float64]
+    variance: NDArray[np.float64] | None = None
+    degrees_of_freedom: NDArray[np.float64] | float = np.inf
