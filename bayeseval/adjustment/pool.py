@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.labels import label_positions, row_of_pair
 from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.rankings import Rankings
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ def judged_pool(
             "'contributed' of run_table= in be.read_collection"
         )
     row = row_of_pair(judged, collection.sizes["pair"])
-    top = row[collection["rankings/ranking"].to_numpy()[:, :, :pool_depth]]  # -1: the last column
+    top = row[Rankings.of(collection).pair[:, :, :pool_depth]]  # -1: the last column
     returned = np.zeros((top.shape[0], judged.size + 1), dtype=bool)
     returned[np.arange(top.shape[0])[:, None], top.reshape(top.shape[0], -1)] = True
     returned = returned[:, :-1]

@@ -9,6 +9,7 @@ from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
 from bayeseval.collection.labels import label_positions, without_judgment
 from bayeseval.frame.grades import grade_columns, grade_scale
+from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of
 
@@ -81,7 +82,7 @@ def warn_unjudged_documents(
 ) -> None:
     """Say how many documents that should have been judged on the common topics were not."""
     known = np.append(~np.isnan(grade_columns(collection)[0]), True)
-    top = collection["rankings/ranking"].to_numpy()[pool.unpooled_runs][:, common, :pool_depth]
+    top = Rankings.of(collection).pair[pool.unpooled_runs][:, common, :pool_depth]
     lacking = (~known[top]).sum(axis=(1, 2))
     if lacking.any():
         run = collection["run"].to_numpy()[pool.unpooled_runs[int(lacking.argmax())]]
@@ -96,7 +97,7 @@ def warn_unjudged_documents(
 def warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
     """Say that pooled runs lack judgments among those `seen` (pair,) down to the pool depth."""
     topics = np.unique(collection["pair_topic"].to_numpy()[seen])
-    top = collection["rankings/ranking"].to_numpy()[pool.pooled_runs][:, topics, :pool_depth]
+    top = Rankings.of(collection).pair[pool.pooled_runs][:, topics, :pool_depth]
     returned = (top >= 0).sum(axis=(0, 1))
     lacking = (~np.append(seen, True)[top]).sum(axis=(0, 1))
     if lacking.sum() < SHARE_UNJUDGED * returned.sum() or not lacking.any():
@@ -118,7 +119,7 @@ def warn_fully_judged(collection: xr.DataTree, pool: Pool, seen, pool_depth: int
     """Say which unpooled runs lack no judgment among those `seen` (pair,), True for all."""
     judged = ~np.isnan(grade_columns(collection)[0])
     topics = np.unique(collection["pair_topic"].to_numpy()[judged])
-    top = collection["rankings/ranking"].to_numpy()[pool.unpooled_runs][:, topics, :pool_depth]
+    top = Rankings.of(collection).pair[pool.unpooled_runs][:, topics, :pool_depth]
     known = np.append(judged & seen, True)
     full = known[top].all(axis=(1, 2)) & (top >= 0).any(axis=(1, 2))
     if full.any():

@@ -11,6 +11,7 @@ from bayeseval.collection import with_node
 from bayeseval.collection.pairs import renumber
 from bayeseval.evaluation import evaluate
 from bayeseval.frame.grades import grade_columns, grade_scale
+from bayeseval.frame.rankings import Rankings
 
 BASES = {"nonrelevant": "assumed", "condensed": "condensed"}
 
@@ -41,7 +42,7 @@ def rescored(
     base : {"nonrelevant", "condensed"}
         What becomes of documents without a visible judgment.
     """
-    ranking = collection["rankings/ranking"].to_numpy()[runs]
+    ranking = Rankings.of(collection).pair[runs]
     needed = visible.any(axis=0)
     needed[ranking[ranking >= 0]] = True
     old = np.flatnonzero(needed)

@@ -5,6 +5,7 @@ import xarray as xr
 
 from bayeseval.collection import assemble, check_collection, with_node
 from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.rankings import Rankings
 
 SUFFIX = "~dual"
 
@@ -56,7 +57,7 @@ def dual_runs(
     labels = collection["run"].to_numpy()
     if any(label.endswith(SUFFIX) for label in labels):
         raise ValueError(f"the collection has dual runs already (names that end in '{SUFFIX}')")
-    ranking = collection["rankings/ranking"].to_numpy()
+    ranking = Rankings.of(collection).pair
     relevant = np.append(grade_columns(collection)[0] >= relevance_level, False)[ranking]
     random = np.random.default_rng(random_seed)
     dual = ranking.copy()

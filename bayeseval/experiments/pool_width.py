@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.experiments.pool_scores import PoolScores
 from bayeseval.frame.grades import grade_columns, grade_scale
+from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.progress import track
 
@@ -233,7 +234,7 @@ def _pool_scores(collection, measure, pool_depth: int, relevance_level: int) -> 
             f"{parsed.label} is no linear measure with a cutoff, such as P@10 or RBP(p=0.8)@10"
         )
     return PoolScores.prepared(
-        collection["rankings/ranking"].to_numpy(), grade_columns(collection)[0], parsed, pool_depth
+        Rankings.of(collection).pair, grade_columns(collection)[0], parsed, pool_depth
     )
 
 
