@@ -137,7 +137,7 @@ def test_float32_scores_must_fit(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"qrels_format": "xml"}, "qrels_format must be one of .*'prels'.*, not 'xml'"),
+        ({"qrels_format": "xml"}, "qrels_format must be one of .*prels.*, not 'xml'"),
         ({"on_duplicate": "last"}, "on_duplicate must be one of .*, not 'last'"),
         ({"score_type": "float16"}, "score_type must be one of .*, not 'float16'"),
         ({"negative_grades": "zero"}, "negative_grades must be 'unjudged' or 'judged', not 'zero'"),

@@ -24,5 +24,5 @@ def test_what_is_not_there_has_no_data_frame():
         be.runs_frame(be.read_collection(be.qrels_frame(collection)))
     design = be.designs.pps_strata(collection, budget=4, n_strata=2)
     many = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
-    with pytest.raises(ValueError, match="have replicates"):
+    with pytest.raises(ValueError, match="holds replicates"):
         be.qrels_frame(many)

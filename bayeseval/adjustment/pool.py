@@ -7,7 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import label_positions, row_of_pair
+from bayeseval.collection import check_one_sample
+from bayeseval.collection.labels import named_positions, row_of_pair
 from bayeseval.frame.grades import grade_columns
 from bayeseval.frame.rankings import Rankings
 
@@ -68,9 +69,8 @@ def judged_pool(
     """
     if isinstance(pool_depth, bool) or int(pool_depth) != pool_depth or pool_depth < 1:
         raise ValueError(f"pool_depth must be a whole number of at least 1, not {pool_depth!r}")
+    check_one_sample(collection, "scores are adjusted for one sample")
     grade = grade_columns(collection)
-    if grade.shape[0] > 1:
-        raise ValueError("scores are adjusted for one set of judgments, and these have replicates")
     judged = np.flatnonzero(~np.isnan(grade[0]))
     contributed = collection["contributed"].to_numpy()
     unpooled = _unpooled_runs(collection, runs_unpooled)
@@ -100,15 +100,9 @@ def _unpooled_runs(collection: xr.DataTree, runs: Sequence[str] | None) -> NDArr
                 "a run that did not has contributed = False"
             )
         return chosen
-    labels = [runs] if isinstance(runs, str) else [str(run) for run in np.asarray(runs)]
-    chosen = label_positions(collection["run"].to_numpy(), labels)
-    if not labels or (chosen < 0).any():
-        unknown = [label for label, at in zip(labels, chosen, strict=True) if at < 0]
-        raise ValueError(
-            f"runs_unpooled must name runs of the collection; unknown: {unknown or 'none given'}"
-        )
+    chosen = named_positions(collection, "run", runs, "runs_unpooled")
     if contributed[chosen].any():
-        first = labels[int(np.argmax(contributed[chosen]))]
+        first = collection["run"].to_numpy()[chosen[np.argmax(contributed[chosen])]]
         raise ValueError(
             f"run '{first}' contributed to the pool, so its score has no pooling bias to adjust; "
             "name runs with contributed = False"

@@ -7,7 +7,8 @@ import xarray as xr
 
 from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
-from bayeseval.collection.labels import label_positions, without_judgment
+from bayeseval.collection.choices import check_choice
+from bayeseval.collection.labels import named_positions, without_judgment
 from bayeseval.frame.grades import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
@@ -21,14 +22,8 @@ SHARE_UNJUDGED = 0.1
 
 def common_mask(collection: xr.DataTree, topics) -> xr.DataArray:
     """Mark the common topics."""
-    labels = [topics] if isinstance(topics, str) else [str(topic) for topic in np.asarray(topics)]
     own = collection["topic"].to_numpy()
-    place = label_positions(own, labels)
-    if not labels or (place < 0).any():
-        unknown = [label for label, at in zip(labels, place, strict=True) if at < 0]
-        raise ValueError(
-            f"common_topics must name topics of the collection; unknown: {unknown or 'none given'}"
-        )
+    place = named_positions(collection, "topic", topics, "common_topics")
     common = np.zeros(own.size, dtype=bool)
     common[place] = True
     return xr.DataArray(common, dims="topic", coords={"topic": own})
@@ -52,10 +47,8 @@ def measure_labels(collection: xr.DataTree, measures, relevance_level, gain) -> 
 
 def check_request(collection: xr.DataTree, base: str, leave_out: str) -> None:
     """Refuse options that do not exist, and judgments that are a random sample."""
-    if base not in BASES:
-        raise ValueError(f"base must be one of {', '.join(BASES)}, not {base!r}")
-    if leave_out not in LEAVE_OUT:
-        raise ValueError(f"leave_out must be one of {', '.join(LEAVE_OUT)}, not {leave_out!r}")
+    check_choice("base", base, BASES)
+    check_choice("leave_out", leave_out, LEAVE_OUT)
     if "design" in collection.children:
         scheme = collection["design"].attrs.get("scheme")
         if scheme != "deterministic":

@@ -2,7 +2,12 @@
 
 from bayeseval.collection.labels import pair_positions, topic_order, topic_starts
 from bayeseval.collection.pairs import add_pairs
-from bayeseval.collection.schema import assemble, check_collection, with_node
+from bayeseval.collection.schema import (
+    assemble,
+    check_collection,
+    check_one_sample,
+    with_node,
+)
 from bayeseval.collection.selection import select
 from bayeseval.collection.storage import open_collection, save_collection
 
@@ -10,6 +15,7 @@ __all__ = [
     "add_pairs",
     "assemble",
     "check_collection",
+    "check_one_sample",
     "open_collection",
     "pair_positions",
     "save_collection",

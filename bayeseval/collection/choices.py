@@ -20,4 +20,5 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """
     allowed = tuple(allowed)
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        listed = ", ".join(str(choice) for choice in allowed)
+        raise ValueError(f"{name} must be one of {listed}, not {value!r}")

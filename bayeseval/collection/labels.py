@@ -107,6 +107,43 @@ def label_positions(own, labels) -> np.ndarray:
     return index.get_indexer(np.asarray(labels).astype(object)).astype(np.int64)
 
 
+def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
+    """Positions of the runs or topics that an option names: one label or several.
+
+    Parameters
+    ----------
+    collection : DataTree or Dataset
+    dim : {"run", "topic"}
+    labels : str or sequence of str
+    option : str
+        Name of the option, for the message.
+
+    Returns
+    -------
+    ndarray of int64
+        Positions along `dim`, in the order of the labels.
+
+    Raises
+    ------
+    ValueError
+        Where no label is given, or one that the collection lacks.
+
+    Examples
+    --------
+    >>> collection = xr.Dataset(coords={"run": ["a", "b"]})
+    >>> named_positions(collection, "run", "b", "runs").tolist()
+    [1]
+    """
+    asked = [labels] if isinstance(labels, str) else [str(label) for label in np.asarray(labels)]
+    positions = label_positions(collection[dim].to_numpy(), asked)
+    if not asked or (positions < 0).any():
+        unknown = [label for label, at in zip(asked, positions, strict=True) if at < 0]
+        raise ValueError(
+            f"{option} must name {dim}s of the collection; unknown: {unknown or 'none given'}"
+        )
+    return positions
+
+
 def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:
     """Row of every pair in a list of pairs, -1 where it lacks it.
 

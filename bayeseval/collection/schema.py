@@ -92,6 +92,22 @@ def assemble(
     return collection
 
 
+def check_one_sample(collection: xr.DataTree, what: str) -> None:
+    """Refuse judgments of several samples side by side, where one is needed.
+
+    Parameters
+    ----------
+    collection : DataTree
+    what : str
+        What is of one sample, the beginning of the message.
+    """
+    if collection["judgments/grade"].sizes.get("replicate", 1) > 1:
+        raise ValueError(
+            f"{what} and this collection holds replicates; pick one with reveal(collection, "
+            "design, selected.isel(replicate=0))"
+        )
+
+
 def with_node(collection: xr.DataTree, name: str, dataset: xr.Dataset | None) -> xr.DataTree:
     """Copy of a collection with one node replaced, or left out when ``dataset`` is None."""
     nodes = {node.path: node.to_dataset(inherit=False) for node in collection.subtree}

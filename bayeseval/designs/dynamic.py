@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import pair_positions, with_node
+from bayeseval.collection.choices import check_choice
 from bayeseval.designs.dynamic_stages import (
     AIMS,
     StagedSample,
@@ -164,8 +165,7 @@ def _check_options(budget, n_strata, n_stages, aim, prior) -> None:
             raise ValueError(
                 f"{name} must be a whole number from 1 to the {limit}, {most}, not {value!r}"
             )
-    if aim not in AIMS:
-        raise ValueError(f"aim must be one of {', '.join(AIMS)}, not {aim!r}")
+    check_choice("aim", aim, AIMS)
     if not 0.0 < prior < 1.0:
         raise ValueError(f"prior must lie between 0 and 1, both excluded, not {prior}")
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import pair_positions
+from bayeseval.collection import check_one_sample, pair_positions
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.dynamic import planned, staged_design
 from bayeseval.designs.dynamic_stages import (
@@ -151,12 +151,8 @@ def _graded(collection: xr.DataTree, plan: StagePlan, sample: StagedSample) -> n
     """Grades over the frame; every pair selected so far must have one."""
     grade = np.full(plan.frame.pair.size, np.nan)
     if "judgments" in collection.children:
-        columns = grade_columns(collection)
-        if len(columns) > 1:
-            raise ValueError(
-                f"dynamic_stage follows one set of judgments, not {len(columns)} replicates"
-            )
-        grade = columns[0][plan.frame.pair]
+        check_one_sample(collection, "dynamic_stage follows one sample")
+        grade = grade_columns(collection)[0][plan.frame.pair]
     lacking = np.flatnonzero(sample.selected & np.isnan(grade))
     if lacking.size:
         raise ValueError(

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.designs.pooling import Budget, followed_frame, pooled_design, simulated_relevance
 
 VARIANTS = ("local", "global")
@@ -98,8 +99,7 @@ def move_to_front(
 
 def check_variant(variant: str) -> None:
     """Refuse a variant that does not exist."""
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {variant!r}")
+    check_choice("variant", variant, VARIANTS)
 
 
 def walked(

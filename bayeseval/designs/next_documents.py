@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection import check_one_sample
+from bayeseval.collection.choices import check_choice
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
 from bayeseval.designs.pooling import Budget, followed_frame, pooled_design
@@ -76,8 +78,7 @@ def next_documents(
     >>> batch.document.values[batch.judging_order.values.argsort()[-2:]]
     array(['y', 'z'], dtype='<U1')
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    check_choice("method", method, METHODS)
     check_rate(learning_rate, list_length)
     start = followed_frame(collection, n_documents, frame, pool_depth, runs)
     grade = _grades_so_far(collection)
@@ -99,9 +100,5 @@ def _grades_so_far(collection: xr.DataTree) -> np.ndarray:
     """Grades of the pairs, NaN where not judged; all of them where there are no judgments yet."""
     if "judgments" not in collection.children:
         return np.full(collection.sizes["pair"], np.nan)
-    grade = grade_columns(collection)
-    if len(grade) > 1:
-        raise ValueError(
-            f"next_documents follows one set of judgments, not {len(grade)} replicates"
-        )
-    return grade[0]
+    check_one_sample(collection, "next_documents follows one sample")
+    return grade_columns(collection)[0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import check_collection
+from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.grades import grade_columns
@@ -145,9 +145,8 @@ def simulated_relevance(
             f"{'dynamic_stage' if name == 'dynamic_sampling' else 'next_documents'} what to judge "
             "first"
         )
+    check_one_sample(collection, f"{name} follows one sample")
     grade = grade_columns(collection)
-    if len(grade) > 1:
-        raise ValueError(f"{name} follows one set of judgments, not {len(grade)} replicates")
     lacking = int(np.isnan(grade[0][frame]).sum())
     if lacking and "design" in collection.children:
         scheme = collection["design"].attrs.get("scheme")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection import check_one_sample
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
@@ -175,9 +176,5 @@ def _design_problem(sampled: xr.DataTree, measures, estimator: str, options: dic
             f"{', '.join(HAS_COVARIANCE)}"
         )
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
-    if problem.n_replicates > 1:
-        raise ValueError(
-            "covariances are of one sample and this collection holds replicates; pick one with "
-            "reveal(collection, design, selected.isel(replicate=0))"
-        )
+    check_one_sample(sampled, "covariances are of one sample")
     return problem

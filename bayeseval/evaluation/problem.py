@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_choice
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.registry import (
     ESTIMATORS,
@@ -38,8 +39,7 @@ OPTIONS = {
 def check_option(**given: str) -> None:
     """Refuse a value that an option does not have, and list those it has."""
     for name, value in given.items():
-        if value not in OPTIONS[name]:
-            raise ValueError(f"{name} must be one of {', '.join(OPTIONS[name])}, not {value!r}")
+        check_choice(name, value, OPTIONS[name])
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_choice
 from bayeseval.experiments.pool_scores import PoolScores
 from bayeseval.frame.grades import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
@@ -242,9 +243,7 @@ def _run_populations(collection, unpooled_from: str, widths) -> tuple[NDArray, N
     """Runs that pools are drawn from, and runs that the unpooled one is drawn from."""
     contributed = collection["contributed"].to_numpy()
     populations = {"other": ~contributed, "contributed": contributed}
-    if unpooled_from not in populations:
-        known = ", ".join(populations)
-        raise ValueError(f"unpooled_from must be one of {known}, not {unpooled_from!r}")
+    check_choice("unpooled_from", unpooled_from, populations)
     pooled = np.flatnonzero(contributed)
     others = np.flatnonzero(populations[unpooled_from])
     widest = pooled.size - (unpooled_from == "contributed")

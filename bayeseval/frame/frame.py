@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection
+from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.frame.gather import design_runs, framed_sample, judged_sample
 from bayeseval.frame.grades import grade_scale
@@ -68,11 +68,7 @@ class Frame:
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs, and a model learns from their ranks")
         frame = cls.of(collection, runs)
-        if frame.sample.n_replicates > 1:
-            raise ValueError(
-                "a model is fitted to one sample and this collection holds replicates; pick one "
-                "with reveal(collection, design, selected.isel(replicate=0))"
-            )
+        check_one_sample(collection, "a model is fitted to one sample")
         if not np.isfinite(frame.grade).any():
             raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
         return frame

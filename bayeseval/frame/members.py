@@ -3,12 +3,12 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.labels import named_positions
 from bayeseval.frame.rankings import Rankings
 
 
 def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
     """Positions of the runs that shape a design: those named, else those that contributed."""
-    labels = collection["run"].to_numpy()
     if runs is None:
         chosen = np.flatnonzero(collection["contributed"].to_numpy())
         if chosen.size == 0:
@@ -17,13 +17,7 @@ def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
                 "name the runs to use with runs="
             )
         return chosen
-    wanted = [runs] if isinstance(runs, str) else list(runs)
-    unknown = sorted(set(wanted) - set(labels.tolist()))
-    if unknown or not wanted:
-        raise ValueError(
-            f"runs must name runs of the collection; unknown: {unknown or 'none given'}"
-        )
-    return np.flatnonzero(np.isin(labels, wanted))
+    return np.unique(named_positions(collection, "run", runs, "runs"))
 
 
 def pooled_by(rankings: Rankings, pool_depth: int | None) -> np.ndarray:

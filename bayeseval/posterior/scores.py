@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
 from bayeseval.evaluation.problem import check_option
 from bayeseval.models.identity import model_name
@@ -104,8 +105,7 @@ def posterior_scores(
     array([0.5, 0.5, 0.5, 0.5, 0.5])
     """
     check_option(population=population)
-    if outside not in OUTSIDE:
-        raise ValueError(f"outside must be one of {', '.join(OUTSIDE)}, not {outside!r}")
+    check_choice("outside", outside, OUTSIDE)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     kind = kind_of(fitted)

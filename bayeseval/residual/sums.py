@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.parameters import check_relevance_level
@@ -30,9 +31,7 @@ def check_residual_options(persistence: float, cutoff: int | None, **given: str 
             f"cutoff must be a whole number, 1 or more, not {cutoff!r}; leave it out for no cutoff."
         )
     for name, value in given.items():
-        if value not in OPTIONS[name]:
-            allowed = ", ".join(map(repr, OPTIONS[name]))
-            raise ValueError(f"{name} must be one of {allowed}, not {value!r}.")
+        check_choice(name, value, OPTIONS[name])
 
 
 def residual_attrs(persistence: float, cutoff: int | None, **given) -> dict[str, str | int | float]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column
 from bayeseval.trec.lines import Lines, blocks
@@ -53,8 +54,7 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     >>> read_qrels(frame)["grade"].tolist()
     [1, -1]
     """
-    if qrels_format not in COLUMNS:
-        raise ValueError(f"qrels_format must be one of {tuple(COLUMNS)}, not {qrels_format!r}.")
+    check_choice("qrels_format", qrels_format, COLUMNS)
     frames = [_read_one(item, qrels_format) for item in expanded(source, "judgments")]
     judgments = pd.concat(frames, ignore_index=True)
     again = judgments.duplicated(["topic", "document"]).to_numpy()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.progress import track
 from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
@@ -39,8 +40,7 @@ class RunReader:
     def __init__(self, *, on_duplicate: str = "error", score_type: str = "float64"):
         allowed = {"on_duplicate": ("error", "best"), "score_type": ("float64", "float32")}
         for option, value in (("on_duplicate", on_duplicate), ("score_type", score_type)):
-            if value not in allowed[option]:
-                raise ValueError(f"{option} must be one of {allowed[option]}, not {value!r}.")
+            check_choice(option, value, allowed[option])
         self.topics = Labels()
         self.documents = Labels()
         self.best = on_duplicate == "best"

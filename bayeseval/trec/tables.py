@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import check_collection
+from bayeseval.collection import check_collection, check_one_sample
 
 
 def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
@@ -37,9 +37,8 @@ def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
     check_collection(collection)
     if "judgments" not in collection.children:
         raise ValueError("the collection has no judgments to put into a DataFrame.")
-    grade = collection["judgments/grade"].to_numpy()
-    if grade.ndim > 1:
-        raise ValueError("the judgments have replicates; a DataFrame of qrels holds one sample.")
+    check_one_sample(collection, "a DataFrame of qrels holds one sample")
+    grade = collection["judgments/grade"].to_numpy().reshape(-1)
     listed = np.flatnonzero(~np.isnan(grade) | collection["judgments/pooled"].to_numpy())
     value = np.where(np.isnan(grade), -1, grade)[listed]
     whole = (value == np.round(value)).all()

@@ -180,9 +180,9 @@ def test_unknown_methods_and_replicates_are_refused(collection):
         be.designs.next_documents(collection, 1, method="mtf")
     design = be.designs.pps_strata(collection, budget=4, n_strata=2)
     sampled = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
-    with pytest.raises(ValueError, match="not 2 replicates"):
+    with pytest.raises(ValueError, match="next_documents follows one sample"):
         be.designs.next_documents(sampled, 1)
-    with pytest.raises(ValueError, match="follows one set of judgments, not 2 replicates"):
+    with pytest.raises(ValueError, match="follows one sample and this collection holds replicates"):
         be.designs.hedge(sampled, 1, frame="retrieved")
 
 

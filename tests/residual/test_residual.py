@@ -147,9 +147,9 @@ def test_a_topic_without_judgments_is_nan_and_told():
         ({"persistence": 1.0}, "persistence must be a number between 0 and 1"),
         ({"persistence": 0.0}, "persistence must be a number between 0 and 1"),
         ({"cutoff": 0}, "cutoff must be a whole number, 1 or more, not 0"),
-        ({"tail": "none"}, "tail must be one of 'unjudged', 'nonrelevant', not 'none'"),
-        ({"over": "run"}, "over must be one of None, 'topic', not 'run'"),
-        ({"missing_topics": "no"}, "missing_topics must be one of 'zero', 'skip', not 'no'"),
+        ({"tail": "none"}, "tail must be one of unjudged, nonrelevant, not 'none'"),
+        ({"over": "run"}, "over must be one of None, topic, not 'run'"),
+        ({"missing_topics": "no"}, "missing_topics must be one of zero, skip, not 'no'"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(options, message):

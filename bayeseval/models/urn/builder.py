@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import ranking_checksums
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
@@ -207,8 +208,7 @@ def urn_model(
 
 
 def _check_options(documents: str, gaps: str, likelihood_weight) -> None:
-    if documents not in DOCUMENTS:
-        raise ValueError(f"documents must be one of {', '.join(DOCUMENTS)}, not {documents!r}")
+    check_choice("documents", documents, DOCUMENTS)
     if gaps == "ignorable" and documents != "all":
         raise ValueError("gaps='ignorable' is for one urn; say documents='all' with it")
     if likelihood_weight == "judgments":
