@@ -74,11 +74,11 @@ def fitted(collection: xr.DataTree, depth: int):
     model = be.models.urn_model(collection, depth=depth, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the verdict is written
-        return model, be.fit(model, draws=1000, tune=1000, chains=4, random_seed=1)
+        return model, be.fit(model, draws=500, tune=500, chains=4, random_seed=1)
 
 
 def overlaps(depth: int, model, fit) -> pd.DataFrame:
-    found = prior_overlap(predictive_draws(model, fit, n_draws=1000, random_seed=1))
+    found = prior_overlap(predictive_draws(model, fit, n_draws=500, random_seed=1))
     return found.to_dataframe().reset_index().assign(depth=depth)
 
 
