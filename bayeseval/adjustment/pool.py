@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import named_positions, row_of_pair
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
 
 

@@ -9,7 +9,7 @@ from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import named_positions, without_judgment
-from bayeseval.frame.grades import grade_columns, grade_scale
+from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of

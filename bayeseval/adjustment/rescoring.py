@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import with_node
 from bayeseval.collection.pairs import renumber
 from bayeseval.evaluation import evaluate
-from bayeseval.frame.grades import grade_columns, grade_scale
+from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 
 BASES = {"nonrelevant": "assumed", "condensed": "condensed"}

@@ -22,7 +22,7 @@ from bayeseval.adjustment.request import (
 )
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import pair_mask
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.placing import drawn_counts, frame_pairs, placed_design, placed_sample
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.gather import grade_scale
 from bayeseval.trec import read_qrels
 
 

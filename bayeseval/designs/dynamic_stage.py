@@ -16,7 +16,7 @@ from bayeseval.designs.dynamic_stages import (
     last_stage,
     opened_stage,
 )
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 
 
 def dynamic_stage(

@@ -8,7 +8,7 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
 from bayeseval.designs.pooling import Budget, followed_frame, pooled_design
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.measures.parameters import check_relevance_level
 
 METHODS = ("hedge", "move_to_front")

@@ -9,7 +9,7 @@ import xarray as xr
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask, pooled_by
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.parameters import check_relevance_level

@@ -24,7 +24,7 @@ from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.lists import CollectionLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.scores import plain_scores, preference_scores

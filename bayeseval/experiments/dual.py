@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import assemble, check_collection, with_node
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
 
 SUFFIX = "~dual"

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice
 from bayeseval.experiments.pool_scores import PoolScores
-from bayeseval.frame.grades import grade_columns, grade_scale
+from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.progress import track

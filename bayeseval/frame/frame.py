@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import row_of_pair
-from bayeseval.frame.gather import design_runs, framed_sample, judged_sample
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.gather import design_runs, framed_sample, grade_scale, judged_sample
 from bayeseval.frame.members import contributing_runs
 from bayeseval.frame.rankings import Rankings, TopicRanks
 from bayeseval.frame.sample import Sample

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.grades import grade_scale
+from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import plain_scores

@@ -204,7 +204,7 @@ def grade_model(
     import pymc as pm
     import pytensor.tensor as pt
 
-    from bayeseval.frame.grades import grade_scale
+    from bayeseval.frame.gather import grade_scale
 
     values = prior_values(priors)
     frame = Frame.of_one_sample(sampled, runs)

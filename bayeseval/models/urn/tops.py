@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.frame.grades import grade_columns
+from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
 from bayeseval.frame.rankings import Rankings
 
