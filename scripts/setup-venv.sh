@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Make .venv with the package and its extra $1 (test or dev, which contains test); return at once when
-# that was done since pyproject.toml and constraints.txt last changed.
+# that was done since pyproject.toml and constraints.txt last changed. What the installer says goes to
+# .venv/setup.log, and is shown where it fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extra="${1:-test}"
 stamp=".venv/.installed-$extra"
+log="$(mktemp)"
 
 fresh() { [ "$1" -nt pyproject.toml ] && [ "$1" -nt constraints.txt ]; }
 if [ -x .venv/bin/python ] && { fresh "$stamp" || fresh .venv/.installed-dev; }; then
@@ -29,5 +31,10 @@ else
     python=".venv/bin/python"
 fi
 echo "setting up .venv with $python (minutes the first time)" >&2
-install_with_uv || install_with_pip
+install_with_uv >"$log" 2>&1 || install_with_pip >>"$log" 2>&1 || {
+    grep -i error "$log" >&2 || cat "$log" >&2
+    echo "setting up .venv failed; all that was said is in $log" >&2
+    exit 1
+}
+mv "$log" .venv/setup.log
 touch "$stamp"
