@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from bayeseval.designs.dynamic_model import RankedFrame, predicted_logit, ranked_frame
 from bayeseval.designs.strata import allocated, exponential_sizes
@@ -13,10 +12,18 @@ from bayeseval.frame.rankings import Rankings
 
 STAGE_STREAM = 2
 
+
+def _log_expit(logit: np.ndarray) -> np.ndarray:
+    """Log of the probability that a logit stands for."""
+    from scipy.special import log_expit  # takes longer to import than all of this room
+
+    return log_expit(logit)
+
+
 # log of the size of a document, from the log of its fused rank and the logit of its relevance
 AIMS = {
-    "dyn": lambda log_rank, logit: 0.5 * (log_expit(logit) + log_expit(-logit)) - log_rank,
-    "stat": lambda log_rank, logit: 0.5 * log_expit(logit) - log_rank,
+    "dyn": lambda log_rank, logit: 0.5 * (_log_expit(logit) + _log_expit(-logit)) - log_rank,
+    "stat": lambda log_rank, logit: 0.5 * _log_expit(logit) - log_rank,
     "relevant": lambda log_rank, logit: logit,
 }
 
@@ -105,6 +112,8 @@ def opened_stage(
 
     ``relevant`` (frame_pair,) is looked at where an earlier stage selected, and nowhere else.
     """
+    from scipy.special import expit
+
     frame = plan.frame
     judged = np.flatnonzero(sample.selected)
     size = -np.log(frame.fused_rank)
