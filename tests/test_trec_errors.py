@@ -20,7 +20,6 @@ BAD_RUNS = {
     "1 Q0 a 1 1_0 r\n": "run, line 1: score '1_0' is not a finite number",
     "1 Q0 a 1 1,5 r\n": "run, line 1: score '1,5' is not a finite number",
     "1 Q0 a 1 0x10 r\n": "run, line 1: score '0x10' is not a finite number",
-    "1 Q0 a 1 2 r\n1 Q0 b 2 1 s\n": "run, line 2: tag 's' where the lines before have 'r'",
     "": "run is empty",
     " \n\n": "run is empty",
     "# only\n# comments\n": "run is empty: it has comments or blank lines only",

@@ -157,6 +157,25 @@ def test_data_frames_are_read_as_files_are(write):
     assert shuffled.identical(from_files)
 
 
+def test_a_run_whose_tags_vary_is_named_by_its_file(write):
+    path = write("one.run", "1 Q0 a 1 2 7\n1 Q0 b 2 1 7\n2 Q0 a 1 1 8\n")
+    with pytest.warns(UserWarning, match="one.run, line 3: tag '8' where .* '7'; the run is named"):
+        collection = read_collection(None, path)
+    assert collection["run"].to_numpy().tolist() == ["one.run"]
+
+
+def test_every_rank_is_read_and_a_depth_says_how_many_runs_it_cut(write):
+    long = "".join(f"1 Q0 d{rank} 0 {-rank} long\n" for rank in range(1200))
+    short = "".join(f"1 Q0 d{rank} 0 {-rank} short\n" for rank in range(5))
+    paths = [write("long", long), write("short", short)]
+    whole = read_collection(None, paths)
+    assert (whole["rankings"].sizes["rank"], whole.attrs["runs_cut"]) == (1200, 0)
+    for depth, cut in ((1200, 0), (1000, 1), (4, 2)):
+        assert read_collection(None, paths, depth=depth).attrs["runs_cut"] == cut
+    grown = add_runs(read_collection(None, paths[0], depth=4), paths[1])
+    assert grown.attrs["runs_cut"] == 2
+
+
 def test_runs_whose_tags_clash_are_named_by_their_files(write):
     paths = [write("one.gz", gzip.compress(RUN.encode())), write("two", RUN)]
     with pytest.warns(UserWarning, match="'r' is now 'one', 'r' is now 'two'"):

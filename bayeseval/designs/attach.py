@@ -154,10 +154,8 @@ def attach_judgments(
         first = judged.iloc[stray[0]]
         raise ValueError(
             f"{source} has {stray.size} judged pairs with inclusion probability 0 in the design, "
-            "the "
-            f"first is topic '{first.topic}' document '{first.document}'; only pairs of the frame "
-            "can "
-            "be judged"
+            f"the first is topic '{first.topic}' document '{first.document}'; only pairs of the "
+            "frame can be judged"
         )
     _check_complete(design, in_design, source)
     frame = np.flatnonzero(frame_pairs(design))
@@ -216,8 +214,7 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
         topic = design["topic"].to_numpy()[design["stratum_topic"].to_numpy()[wrong[0]]]
         raise ValueError(
             f"{source} judges {counts[wrong[0]]} pairs of stratum {wrong[0]} (topic '{topic}') "
-            "where "
-            f"the design drew {int(design['stratum_sample_size'].to_numpy()[wrong[0]])}"
+            f"where the design drew {int(design['stratum_sample_size'].to_numpy()[wrong[0]])}"
         )
 
 

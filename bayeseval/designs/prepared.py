@@ -37,8 +37,8 @@ def prepared_frame(collection, *, budget, frame, pool_depth, certain, runs) -> d
         if rest.size and pairs.size == budget:
             raise ValueError(
                 f"topic '{topic}' has as many certain pairs as the budget of {budget} allows and "
-                "none "
-                "is left for the rest of the frame; raise the budget or make fewer pairs certain"
+                "none is left for the rest of the frame; raise the budget or make fewer pairs "
+                "certain"
             )
     return {
         "rest": rest_by_topic,

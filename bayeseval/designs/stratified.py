@@ -1,6 +1,7 @@
 """Stratified designs: equal numbers of judgments from uniform or exponentially growing strata."""
 
 import json
+import warnings
 
 import numpy as np
 import xarray as xr
@@ -36,7 +37,7 @@ def pps_strata(
         strata spreads its remainder from the top stratum down; a topic with fewer documents than
         the budget is judged in full.
     n_strata : int
-        Strata per topic.
+        Strata per topic; fewer, with a warning, where the budget has no judgment for each.
     frame : {"judged", "retrieved"} or bool DataArray (pair,), optional
         Pairs that can be judged. Default: the judged pairs where the collection has judgments and
         no design, else everything that a contributing run retrieved.
@@ -56,8 +57,7 @@ def pps_strata(
     Raises
     ------
     ValueError
-        Empty frame, no contributing run, more certain pairs than the budget, fewer judgments than
-        strata.
+        Empty frame, no contributing run, more certain pairs than the budget.
 
     References
     ----------
@@ -79,9 +79,8 @@ def pps_strata(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
     )
 
-    def strata(documents, left):
-        sizes = exponential_sizes(documents.size, n_strata, max(1, -(-left // n_strata)))
-        return documents, sizes
+    def strata(documents, left, number):
+        return documents, exponential_sizes(documents.size, number, max(1, -(-left // number)))
 
     return _stratified(collection, start, strata, "pps_strata", n_strata)
 
@@ -138,8 +137,8 @@ def uniform_strata(
     )
     random = np.random.default_rng(random_seed)
 
-    def strata(documents, left):
-        return random.permutation(np.sort(documents)), equal_sizes(documents.size, n_strata)
+    def strata(documents, left, number):
+        return random.permutation(np.sort(documents)), equal_sizes(documents.size, number)
 
     design = _stratified(collection, start, strata, "uniform_strata", n_strata)
     return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
@@ -149,27 +148,19 @@ def _check_strata(n_strata: int, budget: int) -> None:
     check_budget(budget)
     if not isinstance(n_strata, int | np.integer) or n_strata < 1:
         raise ValueError(f"n_strata must be a whole number, 1 or more, not {n_strata!r}")
-    if budget < n_strata:
-        raise ValueError(
-            f"a budget of {budget} judgments per topic cannot cover {n_strata} strata with at "
-            "least "
-            "one judgment each; use fewer strata or a larger budget"
-        )
 
 
 def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     """Assemble the design: certain pairs first, then the strata of each topic."""
+    left_over = start["parameters"]["budget"] - np.array([pairs.size for pairs in start["certain"]])
+    n_used = np.clip(left_over, 1, n_strata)
+    _warn_of_fewer(n_used, n_strata)
     stratum = np.full(collection.sizes["pair"], -1, dtype=np.int32)
     sizes, drawn, topics = [], [], []
     for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
-        left = start["parameters"]["budget"] - certain.size
-        documents, topic_sizes = strata(rest, left)
+        left = int(left_over[topic])
+        documents, topic_sizes = strata(rest, left, int(n_used[topic]))
         topic_drawn = allocated(topic_sizes, left)
-        if (topic_drawn == 0).any():
-            raise ValueError(
-                f"topic '{collection['topic'].to_numpy()[topic]}' has {left} judgments left for "
-                f"{topic_sizes.size} strata; raise the budget or use fewer strata"
-            )
         if certain.size:
             documents = np.concatenate([certain, documents])
             topic_sizes = np.concatenate([[certain.size], topic_sizes])
@@ -190,8 +181,20 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
         },
         scheme="stratified",
         name=name,
-        parameters=start["parameters"] | {"n_strata": int(n_strata)},
+        parameters=start["parameters"] | {"n_strata": int(n_used.max())},
     )
+
+
+def _warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
+    """Say that strata are fewer than asked for, for every stratum needs a judgment."""
+    fewer = n_used < n_strata
+    if fewer.any():
+        where = "" if fewer.all() else f" in {int(fewer.sum())} of {fewer.size} topics"
+        warnings.warn(
+            f"n_strata is {n_strata}, and shrinks to {n_used.min()}{where}: the budget has no "
+            "judgment for each of more strata",
+            stacklevel=4,
+        )
 
 
 def labelled_design(collection, variables, *, scheme, name, parameters) -> xr.Dataset:

@@ -113,9 +113,8 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
         ]
         raise ValueError(
             f"stratum {stratum} (topic '{topic}') has {counts[replicate[0], column[0]]} judged "
-            "pairs "
-            f"where the design drew {drawn[stratum]}; the estimates need the grade of every drawn "
-            "pair"
+            f"pairs where the design drew {drawn[stratum]}; the estimates need the grade of every "
+            "drawn pair"
         )
 
 

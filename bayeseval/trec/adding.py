@@ -85,6 +85,7 @@ def add_runs(
     facts = {"contributed": new["contributed"].to_numpy(), "team": new["team"].to_numpy()}
     if run_table is None:
         facts = {"contributed": np.full(len(found), contributed), "team": [team] * len(found)}
+    facts["runs_cut"] = collection.attrs.get("runs_cut", 0) + new.attrs["runs_cut"]
     return _with_runs(grown, new["run"].to_numpy(), ranking, facts)
 
 
@@ -95,6 +96,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     if "rankings" in collection:
         own = collection["rankings/ranking"].to_numpy()
     deepest = max(own.shape[2], ranking.shape[2])
+    kept = {k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")}
     both = np.concatenate([_deepened(own, deepest), _deepened(ranking, deepest)])
     nodes = {
         name: collection[name].to_dataset(inherit=False)
@@ -112,7 +114,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
         ranking=both,
         contributed=[*collection["contributed"].to_numpy(), *facts["contributed"]],
         team=[*collection["team"].to_numpy(), *facts["team"]],
-        attrs={k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")},
+        attrs=kept | {"runs_cut": facts["runs_cut"]},
         **nodes,
     )
     if judgments is None:

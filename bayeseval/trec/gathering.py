@@ -80,7 +80,7 @@ def gathered(
         document=documents[pairs % span],
         pair_topic=pairs // span,
         ranking=ranking if runs else None,
-        attrs=facts,
+        attrs=facts | {"runs_cut": sum(ranking.cut for ranking in rankings)},
         **_run_facts([run.name for run in runs], run_table),
     )
 
@@ -93,8 +93,8 @@ def _table(rankings: list[Ranked], n_topics: int) -> np.ndarray:
     """Pair at each (run, topic, rank); -1 for none."""
     deepest = max((int(ranking.rank.max()) + 1 for ranking in rankings), default=0)
     keys = np.full((len(rankings), n_topics, deepest), -1, dtype=np.int64)
-    for run, (topic, rank, pair) in enumerate(rankings):
-        keys[run, topic, rank] = pair
+    for run, ranking in enumerate(rankings):
+        keys[run, ranking.topic, ranking.rank] = ranking.pair
     return keys
 
 

@@ -10,11 +10,15 @@ from bayeseval.trec.run import Run
 
 
 class Ranked(NamedTuple):
-    """A run's ranked documents: topic, rank from 0, and pair as topic * span + document."""
+    """A run's ranked documents: topic, rank from 0, and pair as topic * span + document.
+
+    ``cut`` says whether there were more, below the depth.
+    """
 
     topic: np.ndarray
     rank: np.ndarray
     pair: np.ndarray
+    cut: bool
 
 
 def ranked_pairs(
@@ -53,9 +57,10 @@ def ranked_pairs(
         kept = _best_copies(run, pair)
         topic, document, pair, score = topic[kept], document[kept], pair[kept], score[kept]
     order, rank = ranking_order(topic, document, score)
-    if depth is not None and rank.max() >= depth:
+    cut = depth is not None and bool(rank.max() >= depth)
+    if cut:
         order, rank = order[rank < depth], rank[rank < depth]
-    return Ranked(topic[order], rank, pair[order])
+    return Ranked(topic[order], rank, pair[order], cut)
 
 
 def ranking_order(

@@ -16,7 +16,7 @@ def read_collection(
     runs=None,
     *,
     qrels_format: str = "qrels",
-    depth: int | None = 1000,
+    depth: int | None = None,
     run_table: pd.DataFrame | None = None,
     negative_grades: str = "unjudged",
     on_duplicate: str = "error",
@@ -42,7 +42,8 @@ def read_collection(
         independently of each other (the joint probability of two is the product), and the
         probability of a pair that is not listed is unknown.
     depth : int or None
-        Ranks to keep; None keeps all.
+        Ranks to keep; None keeps all, as trec_eval does. The attribute ``runs_cut`` says how many
+        runs had more.
     run_table : DataFrame (run[, contributed][, team]), optional
         Facts about every run that is read.
     negative_grades : {"unjudged", "judged"}

@@ -58,7 +58,7 @@ class RunReader:
 
     def _read_file(self, path: Path) -> Run:
         parts = list(blocks(str(path), read_bytes(path), COLUMNS))
-        tag = _only_tag(parts)
+        name = _tag(parts, path)
         topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
         document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
         score = np.concatenate([lines.numbers(4, "score") for lines in parts])
@@ -68,7 +68,7 @@ class RunReader:
             return f"{path}, line {number[row]}"
 
         score = _as_type(score, self.score_type, where)
-        return Run(tag, str(path), topic, document, score, where)
+        return Run(name, str(path), topic, document, score, where)
 
     def _read_frame(self, frame: pd.DataFrame) -> Iterator[Run]:
         frame = checked_frame(frame, "runs", ("run", "topic", "document"), ("score",))
@@ -84,16 +84,19 @@ class RunReader:
             yield Run(str(name), "", topic, document, score, where)
 
 
-def _only_tag(parts: list[Lines]) -> str:
+def _tag(parts: list[Lines], path: Path) -> str:
+    """The tag of all lines; the file's name where they differ, as where it repeats the rank."""
     tag = parts[0].text_of(5, 0)
     for lines in parts:
         other = lines.column(5).other_than(tag.encode())
         if other.size:
             row = int(other[0])
-            raise ValueError(
+            warnings.warn(
                 f"{lines.name}, line {lines.number[row]}: tag '{lines.text_of(5, row)}' where the "
-                f"lines before have '{tag}'; a file holds one run, with one tag."
+                f"lines before have '{tag}'; the run is named by its file, '{bare_name(path)}'.",
+                stacklevel=2,
             )
+            return bare_name(path)
     return tag
 
 

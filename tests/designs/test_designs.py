@@ -1,6 +1,7 @@
 """Designs on small collections: frames, probabilities, draws."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -112,7 +113,6 @@ def test_the_same_seed_gives_the_same_design_and_sample(collection):
     [
         ({"budget": 0}, "budget must be a whole number"),
         ({"budget": 2.5}, "budget must be a whole number"),
-        ({"budget": 1, "n_strata": 2}, "cannot cover 2 strata"),
         ({"budget": 4, "n_strata": 0}, "n_strata must be a whole number"),
         ({"budget": 4, "n_strata": 2.5}, "n_strata must be a whole number"),
         ({"budget": 4, "n_strata": 2, "frame": "everything"}, "frame must be"),
@@ -125,6 +125,19 @@ def test_the_same_seed_gives_the_same_design_and_sample(collection):
 def test_a_design_that_cannot_be_is_refused(collection, options, message):
     with pytest.raises(ValueError, match=message):
         be.designs.pps_strata(collection, **options)
+
+
+def test_strata_shrink_to_what_the_budget_allows(collection):
+    for scheme in (be.designs.pps_strata, partial(be.designs.uniform_strata, random_seed=1)):
+        with pytest.warns(UserWarning, match="n_strata is 9, and shrinks to 3: the budget"):
+            fewer = scheme(collection, budget=3, n_strata=9)
+        xr.testing.assert_identical(fewer, scheme(collection, budget=3, n_strata=3))
+        certain = np.zeros(collection.sizes["pair"], dtype=bool)
+        certain[0] = True
+        with pytest.warns(UserWarning, match="n_strata is 3, and shrinks to 2 in 1 of 2 topics"):
+            design = scheme(collection, budget=3, n_strata=3, certain=certain)
+        assert np.bincount(design["stratum_topic"]).tolist() == [3, 3]  # one of them the certain
+        assert (design["stratum_sample_size"] > 0).all()
 
 
 def test_certain_pairs_must_leave_something_for_the_rest_of_the_frame(collection):
