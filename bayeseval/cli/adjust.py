@@ -1,21 +1,19 @@
 """`bayeseval adjust`: scores of runs that were not pooled, adjusted for the bias of that."""
 
+from __future__ import annotations
+
+import math
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
-import pandas as pd
 import typer
-import xarray as xr
-from rich.table import Table
-from rich.text import Text
 
 import bayeseval as be
-from bayeseval.cli.judged import input_files
+from bayeseval.cli.judged import check_measures, input_files
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -28,13 +26,17 @@ from bayeseval.cli.options import (
     Runs,
     ScoreType,
     Seed,
-    check_seed,
+    chosen_seed,
 )
 from bayeseval.cli.output import check_outputs, remark, working, write_result
 from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
-from bayeseval.cli.wording import counted
-from bayeseval.trec.sources import expanded
+from bayeseval.cli.wording import counted, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 
 Unpooled = Annotated[
     list[str],
@@ -86,7 +88,7 @@ def adjust(
     ci_prob: CiProb = 0.9,
     missing_topics: MissingTopics = "zero",
     relevance_level: RelevanceLevel = 1,
-    depth: Depth = 1000,
+    depth: Depth = None,
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
     format: Format = "table",
@@ -98,13 +100,14 @@ def adjust(
     judged on some topics too, by the bias seen there. CSV columns: those of evaluate (estimate is
     the adjusted score), then unadjusted, adjustment, helps, confidence.
     """
+    measures = measure or ["RBP(p=0.8)@10"]
+    check_measures(measures, relevance_level)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
     _check_apart(runs, unpooled)
     topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None
     read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
     check_outputs({"--output": output}, read)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    check_seed(seed)
+    seed = chosen_seed(seed)
     reading = {"depth": depth, "on_duplicate": on_duplicate, "score_type": score_type}
     with _hinted():
         before, judged, more = _judgments(qrels, common_qrels)
@@ -113,7 +116,7 @@ def adjust(
         result = be.adjust_scores(
             collection,
             common_topics=_topics(common_topics, more),
-            measures=measure or ["RBP(p=0.8)@10"],
+            measures=measures,
             pool_depth=pool_depth,
             base=base,
             leave_out=leave_out,
@@ -124,7 +127,7 @@ def adjust(
             random_seed=seed,
             ci_prob=ci_prob,
         )
-    remark_depth(collection, result["measure"].to_numpy(), depth)
+    remark_depth(collection, depth, result["measure"].to_numpy())
     _remark(collection, result, seed if interval == "bootstrap" else None)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]
@@ -149,6 +152,8 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
 
 def _check_apart(runs: list[str], unpooled: list[str]) -> None:
     """Refuse a file that is said to have made the pool and not to have made it."""
+    from bayeseval.trec.sources import expanded
+
     pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
     for path in expanded(unpooled, "run"):
         if os.path.realpath(str(path)) in pooled:
@@ -182,6 +187,8 @@ def _plain_qrels(path: str) -> pd.DataFrame:
 
 def _judgments(qrels: str, common_qrels: str | None) -> tuple:
     """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
+    import pandas as pd
+
     first = _plain_qrels(qrels)
     if common_qrels is None:
         return first, first, None
@@ -201,6 +208,8 @@ def _judgments(qrels: str, common_qrels: str | None) -> tuple:
 
 def _collection(judged, runs, unpooled, teams: Path | None, reading: dict) -> xr.DataTree:
     """Pooled and unpooled runs with all judgments."""
+    import pandas as pd
+
     table = None
     if teams is not None:
         table = pd.read_csv(teams, dtype=str)
@@ -275,6 +284,9 @@ def _as_csv(rows: pd.DataFrame, about: dict) -> str:
 
 def _as_table(rows: pd.DataFrame, about: dict) -> str:
     """A line for each run and measure."""
+    from rich.table import Table
+    from rich.text import Text
+
     by = "pooled runs left out" if about["algorithm"] == 1 else "common topics"
     table = Table(
         title=f"adjusted by {by} ({about['base']}), {100 * about['ci_prob']:g}% intervals"
@@ -286,8 +298,10 @@ def _as_table(rows: pd.DataFrame, about: dict) -> str:
     for row in rows.to_dict("records"):
         interval = f"[{row['lower']:.4f}, {row['upper']:.4f}]"
         scores = (f"{row['unadjusted']:.4f}", f"{row['adjustment']:+.4f}", f"{row['estimate']:.4f}")
-        chance = "-" if np.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"
-        table.add_row(Text(row["run"]), Text(row["measure"]), *scores, Text(interval), chance)
+        chance = "-" if math.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"
+        table.add_row(
+            Text(printable(row["run"])), Text(row["measure"]), *scores, Text(interval), chance
+        )
     return rendered(table)
 
 

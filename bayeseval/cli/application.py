@@ -3,7 +3,6 @@
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from bayeseval.cli.adjust import adjust
 from bayeseval.cli.demo import demo
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.fit import fit
+from bayeseval.cli.output import remark
 from bayeseval.cli.sample import sample
 from bayeseval.cli.wording import shell_words
 
@@ -23,6 +23,7 @@ application = typer.Typer(
     help="Evaluate rankings from incomplete judgments, and say how sure you are.",
     add_completion=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -30,6 +31,8 @@ def _say_version(asked: bool) -> None:
     """Print the version and stop, where asked."""
     if not asked:
         return
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         print(f"bayeseval {version('bayeseval')}")
     except PackageNotFoundError:
@@ -89,12 +92,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("default", category)
         warnings.showwarning = _show_warning
         try:
+            if not words:
+                print(_help(command), file=sys.stderr)
+                return MISTAKE
             code = command(words, prog_name="bayeseval", standalone_mode=False)
         except (KeyboardInterrupt, typer.Abort):
             return _refuse("interrupted", INTERRUPTED)
         except (USAGE_ERROR, ValueError, KeyError, OSError) as error:
             return _refuse(_sentence(error), MISTAKE)
     return code if isinstance(code, int) else 0
+
+
+def _help(command) -> str:
+    """What `--help` says."""
+    with command.make_context("bayeseval", [], resilient_parsing=True) as context:
+        return command.get_help(context)
 
 
 def _sentence(error: BaseException) -> str:
@@ -110,10 +122,10 @@ def _sentence(error: BaseException) -> str:
 
 def _refuse(text: str, code: int) -> int:
     """Say on stderr what went wrong."""
-    print(f"bayeseval: {text}", file=sys.stderr)
+    remark(text)
     return code
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
     """Write a warning as one line, without the place in our code."""
-    print(f"bayeseval: warning: {shell_words(str(message))}", file=sys.stderr)
+    remark(f"warning: {shell_words(str(message))}")

@@ -1,19 +1,21 @@
 """`bayeseval demo`: the main job on the shipped collection, beside the known truth."""
 
-from pathlib import Path
-from typing import Annotated
+from __future__ import annotations
 
-import pandas as pd
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
-import xarray as xr
-from rich.table import Table
-from rich.text import Text
 
 import bayeseval as be
-from bayeseval import plots
-from bayeseval.cli.options import check_seed
+from bayeseval.cli.options import chosen_seed
 from bayeseval.cli.output import STDOUT, remark, working, write_result, written_whole
 from bayeseval.cli.tables import as_csv, rendered, score_rows
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from rich.table import Table
+
 
 ESTIMATORS = ("assumed", "stat", "dyn")
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
@@ -36,7 +38,7 @@ def demo(
         raise ValueError("--output names a folder to write into, which - (stdout) is not")
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; --output names a folder to write into")
-    check_seed(seed)
+    seed = chosen_seed(seed)
     with working(f"sampling {budget} documents a topic, and estimating"):
         collection = be.simulate.demo_collection()
         design = be.designs.pps_strata(collection, budget=budget)
@@ -55,6 +57,8 @@ def demo(
 
 def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
     """Write every run's scores: the truth (estimator `truth`), then each estimator's."""
+    import pandas as pd
+
     parts = [score_rows(truth.assign_attrs(estimator="truth"))]
     parts += [score_rows(mean) for mean in means.values()]
     write_result(as_csv(pd.concat(parts, ignore_index=True), {}), path)
@@ -62,7 +66,7 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 
 def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
     """Write the picture of the best runs' intervals beside the truth."""
-    axes = plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
+    axes = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
     figure = axes.get_figure(root=True)
     assert figure is not None
     with written_whole(path) as unfinished:
@@ -77,6 +81,9 @@ def _best_runs(truth: xr.Dataset) -> list[str]:
 
 def _table(truth: xr.Dataset, means: dict[str, xr.Dataset], budget: int) -> Table:
     """The best runs: the truth, then each estimate with its interval."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=f"{SHOWN} of the {N_BEST} best runs, {budget} documents judged per topic")
     table.add_column("run")
     table.add_column("truth", justify="right")

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import bayeseval as be
-from bayeseval.cli.judged import input_files, judged_collection
+from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -26,7 +26,7 @@ from bayeseval.cli.options import (
 )
 from bayeseval.cli.output import check_outputs, working, write_result
 from bayeseval.cli.remarks import remark_depth, remark_scores
-from bayeseval.cli.tables import FORMATS, score_rows
+from bayeseval.cli.tables import FORMATS, check_topics, score_rows
 
 PREDICTORS = ("pooled", "rank_logistic", "constant")  # those that need no column
 
@@ -44,7 +44,7 @@ def evaluate(
     outside: Outside = "nonrelevant",
     missing_topics: MissingTopics = "zero",
     relevance_level: RelevanceLevel = 1,
-    depth: Depth = 1000,
+    depth: Depth = None,
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
     per_topic: PerTopic = False,
@@ -55,6 +55,7 @@ def evaluate(
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper.
     """
+    check_measures(measure, relevance_level)
     check_outputs({"--output": output}, input_files([qrels], runs, [design]))
     collection = judged_collection(
         qrels,
@@ -65,6 +66,8 @@ def evaluate(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
+    if per_topic:
+        check_topics(collection)
     with working("estimating"):
         scores = be.evaluate(
             collection,
@@ -77,7 +80,7 @@ def evaluate(
             ci_prob=ci_prob,
         )
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
-    remark_depth(collection, scores["measure"].to_numpy(), depth)
+    remark_depth(collection, depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     about = {
         "estimator": estimator,

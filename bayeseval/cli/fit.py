@@ -1,14 +1,13 @@
 """`bayeseval fit`: posterior scores of runs from a model of relevance, with its diagnostics."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-import pandas as pd
 import typer
-import xarray as xr
 
 import bayeseval as be
 from bayeseval.cli.fit_checks import (
@@ -25,7 +24,7 @@ from bayeseval.cli.fit_remarks import (
     remark_urn,
     remark_verdict,
 )
-from bayeseval.cli.judged import input_files, judged_collection
+from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -39,13 +38,17 @@ from bayeseval.cli.options import (
     Runs,
     ScoreType,
     Seed,
-    check_seed,
+    chosen_seed,
 )
 from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.remarks import remark_lacking
+from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import FORMATS, as_csv, score_rows
 from bayeseval.cli.wording import counted
-from bayeseval.inference import prior_fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 
 Model = Annotated[
     Literal["relevance", "grades", "urn"],
@@ -96,7 +99,7 @@ def fit(
     population: Population = "sample",
     outside: OutsideModel = "nonrelevant",
     relevance_level: RelevanceLevel = 1,
-    depth: Depth = 1000,
+    depth: Depth = None,
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
     output: Folder = Path("fit-output"),
@@ -111,10 +114,10 @@ def fit(
     """
     check_output(output, ci_prob, input_files([qrels], runs, [design]))
     check_model(model, approximation, relevance_level)
+    check_measures(measure, relevance_level)
     check_depths(model, pool_depth, depth)
     check_frame(model, qrels_format, outside)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    check_seed(seed)
+    seed = chosen_seed(seed)
     collection = judged_collection(
         qrels,
         runs,
@@ -125,6 +128,7 @@ def fit(
         score_type=score_type,
     )
     check_cut(collection, measure, depth)
+    remark_depth(collection, depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth)
@@ -134,7 +138,7 @@ def fit(
         remark_urn(collection, made, depth, pool_depth)
     else:
         remark_frame(collection, made, outside)
-    remark_lacking(collection, np.zeros(collection.sizes["topic"], dtype=bool), zero=True)
+    remark_lacking(collection, None, zero=True)
     how = {"draws": draws, "tune": tune, "chains": chains, "approximation": approximation}
     fitted = _fitted(made, how, seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
@@ -165,9 +169,8 @@ def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            be.posterior_scores(
-                prior_fit(made, draws=1, random_seed=1), collection, **asked, random_seed=1
-            )
+            prior = be.inference.prior_fit(made, draws=1, random_seed=1)
+            be.posterior_scores(prior, collection, **asked, random_seed=1)
     except ValueError as error:
         text = str(error).replace("fit be.models.grade_model for it", "choose --model grades")
         raise ValueError(text.replace("fit be.models.grade_model", "choose --model grades")) from (
@@ -190,8 +193,10 @@ def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
 
 def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
     """Rows of the means over topics, with how many topics were judged."""
-    judged = ~np.isnan(collection["judgments/grade"].to_numpy())
-    n_topics = np.unique(collection["pair_topic"].to_numpy()[judged]).size
+    import xarray as xr
+
+    judged = collection["judgments/grade"].notnull().to_numpy()
+    n_topics = len(set(collection["pair_topic"].to_numpy()[judged].tolist()))
     counts = {
         name: xr.full_like(summary["estimate"], value, dtype=int)
         for name, value in (("n_topics", n_topics), ("n_limited", 0))

@@ -1,13 +1,17 @@
 """What `bayeseval fit` refuses, before the minutes that a sampler takes."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
-
-import numpy as np
-import xarray as xr
+from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import STDOUT, check_outputs
 from bayeseval.cli.remarks import cut_measures
+
+if TYPE_CHECKING:
+    import xarray as xr
+
 
 FILES = ("fit.nc", "scores.csv", "scores.json")
 
@@ -42,7 +46,7 @@ def check_model(model: str, approximation: str | None, relevance_level: int) -> 
         )
 
 
-def check_depths(model: str, pool_depth: int | None, depth: int) -> None:
+def check_depths(model: str, pool_depth: int | None, depth: int | None) -> None:
     """Refuse an urn without its depth, or ranks of it that are not read."""
     if model != "urn":
         if pool_depth is not None:
@@ -51,7 +55,7 @@ def check_depths(model: str, pool_depth: int | None, depth: int) -> None:
         raise ValueError(
             "--model urn needs --pool-depth, the number of ranks of every run that are judged"
         )
-    elif pool_depth > depth:
+    elif depth is not None and pool_depth > depth:
         raise ValueError(
             f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
         )
@@ -75,7 +79,7 @@ def check_frame(model: str, qrels_format: str, outside: str) -> None:
 
 def check_level(collection: xr.DataTree, model: str, relevance_level: int) -> None:
     """Refuse a level that makes no document relevant, as a mistyped one does."""
-    highest = int(np.nanmax(collection["judgments/grade"].to_numpy()))
+    highest = int(collection["judgments/grade"].max(skipna=True).item())
     if model != "grades" and relevance_level > max(highest, 1):
         raise ValueError(
             f"no judged document has the grade --relevance-level {relevance_level} or more; the "
@@ -83,7 +87,7 @@ def check_level(collection: xr.DataTree, model: str, relevance_level: int) -> No
         )
 
 
-def check_cut(collection: xr.DataTree, measures: list[str], depth: int) -> None:
+def check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) -> None:
     """Refuse to score ranks as empty that were only not read: a model exists to fill them."""
     deeper = cut_measures(collection, measures, depth)
     if deeper:

@@ -1,18 +1,23 @@
 """What `bayeseval fit` says of its model, its scores and its sampler, on stderr."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import xarray as xr
-
+import bayeseval as be
 from bayeseval.cli.output import remark
 from bayeseval.cli.remarks import outside_shares
 from bayeseval.cli.wording import counted
-from bayeseval.inference import verdict_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
 
 EXACT = 1e-9  # standard errors below are rounding
 
 
-def remark_urn(collection: xr.DataTree, made, depth: int, pool_depth: int) -> None:
+def remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
     """Say what the urn learns from, and what its scores are not."""
     learned = counted(len(made.coords["run"]), "run")
     remark(f"the model learns from the first {pool_depth} ranks of {learned}")
@@ -20,7 +25,7 @@ def remark_urn(collection: xr.DataTree, made, depth: int, pool_depth: int) -> No
         "runs are drawn one by one: scores of each run, not differences of two, are meant; with "
         "few runs in the pool intervals below it are too narrow and too low"
     )
-    if collection["rankings"].sizes["rank"] >= depth:
+    if collection.attrs["runs_cut"]:
         remark(
             f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
             "deeper look changes the scores"
@@ -61,10 +66,12 @@ def remark_verdict(found: xr.Dataset | None, output: Path) -> None:
     """Say what the sampler's checks gave, and what to do where they failed."""
     if found is None:
         remark("a Laplace approximation has no verdict; it is for a quick look")
-    elif found["passed"].all():
-        remark(f"the sampler passed: {verdict_text(found)}")
+        return
+    text = be.inference.verdict_text(found)
+    if found["passed"].all():
+        remark(f"the sampler passed: {text}")
     else:
         remark(
-            f"warning: the sampler did not pass, and the scores may be off: {verdict_text(found)}; "
+            f"warning: the sampler did not pass, and the scores may be off: {text}; "
             f"take more --draws and --tune, and look at the plots in {output}"
         )

@@ -1,5 +1,6 @@
 """Arguments and options of the commands."""
 
+import secrets
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +18,7 @@ QrelsFormat = Annotated[
     Literal["qrels", "sampleval", "prels", "probs"],
     typer.Option(help="Columns of QRELS; sampleval, prels and probs bring their design along."),
 ]
-Depth = Annotated[int, typer.Option(help="Ranks read of every run.")]
+Depth = Annotated[int | None, typer.Option(help="Ranks read of every run.", show_default="all")]
 OnDuplicate = Annotated[
     Literal["error", "best"],
     typer.Option(help="A document twice in a ranking: refuse, or keep the best-ranked copy."),
@@ -72,7 +73,7 @@ OutputFile = Annotated[
 ]
 Budget = Annotated[
     int,
-    typer.Option(help="Documents to judge per topic; at least --n-strata (pps and uniform)."),
+    typer.Option(help="Documents to judge per topic."),
 ]
 DesignWritten = Annotated[
     Path, typer.Option(help="Where the design goes (- is stdout); `evaluate --design` reads it.")
@@ -85,7 +86,11 @@ Scheme = Annotated[
     typer.Option(help="Likelier near the top (pps, poisson), or all alike (uniform)."),
 ]
 NStrata = Annotated[
-    int | None, typer.Option(help="Strata per topic (pps and uniform).", show_default="20")
+    int | None,
+    typer.Option(
+        help="Strata per topic (pps and uniform); fewer where the budget is.",
+        show_default="20",
+    ),
 ]
 PoolDepth = Annotated[
     int | None, typer.Option(help="Ranks of each run that can be sampled.", show_default="all")
@@ -97,7 +102,10 @@ Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="ran
 LARGEST_SEED = 2**63 - 1  # what a design file can hold
 
 
-def check_seed(seed: int) -> None:
-    """Refuse a seed that cannot start a random generator or be written to a design file."""
+def chosen_seed(seed: int | None) -> int:
+    """The seed asked for, or a random one; none that no design file can hold."""
+    if seed is None:
+        return secrets.randbits(32)
     if not 0 <= seed <= LARGEST_SEED:
         raise ValueError(f"--seed must be a whole number from 0 to {LARGEST_SEED}, not {seed}")
+    return seed

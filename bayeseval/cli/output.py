@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
+from bayeseval.cli.wording import printable
 from bayeseval.whole_file import check_writable, is_special, whole_file
 
 STDOUT = Path("-")
@@ -109,12 +107,15 @@ def _write_stdout(content: str | bytes) -> None:
 
 def remark(text: str) -> None:
     """Write one line to stderr."""
-    print(f"bayeseval: {text}", file=sys.stderr)
+    print(f"bayeseval: {printable(text)}", file=sys.stderr)
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
     """A moving bar and the time while something runs whose length is not known; terminals only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(

@@ -1,12 +1,17 @@
 """What a user should know about scores beyond the numbers, one line each on stderr."""
 
-import re
+from __future__ import annotations
 
-import numpy as np
-import xarray as xr
+import re
+from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import remark
 from bayeseval.cli.wording import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+
 
 CUTOFF = re.compile(r"@(\d+)$")
 
@@ -31,30 +36,35 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     _remark_no_error(mean)
 
 
-def remark_depth(collection: xr.DataTree, measures, depth: int) -> None:
-    """Say which measures count ranks that `--depth` cut off.
+def remark_depth(collection: xr.DataTree, depth: int | None, measures=()) -> None:
+    """Say how many runs `--depth` cut, and which measures count the ranks that it cut off.
 
     Parameters
     ----------
     collection : DataTree
         What was evaluated.
+    depth : int, optional
+        Ranks that were read of every run; None is all.
     measures : sequence of str
         Labels of the measures.
-    depth : int
-        Ranks that were read of every run.
     """
+    number = collection.attrs["runs_cut"]
+    if depth is None or not number:
+        return
+    text = f"--depth {depth} cut {number} of {counted(collection.sizes['run'], 'run')}"
     deeper = cut_measures(collection, measures, depth)
     if deeper:
-        remark(
-            f"--depth {depth} is below the cutoff of {', '.join(deeper)}: ranks from {depth + 1} "
-            "on count as empty"
+        text += (
+            f" and is below the cutoff of {', '.join(deeper)}: ranks from {depth + 1} on count as "
+            "empty"
         )
+    remark(text)
 
 
-def cut_measures(collection: xr.DataTree, measures, depth: int) -> list[str]:
+def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[str]:
     """Labels of the measures that count ranks which `--depth` cut off."""
-    if collection["rankings"].sizes["rank"] < depth:
-        return []  # no ranking was so long
+    if depth is None or not collection.attrs["runs_cut"]:
+        return []
     cutoffs = {label: CUTOFF.search(label) for label in measures}
     return [label for label, found in cutoffs.items() if found and int(found[1]) > depth]
 
@@ -128,19 +138,22 @@ def _remark_no_estimate(scores: xr.Dataset) -> None:
         )
 
 
-def remark_lacking(collection: xr.DataTree, counting: np.ndarray, *, zero: bool) -> None:
+def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero: bool) -> None:
     """Say how many runs lack topics that count.
 
     Parameters
     ----------
     collection : DataTree
         What was evaluated.
-    counting : bool array (topic,)
+    counting : bool array (topic,), optional
         Topics that count though they have no judgment; those with one count anyway.
     zero : bool
         Whether a run scores 0 on a topic that it lacks, or is left out there.
     """
-    counting = counting.copy()
+    import numpy as np
+
+    n_topics = collection.sizes["topic"]
+    counting = np.zeros(n_topics, dtype=bool) if counting is None else counting.copy()
     grade = collection["judgments/grade"].to_numpy()
     counting[np.unique(collection["pair_topic"].to_numpy()[~np.isnan(grade)])] = True
     lacks = (collection["rankings/ranking"].to_numpy() < 0).all(axis=2)[:, counting]

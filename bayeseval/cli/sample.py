@@ -1,10 +1,10 @@
 """`bayeseval sample`: which documents to judge, and the design that says with which probability."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
-
-import numpy as np
-import xarray as xr
+from typing import TYPE_CHECKING
 
 import bayeseval as be
 from bayeseval.cli.judged import input_files
@@ -23,7 +23,7 @@ from bayeseval.cli.options import (
     Scheme,
     ScoreType,
     Seed,
-    check_seed,
+    chosen_seed,
 )
 from bayeseval.cli.output import (
     STDOUT,
@@ -33,8 +33,12 @@ from bayeseval.cli.output import (
     write_result,
     written_whole,
 )
+from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.wording import counted
 from bayeseval.whole_file import is_special
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def sample(
@@ -49,7 +53,7 @@ def sample(
     qrels: KnownQrels = None,
     qrels_format: QrelsFormat = "qrels",
     seed: Seed = None,
-    depth: Depth = 1000,
+    depth: Depth = None,
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
 ) -> None:
@@ -60,8 +64,9 @@ def sample(
     """
     _check_files(design_file, output, overwrite, input_files([qrels], runs, []))
     _check_options(scheme, n_strata, qrels_format)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    check_seed(seed)
+    seed = chosen_seed(seed)
+    import numpy as np
+
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
     collection = be.read_collection(
         qrels,
@@ -75,25 +80,25 @@ def sample(
         strata = {} if n_strata is None else {"n_strata": n_strata}
         if scheme == "uniform":
             strata["random_seed"] = strata_seed
-        design = SCHEMES[scheme](collection, budget=budget, pool_depth=pool_depth, **strata)
+        design_of = getattr(be.designs, SCHEMES[scheme])
+        design = design_of(collection, budget=budget, pool_depth=pool_depth, **strata)
         selected = be.draw(design, random_seed=draw_seed)
     sampled = design.assign(selected=selected).assign_attrs(command_seed=seed)
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
         write_result(_to_judge(sampled, order_seed), output)
+    remark_depth(collection, depth)
     _remark_sample(sampled, seed)
 
 
 HDF5 = b"\x89HDF"  # how a netCDF file begins
-SCHEMES = {
-    "pps": be.designs.pps_strata,
-    "uniform": be.designs.uniform_strata,
-    "poisson": be.designs.poisson,
-}
+SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}
 
 
 def _to_judge(design: xr.Dataset, random_seed: int) -> str:
     """Lines `topic TAB document`: topics in order, their sampled documents shuffled."""
+    import numpy as np
+
     random = np.random.default_rng(random_seed)
     chosen = np.flatnonzero(design["selected"].to_numpy())
     topic = design["pair_topic"].to_numpy()[chosen]
@@ -135,6 +140,8 @@ def _check_options(scheme: str, n_strata: int | None, qrels_format: str) -> None
 
 def _remark_sample(design: xr.Dataset, seed: int) -> None:
     """Say how many documents there are to judge, among which."""
+    import numpy as np
+
     n_selected = int(design["selected"].sum())
     parameters = json.loads(design.attrs["parameters"])
     in_frame = (design["inclusion_probability"] > 0) | (design["stratum"] >= 0)

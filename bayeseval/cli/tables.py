@@ -1,15 +1,21 @@
 """Scores as rows, and rows as text in the formats of the command line."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable
 from io import StringIO
+from typing import TYPE_CHECKING
 
-import pandas as pd
-import xarray as xr
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from bayeseval.cli.wording import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from rich.table import Table
+    from rich.text import Text
+
 
 COLUMNS = [
     "run",
@@ -21,7 +27,17 @@ COLUMNS = [
     "lower",
     "upper",
 ]
+ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
+
+
+def check_topics(collection: xr.DataTree) -> None:
+    """Refuse a topic that would be taken for the mean where every topic has its row."""
+    if ALL in collection["topic"].to_numpy():
+        raise ValueError(
+            f"a topic is named '{ALL}', as the row of the mean over topics is; rename the topic, "
+            "or leave --per-topic away"
+        )
 
 
 def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFrame:
@@ -40,7 +56,9 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
         Columns run, topic, measure, estimator, estimate, standard_error, lower, upper,
         outside_weight, n_topics, n_limited.
     """
-    parts = [_flat(mean).expand_dims(topic=["all"])]
+    import xarray as xr
+
+    parts = [_flat(mean).expand_dims(topic=[ALL])]
     if scores is not None:
         counts = {
             "n_topics": scores["estimate"].notnull().astype(int),
@@ -67,6 +85,8 @@ def as_csv(rows: pd.DataFrame, about: dict) -> str:
 
 def as_json(rows: pd.DataFrame, about: dict) -> str:
     """One object: what was asked, and a list of scores with null where there is no number."""
+    import pandas as pd
+
     records = [
         {key: None if pd.isna(value) else value for key, value in row.items()}
         for row in rows.to_dict("records")
@@ -86,7 +106,10 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
 
 def as_table(rows: pd.DataFrame, about: dict) -> str:
     """A table for people: a line for each run (and topic), estimate and interval by measure."""
-    keys = ["run"] if set(rows["topic"]) == {"all"} else ["run", "topic"]
+    from rich.table import Table
+    from rich.text import Text
+
+    keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     table = Table(title=_title(rows, about))
     for key in keys:
@@ -97,13 +120,15 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
     for row in rows.to_dict("records"):
         lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = _cell(row)
     for labels, cells in lines.items():
-        table.add_row(*map(Text, labels), *(cells[name] for name in measures))
+        table.add_row(
+            *(Text(printable(label)) for label in labels), *(cells[name] for name in measures)
+        )
     return rendered(table)
 
 
 def _title(rows: pd.DataFrame, about: dict) -> str:
     """The estimator, and what the intervals are where there are any."""
-    if pd.isna(rows["lower"].to_numpy()).all():
+    if rows["lower"].isna().to_numpy().all():
         return f"{about['estimator']}, no intervals"
     topics = "the population of topics" if about["population"] == "topics" else "these topics"
     return f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over {topics}"
@@ -111,6 +136,8 @@ def _title(rows: pd.DataFrame, about: dict) -> str:
 
 def _cell(row: dict) -> Text:
     """Estimate and interval; the estimate alone where nothing was sampled."""
+    from rich.text import Text
+
     text = f"{row['estimate']:.4f}"
     if not math.isnan(row["lower"]):
         text += f" [{row['lower']:.4f}, {row['upper']:.4f}]"
@@ -119,6 +146,8 @@ def _cell(row: dict) -> Text:
 
 def rendered(table: Table) -> str:
     """The plain text of a table, as wide as it needs."""
+    from rich.console import Console
+
     text = StringIO()
     Console(file=text, width=10_000, color_system=None, legacy_windows=False).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"

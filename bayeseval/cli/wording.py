@@ -31,6 +31,14 @@ def shell_words(text: str) -> str:
     return NAME.sub(lambda found: OPTIONS[found[0]], " ".join(text.split()))
 
 
+def printable(text: str) -> str:
+    """Text in which what a terminal would obey, or not show, is written as an escape."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun, whose plural ends in s."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -189,9 +189,7 @@ def test_a_pool_depth_below_what_was_judged_gets_a_remark(command, pool):
 
 def test_a_depth_below_the_cutoff_gets_a_remark(command, pool):
     assert "--depth" not in command(*words(pool))[2]
-    assert (
-        "--depth 4 is below the cutoff of RBP(p=0.8)@10" in command(*words(pool, "--depth", 4))[2]
-    )
+    assert "is below the cutoff of RBP(p=0.8)@10" in command(*words(pool, "--depth", 4))[2]
 
 
 def test_output_goes_to_a_file(command, pool):

@@ -211,9 +211,25 @@ def test_a_measure_without_such_an_estimate_lists_those_that_have_one(
 
 
 def test_usage_errors_are_one_sentence(command):
-    refused(command(), "command")
     refused(command("evaluat"), "evaluat")
     refused(command("evaluate"), "QRELS")
+
+
+def test_help_is_short_for_h_and_shown_where_no_command_is_named(command):
+    code, out, err = command("--help")
+    assert (code, err) == (0, "") and "evaluate" in out and "Usage: bayeseval" in out
+    assert command("-h")[:2] == (0, out)
+    assert command("evaluate", "-h")[:2] == command("evaluate", "--help")[:2]
+    code, nothing, said = command()
+    assert (code, nothing, said.split()) == (2, "", out.split())
+
+
+@pytest.mark.parametrize("name", ["evaluate", "adjust", "fit"])
+def test_a_measure_that_is_none_is_refused_before_files_are_read(command, files, name):
+    (files / "qrels").write_text("no judgments\n")
+    extra = {"evaluate": ["--estimator", "stat"], "adjust": ["--unpooled", files / "b"], "fit": []}
+    words = [name, files / "qrels", files / "a", "-m", "Precis@10", *extra[name]]
+    refused(command(*words), "Precis@10", "nDCG@10")
 
 
 def test_judgments_and_run_in_the_wrong_order_are_told_the_order(command, files):

@@ -118,8 +118,41 @@ def test_the_version_is_printed(command):
 def test_a_depth_below_a_cutoff_is_told_where_rankings_were_cut(command, files):
     words = ["evaluate", files / "qrels", files / "a", "-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
     line = line_with(command(*words, *WORDS, "--depth", "5")[2], "--depth")
-    assert line.endswith("--depth 5 is below the cutoff of P@10: ranks from 6 on count as empty")
-    for depth in (10, 40):
-        assert "--depth" not in command(*words, *WORDS, "--depth", depth)[2]
-    assert "--depth" not in command(*words, "-m", "P@1000", *WORDS, "--depth", 41)[2]
-    assert "cutoff of P@1000:" in command(*words, "-m", "P@1000", *WORDS, "--depth", 40)[2]
+    assert line == (
+        "bayeseval: --depth 5 cut 1 of 1 run and is below the cutoff of P@10: ranks from 6 on "
+        "count as empty"
+    )
+    keep(files / "b", lambda fields: fields[2] < "d10")
+    line = line_with(command(*words[:3], files / "b", *words[3:], *WORDS, "--depth", 10)[2], "cut")
+    assert line == "bayeseval: --depth 10 cut 1 of 2 runs"
+    for depth in ([], ["--depth", 40], ["--depth", 1000]):
+        assert "depth" not in command(*words, "-m", "P@1000", *WORDS, *depth)[2]
+
+
+def test_what_a_terminal_would_obey_is_shown_escaped(command, files):
+    for name in "ab":
+        text = (files / name).read_text().replace(f" {name}\n", " \x1b[31mred\n")
+        (files / name).write_text(text)
+    (files / "b").rename(files / "\x9bb")
+    words = ["-m", "P@5", "--estimator", "assumed"]
+    code, out, err = command("evaluate", files / "qrels", files / "a", *words)
+    assert code == 0 and "\\x1b[31mred" in out and "\x1b" not in out
+    runs = [files / "a", files / "\x9bb"]
+    code, out, err = command("evaluate", files / "qrels", *runs, *words)
+    assert code == 0 and "\\x1b[31mred' is now" in err and "\\x9bb" in err and "\\x9bb" in out
+    assert not {"\x1b", "\x9b"} & {*out, *err}
+    code, out, err = command("evaluate", files / "qrels", files / "\x1bc", *words)
+    assert code == 2 and "\\x1bc does not exist" in err
+    out = command("evaluate", files / "qrels", files / "a", *words, "--format", "csv")[1]
+    assert "\x1b[31mred,all" in out  # what a program reads is as it was
+
+
+def test_a_topic_named_as_the_mean_is_refused_where_both_would_be_written(command, files):
+    for name in ("qrels", "a"):
+        text = (files / name).read_text()
+        (files / name).write_text(text.replace("\n2 ", "\nall "))
+    words = ["evaluate", files / "qrels", files / "a", "-m", "P@5", "--estimator", "assumed"]
+    assert command(*words, "--format", "csv")[0] == 0
+    for form in ("table", "csv", "json", "trec_eval"):
+        code, out, err = command(*words, "--per-topic", "--format", form)
+        assert (code, out) == (2, "") and "a topic is named 'all'" in err

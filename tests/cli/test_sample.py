@@ -117,7 +117,6 @@ def test_known_judgments_are_the_frame(command, files):
         (["--qrels", "qrels", "--qrels-format", "prels"], "not prels"),
         (["--seed", "99999999999999999999"], "--seed"),
         (["--design-file", "qrels"], "--overwrite"),
-        (["--budget", "3", "--n-strata", "4"], "4 strata"),
         (["--n-strata", "0"], "--n-strata"),
         (["--pool-depth", "0"], "--pool-depth"),
         (["--seed", "-1"], "--seed"),
@@ -137,6 +136,13 @@ def test_bad_options_are_one_sentence_and_write_nothing(
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert message in err
     assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_strata_shrink_to_the_budget_and_that_is_said(command, files):
+    words = ["sample", files / "a", "--design-file", files / "d.nc", "--budget", "3"]
+    code, out, err = command(*words)
+    assert code == 0 and len(out.splitlines()) == 9
+    assert "warning: --n-strata is 20, and shrinks to 3: the budget has no judgment" in err
 
 
 def test_a_design_is_replaced_only_when_asked(command, files):
