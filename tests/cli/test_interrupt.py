@@ -97,7 +97,7 @@ def test_while_a_model_is_fitted(files, module, function, change, words):
     script = TELLING.format(module=module, function=function, change=change)
     process = started(["-c", script, *words], files)
     assert process.stdout.readline() == "begun\n", process.stderr.read()
-    time.sleep(0.3)
+    time.sleep(0.3 if module == "nutpie" else 0.0)  # well into it; the others are soon done
     said = interrupted(process)
     assert all(line.startswith("bayeseval: ") for line in said)
     assert not (files / "fit-output").exists()
