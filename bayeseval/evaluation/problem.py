@@ -130,15 +130,20 @@ class Problem:
             ranking = self.frame.rankings.pair[slice(None) if runs is None else list(runs), topic]
             yield topic, self.frame.row_of_pair[ranking]
 
+    def sampled_scores(self, topic: int, position: NDArray[np.int32]) -> Iterator[TopicScore]:
+        """Estimate every measure on one topic, of a sample."""
+        assert isinstance(self.relevance, EstimatedRelevance)
+        relevance = self.relevance.topic(topic, position)
+        for measure in self.measures:
+            yield SCORES[measure.name](measure, relevance)
+
     def topic_scores(
         self, runs: Sequence[int] | None = None
     ) -> Iterator[tuple[int, int, TopicScore]]:
         """Estimate every measure on every judged topic, of a sample: (measure, topic, score)."""
-        assert isinstance(self.relevance, EstimatedRelevance)
         for topic, position in self.topics(runs):
-            relevance = self.relevance.topic(topic, position)
-            for index, measure in enumerate(self.measures):
-                yield index, topic, SCORES[measure.name](measure, relevance)
+            for index, score in enumerate(self.sampled_scores(topic, position)):
+                yield index, topic, score
 
     def outside_weight(self, topic: int, position: NDArray[np.int32]) -> NDArray[np.floating]:
         """Weight of the ranks whose document cannot be known, (measure, run, replicate).

@@ -1,5 +1,8 @@
 """Scores of all runs and topics as plain arrays, whatever kind of estimator makes them."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,36 +24,56 @@ def scored(problem: Problem) -> Arrays:
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
     arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["limited"] = np.zeros(shape, dtype=bool)
+    scores = _scores_of(problem)
     for topic, position in problem.topics():
         arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
-    if problem.list_scores is not None:
-        _score_lists(problem, arrays)
-    elif isinstance(problem.relevance, JudgedRelevance):
-        _score_plainly(problem, problem.relevance, arrays)
-    else:
-        _estimate(problem, arrays)
+        for index, score in enumerate(scores(topic, position)):
+            for name, values in score.items():
+                arrays[name][index, :, topic] = values
     return arrays
 
 
-def _score_plainly(problem: Problem, relevance: JudgedRelevance, arrays: Arrays) -> None:
+def _scores_of(problem: Problem) -> Callable[[int, NDArray], Iterator[Arrays]]:
+    """What scores one topic, measure by measure, with the estimator of the problem."""
+    if problem.list_scores is not None:
+        return partial(_of_lists, problem, CollectionLists(problem.frame.collection))
+    if isinstance(problem.relevance, JudgedRelevance):
+        return partial(_plain, problem, problem.relevance)
+    return partial(_estimated, problem)
+
+
+def _plain(problem: Problem, relevance: JudgedRelevance, topic: int, position) -> Iterator[Arrays]:
     """Scores from complete columns of relevance."""
-    for topic, position in problem.topics():
-        for index, measure in enumerate(problem.measures):
-            if measure.kind == "preference":
-                score = _preference(problem, measure, topic)
-            else:
-                score = plain_scores(measure, position, relevance.values(topic, measure))
-            arrays["estimate"][index, :, topic] = score
+    for measure in problem.measures:
+        if measure.kind == "preference":
+            yield {"estimate": _preference(problem, measure, topic)}
+        else:
+            value = relevance.values(topic, measure)
+            yield {"estimate": plain_scores(measure, position, value)}
 
 
-def _estimate(problem: Problem, arrays: Arrays) -> None:
-    """Scores from relevances estimated document by document, with their deviations."""
-    for index, topic, score in problem.topic_scores():
-        at = (index, slice(None), topic)
-        arrays["estimate"][at] = score.estimate
-        arrays["limited"][at] = score.limited
-        arrays["standard_error"][at] = np.sqrt(score.variance)
-        arrays["degrees_of_freedom"][at] = degrees_of_freedom(score.variance, score.spread)
+def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:
+    """Scores from relevances estimated document by document, with their errors."""
+    for score in problem.sampled_scores(topic, position):
+        yield {
+            "estimate": score.estimate,
+            "limited": score.limited,
+            "standard_error": np.sqrt(score.variance),
+            "degrees_of_freedom": degrees_of_freedom(score.variance, score.spread),
+        }
+
+
+def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:
+    """Scores of an estimator that takes whole ranked lists."""
+    assert problem.list_scores is not None
+    ranked = lists.topic(topic)
+    for measure in problem.measures:
+        score = problem.list_scores(measure, ranked)
+        answer: Arrays = {"estimate": score.estimate}
+        if score.variance is not None:
+            answer["standard_error"] = np.sqrt(score.variance)
+            answer["degrees_of_freedom"] = np.asarray(score.degrees_of_freedom)
+        yield answer
 
 
 def _preference(problem: Problem, measure: Measure, topic: int) -> NDArray[np.floating]:
@@ -63,17 +86,3 @@ def _preference(problem: Problem, measure: Measure, topic: int) -> NDArray[np.fl
     return np.stack(
         [preference_scores(measure, position, grade, pooled) for grade in columns], axis=-1
     )
-
-
-def _score_lists(problem: Problem, arrays: Arrays) -> None:
-    """Scores of an estimator that takes whole ranked lists."""
-    assert problem.list_scores is not None
-    lists = CollectionLists(problem.frame.collection)
-    for topic in np.flatnonzero(problem.judged_topic).tolist():
-        ranked = lists.topic(topic)
-        for index, measure in enumerate(problem.measures):
-            score = problem.list_scores(measure, ranked)
-            arrays["estimate"][index, :, topic] = score.estimate
-            if score.variance is not None:
-                arrays["standard_error"][index, :, topic] = np.sqrt(score.variance)
-                arrays["degrees_of_freedom"][index, :, topic] = score.degrees_of_freedom
