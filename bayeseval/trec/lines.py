@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayeseval.trec.decimals import plain_decimals
 from bayeseval.trec.labels import PADDING, Spans
 
 BLOCK = 8_000_000
@@ -45,10 +46,15 @@ class Lines(NamedTuple):
 
     def numbers(self, place: int, what: str) -> np.ndarray:
         """The field at one place of every line, as a finite float64."""
-        numbers = _numbers(self.column(place).joined())
-        if numbers.size != self.first.size or not np.isfinite(numbers).all():
-            self._refuse_number(self.texts(place), what)
-        return numbers
+        column = self.column(place)
+        values, others = plain_decimals(column)
+        if others.size:
+            rest = Spans(column.text, column.start[others], column.end[others])
+            numbers = _numbers(rest.joined())
+            if numbers.size != others.size or not np.isfinite(numbers).all():
+                self._refuse_number(self.texts(place), what)
+            values[others] = numbers
+        return values
 
     def _refuse_number(self, texts: list[str], what: str):
         for number, text in zip(self.number, texts, strict=True):
