@@ -4,7 +4,8 @@
 and of 60 ranks: ``population`` (what is learned of the means and spreads), ``recovery`` (single
 runs and topics) and ``verdicts``. ``... round5`` does what ``benchmarks/urn_round5.py`` does, on
 the real data in the folder that the environment variable BAYESEVAL_REAL_DATA names: ``round5`` (one
-line a run) and ``bands`` (relevance of what a run has to itself, by rank). Half an hour in all.
+line a run) and ``bands`` (relevance of what a run has to itself, by rank).
+Some minutes each.
 """
 
 import argparse
@@ -38,8 +39,8 @@ def of_simulated() -> None:
     logit_q, odds = np.random.default_rng(1).normal(-1.4, 0.7, 20), np.geomspace(0.05, 0.5, 20)
     collection = simulated(odds, logit_q)
     found = {depth: fitted(collection, depth) for depth in (10, 60)}
-    save("verdicts", pd.DataFrame([[d, verdict_text(be.verdict(f))] for d, (_, f) in found.items()],
-                                  columns=["depth", "verdict"]))  # fmt: skip
+    verdicts = {depth: verdict_text(be.verdict(fit)) for depth, (_, fit) in found.items()}
+    save("verdicts", pd.DataFrame(verdicts.items(), columns=["depth", "verdict"]))
     population = pd.concat([overlaps(depth, *both) for depth, both in found.items()])
     known = pd.Series(
         {
@@ -50,13 +51,16 @@ def of_simulated() -> None:
             "run_sd": np.log(odds).std(ddof=1),
         }
     )
-    save("population", population.assign(true=population["variable"].map(known)).dropna())
+    population = population.assign(true=population["variable"].map(known)).dropna()
+    columns = ["depth", "variable", "overlap", "posterior_mean", "posterior_sd", "true"]
+    save("population", population[columns], "%.2f")
     truth = {
         "log_odds": np.log(odds),
         "contrast": -1.4 - np.log(odds),
         "logit_prevalence": logit_q,
     }
-    save("recovery", pd.concat([recovered(depth, fit, truth) for depth, (_, fit) in found.items()]))
+    rows = [recovered(depth, fit, truth) for depth, (_, fit) in found.items()]
+    save("recovery", pd.concat(rows), "%.2f")
 
 
 def simulated(odds: np.ndarray, logit_q: np.ndarray) -> xr.DataTree:
@@ -74,7 +78,7 @@ def fitted(collection: xr.DataTree, depth: int):
     model = be.models.urn_model(collection, depth=depth, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the verdict is written
-        return model, be.fit(model, draws=500, tune=500, chains=4, random_seed=1)
+        return model, be.fit(model, draws=500, tune=500, chains=2, random_seed=1)
 
 
 def overlaps(depth: int, model, fit) -> pd.DataFrame:
