@@ -1,0 +1,172 @@
+"""Bias and variance of a way of ranking systems, as distances between bootstrap rankings."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.rankings.bootstrap import REPLICATES, table_values
+from bayeseval.rankings.geometry import DISTANCES, TOPICS, Geometry, Request, geometry
+from bayeseval.rankings.geometry_interval import QUANTITIES, geometry_interval, signed_root
+from bayeseval.rankings.similarity import check_similarity
+
+
+def bias_variance(
+    table_x: xr.DataArray,
+    table_gold: xr.DataArray,
+    *,
+    n_boot: int = 1000,
+    n_topics: int | None = None,
+    similarity: str = "tau",
+    distance: str = "paper",
+    topics: str = "independent",
+    replicates: str = "shared",
+    n_outer: int | None = None,
+    ci_prob: float = 0.9,
+    random_seed: int | None,
+) -> xr.Dataset:
+    r"""Bias, standard deviation and error of the rankings that a method X gives, G being gold.
+
+    With :math:`\delta = 1 - \tau` the distance of two rankings and X, X' (G, G') independent
+    results of one method, on topics drawn anew:
+
+    .. math::
+        \Delta(X, G) = E \delta^2(X, G), \quad \sigma^2(X) = \tfrac12 \Delta(X, X'), \quad
+        b^2 = \Delta(X, G) - \sigma^2(X) - \sigma^2(G), \quad MSE = b^2 + \sigma^2(X),
+
+    estimated from ``n_boot`` bootstrap rankings of each table: all pairs across the two sets, all
+    pairs of different rankings within one. What is random: the topics, and which of its replicates
+    (samples of judgments) each topic has.
+
+    Parameters
+    ----------
+    table_x, table_gold : DataArray (replicate, run, topic)
+        Scores of the same runs by the method in question and by the gold standard; without the dim
+        replicate for methods without chance.
+    n_boot : int
+        Bootstrap rankings of each table.
+    n_topics : int, optional
+        Topics per ranking, of any number: what more topics would give. Default: as many as each
+        table has.
+    similarity : {"tau", "tau_ap", "spearman"}
+        As for :func:`rank_similarity`.
+    distance : {"paper", "root"}
+        1 - similarity as the paper has it, or the square root of that. With tau-b and Spearman's
+        rho the root is a Euclidean distance, so that :math:`b^2` is never negative in the
+        population; :math:`(1 - \tau)^2` is not a squared Euclidean distance, and :math:`b^2` can be
+        negative without chance error.
+    topics : {"independent", "together"}
+        Topics of X and of G drawn independently (the paper), or X, X', G and G' on the same draw of
+        topics: then bias and variance are those of the judgments alone, averaged over topics sets.
+    replicates : {"shared", "per_run"}
+        As for :func:`bootstrap_scores`.
+    n_outer : int, optional
+        Outer bootstrap samples of the tables' topics for intervals; they cost as much each as the
+        estimate. Topics that both tables have are drawn for both.
+    ci_prob : float
+        Coverage of the intervals.
+    random_seed : int or None
+
+    Returns
+    -------
+    Dataset
+        0-d ``bias`` (:math:`sign(b^2) \sqrt{|b^2|}`), ``sigma``, ``sigma_gold``, ``mse``, ``rmse``,
+        ``squared_bias``; ``monte_carlo_error`` (quantity,) of the finite number of bootstrap
+        rankings; ``interval`` (quantity, ci_bound) where ``n_outer`` is given.
+
+    Raises
+    ------
+    ValueError
+        Tables with other dims, other runs, NaN; ``n_boot`` below 2; unknown options.
+
+    Notes
+    -----
+    The bootstrap's :math:`b^2` is too large by about the squared distance that the finite number of
+    topics makes between the two tables, so a bias near 0 is overstated. The intervals are basic
+    bootstrap intervals, which take that off: of :math:`b^2` and the MSE as they are, of the
+    logarithm of :math:`\sigma`. Where b is small beside :math:`\sigma` the interval reaches below 0, which
+    says that no bias was found; it is not to be read as a size.
+
+    References
+    ----------
+    Cormack and Grossman, "Quantifying bias and variance of system rankings", SIGIR 2019, sections 2
+    and 3, doi:10.1145/3331184.3331356.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(1)
+    >>> gold = random.normal([[0.3], [0.5], [0.7]], 0.1, size=(3, 20))
+    >>> table = xr.DataArray(gold, dims=("run", "topic"))
+    >>> worse = table * xr.DataArray([2.0, 1.0, 1.0], dims="run")  # one run is overrated
+    >>> geometry = bias_variance(worse, table, n_boot=200, random_seed=1)
+    >>> geometry.bias.item() > 0.5
+    True
+    """
+    _check(similarity, distance, topics, replicates, n_boot)
+    _check_runs(table_x, table_gold)
+    values, gold = table_values(table_x), table_values(table_gold)
+    if topics == "together":
+        _check_same_topics(table_x, table_gold)
+    request = Request(n_boot, n_topics, similarity, distance, topics, replicates)
+    result = _labelled(geometry(values, gold, request, np.random.default_rng(random_seed)))
+    if n_outer is not None:
+        bounds = geometry_interval(
+            (values, gold),
+            (_topics(table_x), _topics(table_gold)),
+            request,
+            n_outer=n_outer,
+            ci_prob=ci_prob,
+            random=np.random.default_rng([0 if random_seed is None else random_seed, 1]),
+        )
+        result["interval"] = (("quantity", "ci_bound"), bounds)
+        result = result.assign_coords(ci_bound=["lower", "upper"])
+    attrs = {"similarity": similarity, "distance": distance, "topics": topics, "n_boot": n_boot}
+    return result.assign_attrs(attrs | {"replicates": replicates, "ci_prob": ci_prob})
+
+
+def _labelled(found: Geometry) -> xr.Dataset:
+    squares, error = found.squares(), found.squares_error()
+    roots = signed_root(squares)
+    # error of a root by its derivative, but no larger than the root of the square's error
+    slope = np.minimum(error / (2.0 * np.maximum(np.abs(roots), 1e-12)), np.sqrt(error))
+    errors = np.array([slope[0], slope[1], slope[2], error[3], slope[3]])
+    values = [roots[0], roots[1], roots[2], squares[3], roots[3]]
+    return xr.Dataset(
+        dict(zip(QUANTITIES, values, strict=True))
+        | {"squared_bias": squares[0], "monte_carlo_error": ("quantity", errors)},
+        coords={"quantity": list(QUANTITIES)},
+    )
+
+
+def _check(similarity: str, distance: str, topics: str, replicates: str, n_boot: int) -> None:
+    check_similarity(similarity)
+    for name, value, allowed in (
+        ("distance", distance, DISTANCES),
+        ("topics", topics, TOPICS),
+        ("replicates", replicates, REPLICATES),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+    if n_boot < 2:
+        raise ValueError(f"n_boot must be at least 2, not {n_boot}")
+
+
+def _check_runs(table: xr.DataArray, gold: xr.DataArray) -> None:
+    for name, one in (("table_x", table), ("table_gold", gold)):
+        if not isinstance(one, xr.DataArray):
+            raise TypeError(f"{name} must be a DataArray, not a {type(one).__name__}")
+    labelled = "run" in table.coords and "run" in gold.coords
+    if table.sizes.get("run") != gold.sizes.get("run") or (
+        labelled and not np.array_equal(table["run"], gold["run"])
+    ):
+        raise ValueError("table_x and table_gold must have the same runs in the same order")
+    if table.sizes.get("run", 2) < 2:
+        raise ValueError("a ranking needs at least 2 runs")
+
+
+def _check_same_topics(table: xr.DataArray, gold: xr.DataArray) -> None:
+    if not np.array_equal(_topics(table), _topics(gold)):
+        raise ValueError("topics='together' needs tables with the same topics in the same order")
+
+
+def _topics(table: xr.DataArray) -> np.ndarray:
+    """Labels of the topics; their positions where there are none."""
+    return table["topic"].to_numpy()

@@ -1,0 +1,141 @@
+"""Squared distances between bootstrap rankings, and what bias, variance and error they make."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.rankings.bootstrap import drawn_means, drawn_topics
+from bayeseval.rankings.similarity import similarity_matrix, similarity_rows
+
+DISTANCES = ("paper", "root")
+TOPICS = ("independent", "together")
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to draw and how to measure distances.
+
+    Parameters
+    ----------
+    n_boot : int
+    n_topics : int or None
+    similarity, distance, topics, replicates : str
+        As for ``bias_variance``.
+    """
+
+    n_boot: int
+    n_topics: int | None
+    similarity: str
+    distance: str
+    topics: str
+    replicates: str
+
+    def squared(self, similarity: Floats) -> Floats:
+        """Squared distance: (1 - similarity)^2, or 1 - similarity."""
+        return (1.0 - similarity) ** 2 if self.distance == "paper" else 1.0 - similarity
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Mean squared distances, and the variances of their Monte Carlo errors.
+
+    Parameters
+    ----------
+    distance : float
+        Delta(X, G).
+    variance, variance_gold : float
+        sigma^2 of X and of G.
+    noise : float array (result, 3)
+        First-order share of each bootstrap result in the error of (Delta, sigma^2(X), sigma^2(G));
+        their mean is 0.
+    """
+
+    distance: float
+    variance: float
+    variance_gold: float
+    noise: Floats
+
+    @property
+    def squared_bias(self) -> float:
+        """b^2 = Delta - sigma^2(X) - sigma^2(G)."""
+        return self.distance - self.variance - self.variance_gold
+
+    @property
+    def mse(self) -> float:
+        """b^2 + sigma^2(X)."""
+        return self.distance - self.variance_gold
+
+    def squares(self) -> Floats:
+        """(b^2, sigma^2(X), sigma^2(G), MSE)."""
+        return np.array([self.squared_bias, self.variance, self.variance_gold, self.mse])
+
+    def squares_error(self) -> Floats:
+        """Monte Carlo standard errors of these, of the finite number of bootstrap results."""
+        distance, variance, gold = self.noise.T
+        parts = np.stack([distance - variance - gold, variance, gold, distance - gold])
+        return np.sqrt(parts.var(axis=1, ddof=1) / parts.shape[1])
+
+
+def geometry(
+    table: Floats, gold: Floats, request: Request, random: np.random.Generator
+) -> Geometry:
+    """Distances between bootstrap results of two tables (replicate, topic, run)."""
+    if request.topics == "together":
+        return _together(table, gold, request, random)
+    scores, scores_gold = (_results(values, request, random) for values in (table, gold))
+    return distances_between(scores, scores_gold, request)
+
+
+def _results(values: Floats, request: Request, random: np.random.Generator) -> Floats:
+    """Bootstrap results (result, run) of one table."""
+    topics = drawn_topics(random, values.shape[1], request.n_boot, request.n_topics)
+    return drawn_means(values, topics, random, request.replicates)
+
+
+def distances_between(scores: Floats, scores_gold: Floats, request: Request) -> Geometry:
+    """Distances of independent results (result, run): all pairs of one set, and across sets."""
+    across = request.squared(similarity_matrix(scores, scores_gold, request.similarity))
+    distance = float(across.mean())
+    variance, share = _own(scores, request)
+    variance_gold, share_gold = _own(scores_gold, request)
+    # results of X and of G are independent: their shares stand one after the other
+    n, n_gold = len(scores), len(scores_gold)
+    noise = np.zeros((n + n_gold, 3))
+    noise[:n, 0] = (across.mean(axis=1) - distance) * (n + n_gold) / n
+    noise[n:, 0] = (across.mean(axis=0) - distance) * (n + n_gold) / n_gold
+    noise[:n, 1] = share * (n + n_gold) / n
+    noise[n:, 2] = share_gold * (n + n_gold) / n_gold
+    return Geometry(distance, variance, variance_gold, noise)
+
+
+def _own(scores: Floats, request: Request) -> tuple[float, Floats]:
+    """Half the mean squared distance of different results, and each one's share in its error."""
+    n_results = len(scores)
+    square = request.squared(similarity_matrix(scores, scores, request.similarity))
+    np.fill_diagonal(square, 0.0)
+    of_result = square.sum(axis=1) / (n_results - 1)
+    mean = of_result.mean()
+    return float(0.5 * mean), of_result - mean
+
+
+def _together(
+    table: Floats, gold: Floats, request: Request, random: np.random.Generator
+) -> Geometry:
+    """Distances of results that have their topics in common, each with replicates of its own."""
+    topics = drawn_topics(random, table.shape[1], request.n_boot, request.n_topics)
+    first, second = (drawn_means(table, topics, random, request.replicates) for _ in range(2))
+    gold_first, gold_second = (
+        drawn_means(gold, topics, random, request.replicates) for _ in range(2)
+    )
+
+    def square(left: Floats, right: Floats) -> Floats:
+        return request.squared(similarity_rows(left, right, request.similarity))
+
+    across = 0.5 * (square(first, gold_first) + square(second, gold_second))
+    own, own_gold = 0.5 * square(first, second), 0.5 * square(gold_first, gold_second)
+    noise = np.stack([across, own, own_gold], axis=1)
+    distance, variance, variance_gold = noise.mean(axis=0).tolist()
+    return Geometry(distance, variance, variance_gold, noise - noise.mean(axis=0))
