@@ -1,7 +1,15 @@
-"""Evaluation: scores, means over topics, covariances and paired differences."""
+"""Evaluation: scores, means over topics, covariances and differences of runs."""
 
+from bayeseval.evaluation.differences import compared_pairs, differences
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.pairs import covariance, paired_difference
 from bayeseval.evaluation.scores import evaluate
 
-__all__ = ["covariance", "evaluate", "mean_over_topics", "paired_difference"]
+__all__ = [
+    "compared_pairs",
+    "covariance",
+    "differences",
+    "evaluate",
+    "mean_over_topics",
+    "paired_difference",
+]

@@ -1,15 +1,12 @@
 """Covariance between runs, and the difference of two."""
 
-from dataclasses import replace
-
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_one_sample
 from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.evaluation.means import mean_over_topics
-from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.uncertainty import degrees_of_freedom
+from bayeseval.evaluation.differences import differences, run_position
+from bayeseval.evaluation.problem import Problem
 
 
 def covariance(
@@ -87,39 +84,43 @@ def paired_difference(
     run_b: str,
     *,
     estimator: str,
-    population: str = "sample",
+    population: str | None = None,
     ci_prob: float = 0.9,
     **options,
 ) -> xr.Dataset:
     """Difference of two runs' mean scores, with the standard error of the pair.
 
-    The two runs share judged documents, so their errors are correlated and the standard error of
-    the difference is often much smaller than their own suggest.
+    The two runs share topics and judged documents, so their errors are correlated and the standard
+    error of the difference is often much smaller than their own suggest.
 
     Parameters
     ----------
     sampled : DataTree
-        Collection with a sample, without replicates.
+        Collection without replicates: with a sample, or with judgments that are taken as complete.
     measures, estimator
         As for :func:`evaluate`.
     run_a, run_b : str
         The difference is run_a minus run_b.
-    population : {"sample", "topics"}
-        As for :func:`mean_over_topics`.
+    population : {"sample", "topics"}, optional
+        As for :func:`mean_over_topics`. Default: "sample" where the design gives the error of a
+        difference (``stat``, ``dyn``); "topics" for all other estimators, whose errors about these
+        very topics are not known (NaN): then the interval is Student's for paired topics.
     ci_prob : float
         Coverage of the interval.
     **options
-        ``predictor``, ``relevance_level``, ``gain``, ``random_seed`` of :func:`evaluate`.
+        ``predictor``, ``relevance_level``, ``gain``, ``random_seed`` of :func:`evaluate`; over
+        "topics" all of its options.
 
     Returns
     -------
     Dataset
-        ``estimate``, ``standard_error``, ``degrees_of_freedom`` and ``interval`` over measure.
+        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval`` and ``n_topics`` over
+        measure.
 
     Raises
     ------
     ValueError
-        As :func:`covariance`; a run that the collection does not have.
+        As :func:`evaluate`; replicates; a run that the collection does not have.
 
     Examples
     --------
@@ -133,39 +134,23 @@ def paired_difference(
     >>> be.paired_difference(sampled, "P@2", "a", "b", estimator="stat").estimate.item()
     0.5
     """
-    check_option(population=population)
-    problem = _design_problem(sampled, measures, estimator, options)
-    runs = []
-    for name in (run_a, run_b):
-        where = np.flatnonzero(problem.labels["run"] == name)
-        if not where.size:
-            some = ", ".join(problem.labels["run"][:10])
-            raise ValueError(f"the collection has no run '{name}'; its runs: {some} ...")
-        runs.append(where[0])
-    shape = (len(problem.measures), problem.frame.rankings.length.shape[1])
-    estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
-    for index, topic, score in problem.topic_scores(runs):
-        pair = replace(
-            score,
-            estimate=score.estimate[:1] - score.estimate[1:],
-            deviation=score.deviation[:1] - score.deviation[1:],
-        )
-        estimate[index, topic] = pair.estimate.item()
-        variance[index, topic] = pair.variance.item()
-        freedom[index, topic] = degrees_of_freedom(pair.variance, pair.spread).item()
-    scores = xr.Dataset(
-        {
-            "estimate": (("measure", "topic"), estimate),
-            "standard_error": (("measure", "topic"), np.sqrt(variance)),
-            "degrees_of_freedom": (("measure", "topic"), freedom),
-            "outside_weight": (("measure", "topic"), np.zeros(shape)),
-            "limited": (("measure", "topic"), np.zeros(shape, dtype=bool)),
-        },
-        coords={name: problem.labels[name] for name in ("measure", "topic")},
-        attrs={"estimator": estimator, "run_a": run_a, "run_b": run_b},
+    runs = sampled["run"].to_numpy()
+    pair = tuple(np.array([run_position(runs, name)]) for name in (run_a, run_b))
+    result = differences(
+        sampled,
+        measures,
+        estimator=estimator,
+        pairs=(pair[0], pair[1]),
+        population=population,
+        ci_prob=ci_prob,
+        **options,
     )
-    mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
-    return mean.drop_vars(["outside_weight", "n_limited"])
+    return (
+        result.drop_vars(["difference", "run_a", "run_b"])
+        .isel(comparison=0)
+        .drop_dims("topic")
+        .assign_attrs(run_a=run_a, run_b=run_b)
+    )
 
 
 def _design_problem(sampled: xr.DataTree, measures, estimator: str, options: dict) -> Problem:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 
 import bayeseval as be
@@ -101,6 +102,22 @@ def test_replicates_unknown_runs_and_estimators_without_a_design_are_refused(col
         ValueError, match="no design covariance; estimators that have one: stat, dyn"
     ):
         be.covariance(one, "P@3", estimator="assumed")
+
+
+def test_complete_judgments_are_compared_by_students_paired_test_over_topics(collection):
+    scores = be.evaluate(collection, ["P@3", "AP"], estimator="assumed").estimate
+    pair = be.paired_difference(collection, ["P@3", "AP"], "a", "b", estimator="assumed")
+    assert pair.attrs["population"] == "topics"
+    for measure in ("P@3", "AP"):
+        one, two = (scores.sel(measure=measure, run=run).values for run in "ab")
+        expected = scipy.stats.ttest_rel(one, two).confidence_interval(0.9)
+        found = pair.interval.sel(measure=measure).values
+        np.testing.assert_allclose(found, [expected.low, expected.high], atol=1e-12)
+    here = be.paired_difference(
+        collection, "AP", "a", "b", estimator="assumed", population="sample"
+    )
+    assert here.estimate.item() == pair.estimate.sel(measure="AP").item()
+    assert here.standard_error.isnull().all()
 
 
 def test_an_unknown_variance_is_not_taken_for_none(collection):

@@ -1,0 +1,165 @@
+"""Differences of runs' mean scores, pair by pair, with the standard errors of the pairs."""
+
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import check_one_sample
+from bayeseval.estimators.registry import HAS_COVARIANCE
+from bayeseval.evaluation.means import mean_over_topics
+from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.evaluation.scores import evaluate
+from bayeseval.uncertainty import degrees_of_freedom
+
+BLOCK = 2000  # pairs of runs whose deviations are held at once
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def compared_pairs(runs: NDArray, reference: str | None = None) -> Pairs:
+    """Positions of the runs a and b of every pair, or of all runs beside one reference.
+
+    Parameters
+    ----------
+    runs : array of str (run,)
+    reference : str, optional
+        The run b of every pair; by default all pairs, a before b.
+
+    Raises
+    ------
+    ValueError
+        A run that there is not; fewer than two runs.
+
+    Examples
+    --------
+    >>> compared_pairs(np.array(["x", "y", "z"]), "y")
+    (array([0, 2]), array([1, 1]))
+    """
+    if runs.size < 2:
+        raise ValueError("a comparison needs at least 2 runs")
+    if reference is None:
+        first, second = np.triu_indices(runs.size, k=1)
+        return first, second
+    other = run_position(runs, reference)
+    first = np.delete(np.arange(runs.size), other)
+    return first, np.full(first.size, other)
+
+
+def run_position(runs: NDArray, name: str) -> int:
+    """Position of a run's label."""
+    where = np.flatnonzero(runs == name)
+    if not where.size:
+        raise ValueError(f"the collection has no run '{name}'; its runs: {listed(runs)}")
+    return int(where[0])
+
+
+def listed(runs: NDArray) -> str:
+    """The first ten labels."""
+    return ", ".join(map(str, runs[:10])) + (" ..." if runs.size > 10 else "")
+
+
+def default_population(estimator: str) -> str:
+    """What differences are about by default: these topics where a design gives their errors."""
+    return "sample" if estimator in HAS_COVARIANCE else "topics"
+
+
+def differences(
+    sampled: xr.DataTree,
+    measures,
+    *,
+    estimator: str,
+    pairs: Pairs,
+    population: str | None = None,
+    ci_prob: float = 0.9,
+    **options,
+) -> xr.Dataset:
+    """Differences of pairs of runs over topics, as ``paired_difference`` has them for one.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection without replicates.
+    measures, estimator
+        As for :func:`evaluate`.
+    pairs : pair of int arrays (comparison,)
+        Positions of the runs a and b.
+    population : {"sample", "topics"}, optional
+        As for :func:`paired_difference`.
+    ci_prob : float
+        Coverage of the intervals.
+    **options
+        Of :func:`evaluate`.
+
+    Returns
+    -------
+    Dataset (measure, comparison)
+        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``n_topics``, and
+        ``difference`` (measure, comparison, topic).
+    """
+    population = default_population(estimator) if population is None else population
+    check_option(population=population)
+    check_one_sample(sampled, "differences are of one sample")
+    if population == "sample" and estimator in HAS_COVARIANCE:
+        scores = _of_the_design(sampled, measures, estimator, pairs, options)
+    else:
+        scores = _of_scores(sampled, measures, estimator, pairs, options)
+    mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    mean = mean.drop_vars(["outside_weight", "n_limited"])
+    return mean.assign(difference=scores["estimate"])
+
+
+def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
+    """Differences of scores topic by topic, without errors of their own."""
+    scores = evaluate(sampled, measures, estimator=estimator, **options)
+    estimate = scores["estimate"].transpose("measure", "run", "topic").to_numpy()
+    first, second = pairs
+    difference = estimate[:, first] - estimate[:, second]
+    unknown = np.full(difference.shape, np.nan)
+    labels = {name: scores[name].to_numpy() for name in ("measure", "run", "topic")}
+    return _labelled(labels, pairs, difference, unknown, unknown, estimator)
+
+
+def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
+    """Differences topic by topic with the design's variance of each pair."""
+    problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
+    runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
+    first, second = position.reshape(2, -1)
+    shape = (len(problem.measures), first.size, sampled.sizes["topic"])
+    estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
+    for index, topic, score in problem.topic_scores(runs.tolist()):
+        for start in range(0, first.size, BLOCK):
+            block = slice(start, start + BLOCK)
+            a, b = first[block], second[block]
+            pair = replace(
+                score,
+                estimate=score.estimate[a] - score.estimate[b],
+                deviation=score.deviation[a] - score.deviation[b],
+            )
+            estimate[index, block, topic] = pair.estimate[:, 0]
+            variance[index, block, topic] = pair.variance[:, 0]
+            freedom[index, block, topic] = degrees_of_freedom(pair.variance, pair.spread)[:, 0]
+    return _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
+
+
+def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, estimator: str) -> xr.Dataset:
+    """Scores (measure, comparison, topic) as ``mean_over_topics`` takes them."""
+    dims = ("measure", "comparison", "topic")
+    first, second = pairs
+    return xr.Dataset(
+        {
+            "estimate": (dims, estimate),
+            "standard_error": (dims, error),
+            "degrees_of_freedom": (dims, freedom),
+            "outside_weight": (dims, np.zeros(estimate.shape)),
+            "limited": (dims, np.zeros(estimate.shape, dtype=bool)),
+        },
+        coords={
+            "measure": labels["measure"],
+            "topic": labels["topic"],
+            "run_a": ("comparison", labels["run"][first]),
+            "run_b": ("comparison", labels["run"][second]),
+        },
+        attrs={"estimator": estimator},
+    )
