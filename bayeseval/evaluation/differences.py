@@ -123,6 +123,7 @@ def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -
 
 def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
     """Differences topic by topic with the design's variance of each pair."""
+    options = {name: value for name, value in options.items() if not _is_default(name, value)}
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)
@@ -141,6 +142,17 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
             variance[index, block, topic] = pair.variance[:, 0]
             freedom[index, block, topic] = degrees_of_freedom(pair.variance, pair.spread)[:, 0]
     return _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
+
+
+def _is_default(name: str, value) -> bool:
+    """Whether this is an option of scores alone, at its default; refuse it elsewhere."""
+    defaults = {"outside": "nonrelevant", "missing_topics": "zero"}
+    if name in defaults and value != defaults[name]:
+        raise ValueError(
+            f"{name}={value!r} goes with population='topics'; the error of a difference over these "
+            f"topics counts with {name}={defaults[name]!r}"
+        )
+    return name in defaults
 
 
 def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, estimator: str) -> xr.Dataset:

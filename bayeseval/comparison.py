@@ -1,0 +1,224 @@
+"""Is one run better than another? Differences, their intervals, probabilities and tests."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.evaluation import compared_pairs, covariance, differences
+from bayeseval.rankings.comparisons import (
+    equivalence_margins,
+    equivalence_probability,
+    probability_better,
+    with_equivalence,
+)
+from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
+from bayeseval.significance import holm, student_p, tukey_normal, tukey_randomised, upper_tail
+
+N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
+
+Floats = NDArray[np.floating]
+
+
+def compare(
+    sampled: xr.DataTree,
+    measures,
+    *,
+    estimator: str,
+    reference: str | None = None,
+    population: str | None = None,
+    ci_prob: float = 0.9,
+    equivalence: float | Mapping[str, float] | None = None,
+    prior: str = "normal",
+    n_permutations: int = 10_000,
+    random_seed: int = 0,
+    **options,
+) -> xr.Dataset:
+    r"""Differences of all pairs of runs, or of all runs from one, and how sure they are.
+
+    For the population of topics (the default for ``assumed`` and whatever has no design covariance)
+    the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
+    ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share, with
+    Satterthwaite's degrees of freedom.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection, without replicates.
+    measures, estimator
+        As for :func:`evaluate`.
+    reference : str, optional
+        Compare every run with this one; by default all pairs.
+    population : {"sample", "topics"}, optional
+    ci_prob : float
+        Coverage of each interval by itself; they are not adjusted.
+    equivalence : float or mapping of measure to float, optional
+        Largest difference, in the units of the measure, that has no practical meaning.
+    prior : {"normal", "flat"}
+        Of ``probability_better``; see :func:`rankings.rank_probabilities`.
+    n_permutations : int
+        Of the randomised test; its p values are no smaller than 1 / (1 + n_permutations).
+    random_seed : int
+        Of the permutations and draws.
+    **options
+        Of :func:`evaluate` (over these topics: ``predictor``, ``relevance_level``, ``gain``).
+
+    Returns
+    -------
+    Dataset (measure, comparison)
+        With coords ``run_a`` and ``run_b``:
+
+        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``
+            of the mean score of a less that of b;
+        ``probability_better``
+            that a is truly better, on average over comparisons like these;
+        ``standardised``
+            the mean difference over the standard deviation of the differences over topics, which
+            with sampled judgments holds their error as well and so understates the size;
+        ``p_value``
+            two-sided, of no difference, by itself;
+        ``p_holm``, ``p_tukey``
+            adjusted for the comparisons of the measure: by Holm's step-down, and by the largest
+            difference: for topics by randomisation, on the topics that all runs have scores for;
+            for the sample by the joint normal distribution of the errors;
+        ``probability_equivalent``, ``p_equivalence``, ``equivalent``
+            where ``equivalence`` is given: the probability (flat prior) that the difference is no
+            larger, the larger p value of the two one-sided tests, and whether it is at most (1 -
+            ci_prob) / 2, that is whether the interval lies inside.
+
+    Raises
+    ------
+    ValueError
+        As :func:`evaluate`; an unknown run, population or prior; fewer than two runs.
+
+    Notes
+    -----
+    Errors about these very topics are unknown for other estimators than ``stat`` and ``dyn``: with
+    ``population="sample"`` they and all that follows from them are NaN.
+
+    References
+    ----------
+    Carterette (2012), doi:10.1145/2094072.2094076, for the randomised test; Sakai, "Statistical
+    reform in information retrieval?", SIGIR Forum 48 (2014), doi:10.1145/2641383.2641385, for sizes
+    beside p values.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.06, 0.5], n_topics=20, prevalence=0.1, random_seed=1
+    ... )
+    >>> pairs = be.compare(collection, "P@10", estimator="assumed", n_permutations=999)
+    >>> pairs.run_a.values.tolist(), pairs.run_b.values.tolist()
+    (['run001', 'run001', 'run002'], ['run002', 'run003', 'run003'])
+    >>> (pairs.p_tukey < 0.05).values
+    array([[False,  True,  True]])
+    """
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
+    runs = sampled["run"].to_numpy()
+    pairs = compared_pairs(runs, reference)
+    found = differences(
+        sampled,
+        measures,
+        estimator=estimator,
+        pairs=pairs,
+        population=population,
+        ci_prob=ci_prob,
+        **options,
+    )
+    margins = equivalence_margins(equivalence, found["measure"].to_numpy())
+    estimate, error, freedom = (
+        found[name].transpose("measure", "comparison").to_numpy()
+        for name in ("estimate", "standard_error", "degrees_of_freedom")
+    )
+    p_value = student_p(estimate, error, freedom)
+    if found.attrs["population"] == "topics":
+        p_tukey = _by_permutation(found["difference"], pairs, runs, n_permutations, random_seed)
+    else:
+        z = studentised(estimate, error, freedom)
+        p_tukey = np.full(estimate.shape, np.nan)
+        if not np.isnan(error).all():
+            if reference is None:
+                matrix = [_of_pairs(of_measure, pairs, runs.size) for of_measure in error]
+            else:
+                given = {k: v for k, v in options.items() if k not in ("outside", "missing_topics")}
+                matrix = covariance(sampled, measures, estimator=estimator, **given).to_numpy()
+            p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
+    dims = ("measure", "comparison")
+    over_topics = found["difference"].std("topic", ddof=1, skipna=True)
+    result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
+        probability_better=(dims, probability_better(estimate, error, freedom, runs.size, prior)),
+        standardised=(dims, _sizes(estimate, over_topics.transpose(*dims).to_numpy())),
+        p_value=(dims, p_value),
+        p_holm=(dims, holm(p_value)),
+        p_tukey=(dims, p_tukey),
+    )  # fmt: skip
+    attrs = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
+    result = result.assign_attrs(found.attrs | attrs)
+    if margins is None:
+        return result
+    above, below = (
+        upper_tail(sign * estimate + margins[:, None], error, freedom) for sign in (1.0, -1.0)
+    )
+    probability = equivalence_probability(estimate, error, freedom, margins[:, None])
+    return with_equivalence(result, probability, np.maximum(above, below), margins)
+
+
+def _by_permutation(
+    difference: xr.DataArray, pairs, runs: NDArray, n_permutations: int, random_seed: int
+) -> Floats:
+    """Tukey's test by randomisation, on the topics that all runs have scores for.
+
+    Shuffling the scores of a topic does not notice a constant, so that the differences from one run
+    do for the scores.
+    """
+    values = difference.transpose("measure", "topic", "comparison").to_numpy()
+    first, second = pairs
+    if np.unique(second).size == 1:
+        base, sign, chosen = second[0], 1.0, np.arange(first.size)
+    else:
+        base, sign, chosen = first[0], -1.0, np.flatnonzero(first == first[0])
+    others = np.where(first[chosen] == base, second[chosen], first[chosen])
+    result = np.full((len(values), first.size), np.nan)
+    for row, of_measure in zip(result, values, strict=True):
+        scores = np.zeros((len(of_measure), runs.size))
+        scores[:, others] = sign * of_measure[:, chosen]
+        scores = scores[~np.isnan(scores).any(axis=1)]
+        if len(scores):
+            row[:] = tukey_randomised(
+                scores,
+                pairs,
+                n_permutations=n_permutations,
+                random=np.random.default_rng(random_seed),
+            )
+    return result
+
+
+def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int) -> Floats:
+    """Tukey's adjustment by draws of the joint normal distribution of the errors."""
+    first, second = pairs
+    result = np.empty(z.shape)
+    for row, of_measure, size, matrix in zip(result, z, error, matrices, strict=True):
+        errors = normal_draws(np.asarray(matrix), N_DRAWS, np.random.default_rng(random_seed))
+        largest = np.zeros(N_DRAWS)
+        apart = size > 0  # runs that are one and the same have no error
+        for run in np.unique(first[apart]):
+            chosen = apart & (first == run)
+            ratio = (errors[:, [run]] - errors[:, second[chosen]]) / size[chosen]
+            np.maximum(largest, np.abs(ratio).max(axis=1), out=largest)
+        row[:] = tukey_normal(of_measure, largest)
+    return result
+
+
+def _of_pairs(error: Floats, pairs, n_runs: int) -> Floats:
+    """Covariance around the mean run from the errors of all pairs of one measure."""
+    square = np.zeros((n_runs, n_runs))
+    square[pairs] = np.square(error)
+    return covariance_of_differences(square + square.T)
+
+
+def _sizes(estimate: Floats, spread: Floats) -> Floats:
+    """Mean differences over their standard deviations over topics; NaN where these are 0."""
+    return np.where(spread > 0, estimate / np.where(spread > 0, spread, 1.0), np.nan)

@@ -1,0 +1,145 @@
+"""Comparisons of runs from posterior draws, or from combined estimates."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.evaluation import compared_pairs
+from bayeseval.rankings.comparisons import (
+    equivalence_margins,
+    equivalence_probability,
+    probability_better,
+    with_equivalence,
+)
+from bayeseval.rankings.evidence import evidence_by_measure
+from bayeseval.uncertainty import interval
+
+
+def compare_draws(
+    scores: xr.Dataset,
+    *,
+    covariance: xr.DataArray | None = None,
+    reference: str | None = None,
+    ci_prob: float = 0.9,
+    equivalence: float | Mapping[str, float] | None = None,
+    prior: str | None = None,
+) -> xr.Dataset:
+    """Differences of all pairs of runs, or of all runs from one, by their posterior distribution.
+
+    Parameters
+    ----------
+    scores : Dataset
+        Posterior draws of :func:`posterior_scores`; combined estimates with a variable
+        ``covariance``; or means with ``covariance`` (see :func:`compare` for tests of those).
+    covariance : DataArray (measure, run, run_other), optional
+        For means.
+    reference : str, optional
+        Compare every run with this one; by default all pairs.
+    ci_prob : float
+        Probability of each interval (equal tails).
+    equivalence : float or mapping of measure to float, optional
+        Largest difference that has no practical meaning.
+    prior : {"normal", "flat"}, optional
+        Of ``probability_better`` where there are no draws; as for :func:`rank_probabilities`.
+
+    Returns
+    -------
+    Dataset (measure, comparison)
+        With coords ``run_a`` and ``run_b``: ``estimate`` (a less b), ``standard_error``,
+        ``interval``, ``probability_better`` (equal scores count half); ``standardised`` where the
+        draws have a dim topic: the posterior mean of the mean difference over its standard
+        deviation over topics; ``probability_equivalent`` where ``equivalence`` is given. A
+        posterior has no p values.
+
+    Raises
+    ------
+    ValueError
+        As :func:`rank_probabilities`; a run that there is not.
+
+    Examples
+    --------
+    >>> draws = [[[[0.5, 0.4], [0.6, 0.3], [0.5, 0.2], [0.4, 0.5]]]]
+    >>> post = xr.Dataset(
+    ...     {"estimate": (("measure", "chain", "draw", "run"), draws)},
+    ...     coords={"measure": ["P@10"], "run": ["a", "b"]},
+    ... )
+    >>> pairs = compare_draws(post)
+    >>> pairs.estimate.item(), pairs.probability_better.item()
+    (0.15, 0.75)
+    """
+    if not 0.0 < ci_prob < 1.0:
+        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    measures, runs, known = evidence_by_measure(scores, covariance)
+    first, second = compared_pairs(runs, reference)
+    margins = equivalence_margins(equivalence, np.array(measures))
+    estimate = np.stack([one.difference[first, second] for one in known])
+    error = np.stack([one.error[first, second] for one in known])
+    dims = ("measure", "comparison")
+    result = xr.Dataset(
+        {"estimate": (dims, estimate), "standard_error": (dims, error)},
+        coords={
+            "measure": measures,
+            "run_a": ("comparison", runs[first]),
+            "run_b": ("comparison", runs[second]),
+        },
+        attrs=scores.attrs | {"ci_prob": ci_prob, "reference": reference or ""},
+    )
+    if known[0].draws is not None:
+        if prior is not None:
+            raise ValueError("posterior draws have the prior of their model; leave prior= out")
+        return _of_draws(result, known, (first, second), margins, scores["estimate"])
+    freedom = np.stack([one.freedom[first, second] for one in known])
+    prior = prior or ("flat" if known[0].combined else "normal")
+    result = result.assign(
+        interval=interval(
+            result["estimate"],
+            result["standard_error"],
+            ci_prob=ci_prob,
+            degrees_of_freedom=xr.DataArray(freedom, dims=dims),
+        ),
+        probability_better=(
+            dims, probability_better(estimate, error, freedom, runs.size, prior)
+        ),
+    ).assign_attrs(prior=prior)  # fmt: skip
+    if margins is None:
+        return result
+    within = equivalence_probability(estimate, error, freedom, margins[:, None])
+    return with_equivalence(result, within, None, margins)
+
+
+def _of_draws(result: xr.Dataset, known, pairs, margins, scores: xr.DataArray) -> xr.Dataset:
+    """Intervals and probabilities from the draws themselves, pair by pair."""
+    first, second = pairs
+    shape = (len(known), first.size)
+    bounds, better, within = np.empty((*shape, 2)), np.empty(shape), np.empty(shape)
+    tail = 0.5 * (1.0 - result.attrs["ci_prob"])
+    for measure, one in enumerate(known):
+        for pair, (run, other) in enumerate(zip(first, second, strict=True)):
+            drawn = one.draws[:, run] - one.draws[:, other]
+            bounds[measure, pair] = np.quantile(drawn, [tail, 1.0 - tail])
+            better[measure, pair] = 0.5 * (1.0 + np.sign(drawn).mean())
+            if margins is not None:
+                within[measure, pair] = (np.abs(drawn) <= margins[measure]).mean()
+    dims = ("measure", "comparison")
+    result = result.assign(
+        interval=((*dims, "ci_bound"), bounds), probability_better=(dims, better)
+    ).assign_coords(ci_bound=["lower", "upper"])
+    if "topic" in scores.dims:
+        result = result.assign(standardised=(dims, _sizes(scores, pairs)))
+    return result if margins is None else with_equivalence(result, within, None, margins)
+
+
+def _sizes(scores: xr.DataArray, pairs) -> np.ndarray:
+    """Posterior mean (measure, comparison) of the standardised mean difference over topics."""
+    if "measure" not in scores.dims:
+        scores = scores.expand_dims("measure")
+    first, second = pairs
+    values = scores.transpose("measure", "run", "chain", "draw", "topic").to_numpy()
+    sizes = np.empty((len(values), first.size))
+    for pair, (run, other) in enumerate(zip(first, second, strict=True)):
+        difference = values[:, run] - values[:, other]
+        spread = difference.std(axis=-1, ddof=1)
+        size = difference.mean(axis=-1) / np.where(spread > 0, spread, np.nan)
+        sizes[:, pair] = size.mean(axis=(1, 2))
+    return sizes

@@ -1,0 +1,93 @@
+"""What comparisons of runs have in common: probabilities, and regions of practical equivalence."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.rankings.difference_prior import learned_weights, probability_positive
+from bayeseval.rankings.separation import studentised
+
+PRIORS = ("normal", "flat")
+
+Floats = NDArray[np.floating]
+
+
+def check_prior(prior: str) -> None:
+    """Refuse a prior that there is not."""
+    if prior not in PRIORS:
+        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, not {prior!r}")
+
+
+def probability_better(
+    estimate: Floats, error: Floats, freedom: Floats, n_runs: int, prior: str
+) -> Floats:
+    """Probability that each difference is above 0; NaN where its error is not known.
+
+    Parameters
+    ----------
+    estimate, error, freedom : float arrays (measure, comparison)
+    n_runs : int
+        Runs that the comparisons are of.
+    prior : {"normal", "flat"}
+    """
+    check_prior(prior)
+    z = studentised(estimate, error, freedom)
+    result = np.empty(z.shape)
+    for row, of_measure, size in zip(result, z, error, strict=True):
+        weight = learned_weights(of_measure[size > 0], n_runs) if prior == "normal" else None
+        row[:] = probability_positive(of_measure, weight)
+    return np.where(np.isnan(error), np.nan, result)
+
+
+def equivalence_margins(
+    equivalence: float | Mapping[str, float] | None, measures: NDArray
+) -> Floats | None:
+    """Largest difference without practical meaning for each measure, or None.
+
+    Examples
+    --------
+    >>> equivalence_margins({"P@10": 0.02, "AP": 0.01}, np.array(["AP", "P@10"]))
+    array([0.01, 0.02])
+    """
+    if equivalence is None:
+        return None
+    if isinstance(equivalence, Mapping):
+        lacking = [str(label) for label in measures if label not in equivalence]
+        if lacking:
+            raise ValueError(
+                f"equivalence has no value for {lacking[0]}; it has some for "
+                f"{', '.join(map(str, equivalence))}"
+            )
+        values = np.array([float(equivalence[label]) for label in measures])
+    else:
+        values = np.full(measures.size, float(equivalence))
+    if not (values > 0).all():
+        raise ValueError(f"equivalence must be above 0, not {values.min():g}")
+    return values
+
+
+def equivalence_probability(
+    estimate: Floats, error: Floats, freedom: Floats, margin: Floats
+) -> Floats:
+    """Probability under a flat prior that a difference lies within the margin on either side."""
+    from bayeseval.significance import upper_tail
+
+    above = upper_tail(margin - estimate, error, freedom)
+    below = upper_tail(margin + estimate, error, freedom)
+    return 1.0 - above - below
+
+
+def with_equivalence(
+    result: xr.Dataset, probability: Floats, p_value: Floats | None, margin: Floats
+) -> xr.Dataset:
+    """Comparisons with what is said of practical equivalence."""
+    dims = ("measure", "comparison")
+    result = result.assign(
+        probability_equivalent=(dims, probability), equivalence=("measure", margin)
+    )
+    if p_value is None:
+        return result
+    equivalent = p_value <= 0.5 * (1.0 - result.attrs["ci_prob"])
+    return result.assign(p_equivalence=(dims, p_value), equivalent=(dims, equivalent))

@@ -1,0 +1,177 @@
+"""What is known of the runs' scores: an estimate with its covariance, or draws."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Scores of one measure as plain arrays.
+
+    Parameters
+    ----------
+    estimate : float array (run,)
+    covariance : float array (run, run)
+        Of the estimates' errors, or of the draws.
+    freedom : float array (run, run)
+        Degrees of freedom of the variance of each difference; infinite where it is known.
+    draws : float array (draw, run) or None
+        Posterior draws.
+    combined : bool
+        Whether the estimates hold prior knowledge already, as combined ones do.
+    """
+
+    estimate: Floats
+    covariance: Floats
+    freedom: Floats
+    draws: Floats | None
+    combined: bool
+
+    @property
+    def difference(self) -> Floats:
+        """Estimate of a less that of b, (run, run)."""
+        return self.estimate[:, None] - self.estimate
+
+    @property
+    def error(self) -> Floats:
+        """Standard error of each difference, (run, run); 0 where rounding alone is left."""
+        variance = np.diagonal(self.covariance)
+        total = variance[:, None] + variance
+        square = total - 2.0 * self.covariance
+        return np.sqrt(np.where(square > 1e-12 * np.maximum(total, 1e-300), square, 0.0))
+
+
+def evidence_by_measure(
+    scores: xr.Dataset, covariance: xr.DataArray | None = None
+) -> tuple[list[str], NDArray, list[Evidence]]:
+    """Labels of measures and runs, and what is known of each measure.
+
+    Parameters
+    ----------
+    scores : Dataset
+        Posterior draws (chain, draw, measure, run[, topic]) of ``posterior_scores``; scores
+        (measure, run, topic) of ``evaluate``, whose spread over topics serves; or estimates
+        (measure, run), of ``mean_over_topics`` with ``covariance``, or of ``combine`` with a
+        variable of that name.
+    covariance : DataArray (measure, run, run_other), optional
+        Of ``covariance``.
+
+    Raises
+    ------
+    ValueError
+        Estimates without a covariance; NaN; fewer than two runs; other measures or runs.
+    """
+    if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
+        raise ValueError(
+            "scores must be a Dataset with `estimate`, as posterior_scores, mean_over_topics or "
+            "evaluate return it"
+        )
+    scores = scores if "measure" in scores["estimate"].dims else scores.expand_dims("measure")
+    measures = [str(label) for label in np.atleast_1d(scores["measure"].to_numpy())]
+    runs = scores["run"].to_numpy()
+    if runs.size < 2:
+        raise ValueError("an order of runs needs at least 2 runs")
+    dims = set(scores["estimate"].dims)
+    if {"chain", "draw"} <= dims:
+        found = _from_draws(scores["estimate"])
+    elif "topic" in dims and covariance is None:
+        found = _from_topics(scores["estimate"])
+    else:
+        found = _from_covariance(scores, covariance)
+    return measures, runs, found
+
+
+def _from_draws(estimate: xr.DataArray) -> list[Evidence]:
+    if "topic" in estimate.dims:
+        estimate = estimate.mean("topic", skipna=False)
+    draws = estimate.stack(all_draws=("chain", "draw")).transpose("measure", "all_draws", "run")
+    values = draws.to_numpy()
+    _refuse_nan(values)
+    unlimited = np.full((values.shape[-1],) * 2, np.inf)
+    return [
+        Evidence(one.mean(axis=0), np.cov(one, rowvar=False), unlimited, one, combined=False)
+        for one in values
+    ]
+
+
+def _from_topics(estimate: xr.DataArray) -> list[Evidence]:
+    """Mean over topics with the covariance that the spread over topics gives it."""
+    if "replicate" in estimate.dims:
+        raise ValueError("an order of runs is of one sample; pick one with isel(replicate=0)")
+    values = estimate.transpose("measure", "topic", "run").to_numpy()
+    found = []
+    for one in values:
+        kept = one[~np.isnan(one).all(axis=1)]
+        _refuse_nan(kept)
+        if len(kept) < 2:
+            raise ValueError("the spread over topics needs at least 2 topics with scores")
+        freedom = np.full((kept.shape[1],) * 2, len(kept) - 1.0)
+        matrix = np.cov(kept, rowvar=False) / len(kept)
+        found.append(Evidence(kept.mean(axis=0), matrix, freedom, None, combined=False))
+    return found
+
+
+def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> list[Evidence]:
+    own = covariance is None
+    if own and "covariance" not in scores:
+        raise ValueError(
+            "means alone do not say how sure an order of runs is, for runs share their errors; "
+            "give covariance=be.covariance(...) of the same sample, or the scores per topic"
+        )
+    if not own and scores.attrs.get("population") == "topics":
+        raise ValueError(
+            "covariance= is the design's, of population 'sample', and these means are of "
+            "population 'topics'; give the scores per topic instead"
+        )
+    if "topic" in scores["estimate"].dims:
+        raise ValueError("covariance= goes with means; average with mean_over_topics first")
+    matrix = scores["covariance"] if own else covariance
+    assert matrix is not None
+    matrix = _matching(matrix, scores)
+    estimate = scores["estimate"].transpose("measure", "run").to_numpy()
+    _refuse_nan(estimate)
+    _refuse_nan(matrix)
+    freedom = np.full(estimate.shape, np.inf)
+    if "degrees_of_freedom" in scores:
+        freedom = scores["degrees_of_freedom"].transpose("measure", "run").to_numpy()
+    return [
+        # a difference is known no better than the less well known of its runs
+        Evidence(one, 0.5 * (of + of.T), np.minimum(df[:, None], df), None, combined=own)
+        for one, of, df in zip(estimate, matrix, freedom, strict=True)
+    ]
+
+
+def _matching(covariance: xr.DataArray, scores: xr.Dataset) -> Floats:
+    """Covariance in the order of the scores' measures and runs."""
+    if "measure" not in covariance.dims:
+        covariance = covariance.expand_dims("measure")
+    if not {"measure", "run", "run_other"} == set(covariance.dims):
+        raise ValueError(
+            "covariance must have the dims measure, run and run_other, as be.covariance returns "
+            f"it over topics, not {', '.join(map(str, covariance.dims))}"
+        )
+    runs = scores["run"].to_numpy()
+    try:
+        if "measure" in scores.coords and "measure" in covariance.coords:
+            covariance = covariance.sel(measure=np.atleast_1d(scores["measure"].to_numpy()))
+        matrix = covariance.sel(run=runs, run_other=runs)
+    except KeyError as error:
+        raise ValueError(
+            "covariance must be of the same measures and runs as the scores; it has measures "
+            f"{', '.join(map(str, covariance['measure'].to_numpy()))} and "
+            f"{covariance.sizes['run']} runs"
+        ) from error
+    return matrix.transpose("measure", "run", "run_other").to_numpy()
+
+
+def _refuse_nan(values: Floats) -> None:
+    if np.isnan(values).any():
+        raise ValueError(
+            "an order of runs needs a score of every run (and on the same topics); some are NaN: "
+            "leave those runs or topics out, or score missing topics as 0"
+        )

@@ -1,0 +1,174 @@
+"""Probabilities of ranks, and of one run being better than another."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.rankings.difference_prior import (
+    learned_weights,
+    probability_positive,
+    variance_factor,
+)
+from bayeseval.rankings.evidence import Evidence, evidence_by_measure
+from bayeseval.rankings.rank_sets import ranks
+from bayeseval.rankings.separation import (
+    covariance_of_differences,
+    normal_draws,
+    studentised,
+)
+
+PRIORS = ("normal", "flat")
+
+Floats = NDArray[np.floating]
+
+
+def rank_probabilities(
+    scores: xr.Dataset,
+    *,
+    covariance: xr.DataArray | None = None,
+    prior: str | None = None,
+    ci_prob: float = 0.9,
+    n_draws: int = 4000,
+    random_seed: int = 0,
+) -> xr.Dataset:
+    r"""Probability of every rank for every run, and of every run being better than another.
+
+    From posterior draws these are shares of draws (equal scores count half for ``better``, and
+    share the best rank). From estimates with a covariance the errors are jointly normal (Student's
+    t for a single difference where the variance has degrees of freedom), and the true differences
+    have a prior:
+
+    ``"normal"``
+        each is normal around 0 with a variance that is a multiple of its error variance; the
+        weights of the multiples are learned from the differences of all pairs. ``better`` has a
+        closed form; for the ranks, scores are drawn around the estimates with a covariance in which
+        each difference has the variance at which a flat prior would be as sure.
+    ``"flat"``
+        none: too sure where true differences are small beside their errors, as between most runs
+        that one would like to tell apart.
+
+    These are probabilities on average over pairs like those at hand. For sets of ranks that hold
+    whatever the true scores see :func:`rank_sets`.
+
+    Parameters
+    ----------
+    scores : Dataset
+        Posterior draws, means with ``covariance``, scores per topic, or combined estimates, as for
+        :func:`rank_sets`.
+    covariance : DataArray (measure, run, run_other), optional
+        Of :func:`covariance`, from the same sample.
+    prior : {"normal", "flat"}, optional
+        Default: "normal" for design-based estimates, "flat" for combined ones. Posterior draws have
+        their own prior and take none here.
+    ci_prob : float
+        Least probability of each run's interval of ranks.
+    n_draws : int
+        Draws of ranks from a normal distribution.
+    random_seed : int
+
+    Returns
+    -------
+    Dataset
+        ``probability`` (measure, run, rank), ``better`` (measure, run, run_other),
+        ``expected_rank`` (1 + the sum of the probabilities that another is better), ``interval``
+        (measure, run, ci_bound) of ranks with equal tails, ``estimate`` (measure, run).
+
+    Raises
+    ------
+    ValueError
+        As :func:`rank_sets`; an unknown prior, or one for posterior draws.
+
+    Examples
+    --------
+    >>> draws = [[[[0.5, 0.4], [0.6, 0.3], [0.5, 0.2], [0.4, 0.5]]]]
+    >>> post = xr.Dataset(
+    ...     {"estimate": (("measure", "chain", "draw", "run"), draws)},
+    ...     coords={"measure": ["P@10"], "run": ["a", "b"]},
+    ... )
+    >>> rank_probabilities(post).better.sel(run="a", run_other="b").item()
+    0.75
+    """
+    if prior not in (None, *PRIORS):
+        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, not {prior!r}")
+    if not 0.0 < ci_prob < 1.0:
+        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    measures, runs, known = evidence_by_measure(scores, covariance)
+    if known[0].draws is not None and prior is not None:
+        raise ValueError("posterior draws have the prior of their model; leave prior= out")
+    prior = prior or ("flat" if known[0].combined else "normal")
+    random = np.random.default_rng(random_seed)
+    better, drawn = [], []
+    for one in known:
+        if one.draws is None:
+            of_pairs, of_ranks = _normal(one, prior, n_draws, random)
+        else:
+            of_pairs, of_ranks = _share_better(one.draws), ranks(one.draws)
+        better.append(of_pairs)
+        drawn.append(of_ranks)
+    attrs = scores.attrs | {"ci_prob": ci_prob, "ci_kind": "eti"}
+    if known[0].draws is None:
+        attrs["prior"] = prior
+    estimate = np.stack([one.estimate for one in known])
+    return _labelled(measures, runs, estimate, np.stack(better), drawn, ci_prob).assign_attrs(attrs)
+
+
+def _normal(
+    evidence: Evidence, prior: str, n_draws: int, random: np.random.Generator
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Probability (run, run) of being better, and draws (draw, run) of ranks."""
+    z = studentised(evidence.difference, evidence.error, evidence.freedom)
+    n_runs = len(z)
+    first, second = np.triu_indices(n_runs, k=1)
+    apart = evidence.error[first, second] > 0
+    weight = None
+    if prior == "normal":
+        weight = learned_weights(z[first, second][apart], n_runs)
+    better = probability_positive(z, weight)
+    square = np.square(evidence.error)
+    if weight is not None:
+        square = square * variance_factor(z, weight)
+    scores = evidence.estimate + normal_draws(covariance_of_differences(square), n_draws, random)
+    scale = np.abs(evidence.estimate).max()
+    return better, ranks(np.round(scores / scale, 9) if scale > 0 else scores)
+
+
+def _share_better(draws: Floats) -> Floats:
+    """Share (run, run) of draws in which one run scores above another, ties as half."""
+    share = np.empty((draws.shape[1],) * 2)
+    for run in range(draws.shape[1]):
+        apart = np.sign(draws[:, [run]] - draws)
+        share[run] = 0.5 * (1.0 + apart.mean(axis=0))
+    return share
+
+
+def _shares(drawn: NDArray[np.int64], n_runs: int) -> Floats:
+    """Share of draws with each rank, (run, rank)."""
+    counts = [np.bincount(of_run, minlength=n_runs + 1)[1:] for of_run in drawn.T]
+    return np.array(counts) / len(drawn)
+
+
+def _labelled(measures, runs, estimate, better, drawn, ci_prob: float) -> xr.Dataset:
+    n_runs = runs.size
+    tail = 0.5 * (1.0 - ci_prob)
+    probability = np.stack([_shares(one, n_runs) for one in drawn])
+    below = probability.cumsum(axis=-1)
+    lower = 1 + (below <= tail + 1e-12).sum(axis=-1)
+    upper = 1 + (below < 1.0 - tail - 1e-12).sum(axis=-1)
+    dims = ("measure", "run")
+    return xr.Dataset(
+        {
+            "estimate": (dims, estimate),
+            "probability": ((*dims, "rank"), probability),
+            "better": ((*dims, "run_other"), better),
+            # a run is as good as itself: better[r, r] is 1/2
+            "expected_rank": (dims, 1.0 + n_runs - 0.5 - better.sum(axis=-1)),
+            "interval": ((*dims, "ci_bound"), np.stack([lower, upper], axis=-1)),
+        },
+        coords={
+            "measure": measures,
+            "run": runs,
+            "run_other": runs,
+            "rank": np.arange(1, n_runs + 1),
+            "ci_bound": ["lower", "upper"],
+        },
+    )

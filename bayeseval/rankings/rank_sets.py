@@ -1,0 +1,164 @@
+"""Confidence sets for the ranks of runs, sets of the best, and groups of runs not told apart."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.rankings.evidence import evidence_by_measure
+from bayeseval.rankings.separation import Pairs, separated
+
+
+def rank_sets(
+    scores: xr.Dataset,
+    *,
+    covariance: xr.DataArray | None = None,
+    simultaneous: bool = False,
+    top: int | None = None,
+    ci_prob: float = 0.9,
+    n_draws: int = 5000,
+    random_seed: int = 0,
+) -> xr.Dataset:
+    r"""Confidence sets for the ranks of runs, which hold at ties and near ties too.
+
+    The rank of a run is 1 + the number of runs with a strictly higher true score. A run's set
+    reaches from 1 + the number of runs found better than it to the number of runs less those found
+    worse. What is found are differences :math:`\theta_r - \theta_s` whose studentised estimate
+    exceeds the quantile of the studentised maximum over the family of pairs, both directions of
+    each, with step-down: over the pairs of one run for a set that holds for each run by itself,
+    over all pairs for sets that hold for all runs at once.
+
+    Ranks of bootstrapped or of drawn scores have no such guarantee: at ties they say how often the
+    noise put a run there, not where it may be.
+
+    Parameters
+    ----------
+    scores : Dataset
+        Scores per topic of :func:`evaluate` (the spread over topics serves; for these very topics
+        it is too wide, so the sets hold); means of :func:`mean_over_topics` of population "sample"
+        with ``covariance``; posterior draws of :func:`posterior_scores`; or combined estimates with
+        a variable ``covariance``.
+    covariance : DataArray (measure, run, run_other), optional
+        Of :func:`covariance`, from the same sample.
+    simultaneous : bool
+        Sets that hold for all runs at once.
+    top : int, optional
+        Also the runs that cannot be excluded from the best ``top``.
+    ci_prob : float
+        Probability that the sets hold: over samples or topics; for draws, given the data.
+    n_draws : int
+        Draws of the joint distribution of the errors.
+    random_seed : int
+
+    Returns
+    -------
+    Dataset
+        ``estimate`` (measure, run); ``rank`` of the estimates; ``interval`` (measure, run,
+        ci_bound), whole numbers; ``tie_group`` (measure, run): 1 is the best, and every run of a
+        group is found better than every run of the groups after it, all of these at once;
+        ``separated`` (measure, run, run_other): run is found better than run_other, all at once;
+        ``best`` (measure, run) where ``top`` is given: all of the best ``top`` runs are among them
+        with the probability ``ci_prob``.
+
+    Raises
+    ------
+    ValueError
+        Means without a covariance; NaN; ``top`` or ``ci_prob`` out of range.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across
+    neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024),
+    doi:10.1093/restud/rdad006. Romano and Wolf, "Exact and approximate stepdown methods for
+    multiple hypothesis testing", JASA 100 (2005), doi:10.1198/016214504000000539.
+
+    Examples
+    --------
+    >>> mean = xr.Dataset(
+    ...     {"estimate": (("measure", "run"), [[0.50, 0.49, 0.20]])},
+    ...     coords={"measure": ["P@10"], "run": ["a", "b", "c"]},
+    ... )
+    >>> errors = xr.DataArray(
+    ...     0.0004 * np.eye(3)[None], dims=("measure", "run", "run_other"),
+    ...     coords={"measure": ["P@10"], "run": ["a", "b", "c"], "run_other": ["a", "b", "c"]},
+    ... )
+    >>> sets = rank_sets(mean, covariance=errors)
+    >>> sets.interval.values.tolist(), sets.tie_group.values.tolist()
+    ([[[1, 2], [1, 2], [3, 3]]], [[1, 1, 2]])
+    """
+    if not 0.0 < ci_prob < 1.0:
+        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    measures, runs, known = evidence_by_measure(scores, covariance)
+    if top is not None and not 1 <= top <= runs.size:
+        raise ValueError(f"top must be a number of runs from 1 to {runs.size}, not {top}")
+    options = {"ci_prob": ci_prob, "n_draws": n_draws}
+    bounds, groups, apart = [], [], []
+    for one in known:
+        together = separated(
+            one, simultaneous=True, random=np.random.default_rng(random_seed), **options
+        )
+        by_run = together
+        if not simultaneous:
+            by_run = separated(
+                one, simultaneous=False, random=np.random.default_rng(random_seed), **options
+            )
+        bounds.append(rank_bounds(by_run))
+        groups.append(tie_groups(one.estimate, together[0]))
+        apart.append(together[0])
+    estimate = np.stack([one.estimate for one in known])
+    dims = ("measure", "run")
+    result = xr.Dataset(
+        {
+            "estimate": (dims, estimate),
+            "rank": (dims, np.stack([ranks(one.estimate[None])[0] for one in known])),
+            "interval": ((*dims, "ci_bound"), np.stack(bounds)),
+            "tie_group": (dims, np.stack(groups)),
+            "separated": ((*dims, "run_other"), np.stack(apart)),
+        },
+        coords={
+            "measure": measures,
+            "run": runs,
+            "run_other": runs,
+            "ci_bound": ["lower", "upper"],
+        },
+        attrs=scores.attrs | {"ci_prob": ci_prob, "ci_kind": "rank_set"},
+    )
+    result.attrs["simultaneous"] = int(simultaneous)
+    if top is None:
+        return result
+    best = np.stack([1 + found.sum(axis=0) <= top for found in apart])
+    return result.assign(best=(dims, best)).assign_attrs(top=top)
+
+
+def ranks(scores: np.ndarray) -> np.ndarray:
+    """1 + the number of strictly higher scores, (..., run)."""
+    from scipy.stats import rankdata
+
+    return rankdata(-scores, method="min", axis=-1).astype(int)
+
+
+def rank_bounds(found: Pairs) -> np.ndarray:
+    """Lowest and highest rank (run, bound) from what is found better and worse."""
+    better_than, worse_than = found.sum(axis=2)
+    return np.stack([1 + worse_than, found.shape[1] - better_than], axis=-1)
+
+
+def tie_groups(estimate: np.ndarray, better: Pairs) -> np.ndarray:
+    """Number of each run's group: a new one where all runs above are found better than all below.
+
+    Parameters
+    ----------
+    estimate : float array (run,)
+    better : bool array (run, run)
+        The first is found better than the second.
+
+    Examples
+    --------
+    >>> better = np.array([[False, True, True], [False, False, False], [False, False, False]])
+    >>> tie_groups(np.array([0.9, 0.5, 0.4]), better)
+    array([1, 2, 2])
+    """
+    order = np.argsort(-estimate, kind="stable")
+    sorted_better = better[np.ix_(order, order)]
+    cuts = [sorted_better[:cut, cut:].all() for cut in range(1, order.size)]
+    group = np.empty(order.size, dtype=int)
+    group[order] = 1 + np.concatenate([[0], np.cumsum(cuts)])
+    return group

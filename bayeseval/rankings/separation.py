@@ -1,0 +1,166 @@
+"""Which runs are found apart: studentised maxima over pairs with step-down, or posterior draws."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.rankings.evidence import Evidence
+
+Floats = NDArray[np.floating]
+Pairs = NDArray[np.bool_]
+
+
+def studentised(difference: Floats, error: Floats, freedom: Floats) -> Floats:
+    """Differences over their errors as standard normal quantiles.
+
+    Student's t is brought to the normal scale at equal tail probability. A difference without error
+    is infinite, and 0 where the runs are one and the same.
+
+    Examples
+    --------
+    >>> studentised(np.array([2.0, 2.0]), np.array([1.0, 1.0]), np.array([np.inf, 5.0])).round(3)
+    array([2.   , 1.636])
+    """
+    from scipy.special import ndtri, stdtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.abs(difference) / error
+    # a difference that rounding alone makes, between runs without an error apart
+    ratio = np.where(np.abs(difference) < 1e-12, 0.0, ratio)
+    known = np.isinf(freedom) | np.isinf(ratio) | np.isnan(freedom)
+    tail = stdtr(np.where(known, 1.0, np.maximum(freedom, 1.0)), -np.where(known, 0.0, ratio))
+    return np.sign(difference) * np.where(known, ratio, -ndtri(np.maximum(tail, 1e-300)))
+
+
+def separated(
+    evidence: Evidence,
+    *,
+    ci_prob: float,
+    simultaneous: bool,
+    n_draws: int,
+    random: np.random.Generator,
+) -> Pairs:
+    """Pairs (run, run_other) of which the first is found better.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    ci_prob : float
+        Probability that no pair is found the wrong way: among all pairs (simultaneous), or among
+        the pairs of each run (then a row and its column need not agree: row r holds what run r is
+        found better than, row r of the second array what is found better than run r).
+    simultaneous : bool
+    n_draws : int
+        Draws of the joint normal distribution of the errors.
+    random : Generator
+
+    Returns
+    -------
+    bool array (2, run, run)
+        [0, r, s]: r is found better than s; [1, r, s]: s is found better than r, both in the family
+        of run r (marginal) or of all (simultaneous).
+    """
+    if evidence.draws is not None:
+        return _posterior(evidence, ci_prob, simultaneous)
+    statistic = studentised(evidence.difference, evidence.error, evidence.freedom)
+    errors = normal_draws(evidence.covariance, n_draws, random)
+    if simultaneous:
+        found = _step_down(statistic, errors, evidence.error, ci_prob)
+        return np.stack([found, found.T])
+    return _step_down_by_run(statistic, errors, evidence.error, ci_prob)
+
+
+def normal_draws(covariance: Floats, n_draws: int, random: np.random.Generator) -> Floats:
+    """Draws (draw, run) of a normal distribution around 0, whose matrix may be singular."""
+    value, vector = np.linalg.eigh(covariance)
+    root = vector * np.sqrt(np.clip(value, 0.0, None))
+    return random.standard_normal((n_draws, value.size)) @ root.T
+
+
+def covariance_of_differences(square: Floats) -> Floats:
+    """Covariance around the mean run whose differences have these variances, (run, run).
+
+    Twice centred, as in multidimensional scaling; what makes it indefinite is left out when it is
+    drawn from.
+    """
+    row = square.mean(axis=0)
+    return -0.5 * (square - row - row[:, None] + row.mean())
+
+
+def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
+    """Pairs found apart in the family of all pairs, both directions of each.
+
+    The hypothesis of (r, s) is that r is not better than s. Those whose statistic exceeds the
+    quantile of the largest over the family are rejected, and the family is what is left, until
+    nothing more is rejected (Romano and Wolf 2005).
+    """
+    rejected = np.isposinf(statistic)
+    family = (error > 0) & ~rejected
+    while family.any():
+        largest = np.full(len(errors), -np.inf)
+        for run, ratio in _ratios(errors, error):
+            for chosen, sign in ((family[run, run + 1 :], 1.0), (family[run + 1 :, run], -1.0)):
+                if chosen.any():
+                    np.maximum(largest, (sign * ratio[:, chosen]).max(axis=1), out=largest)
+        more = family & (statistic > np.quantile(largest, ci_prob))
+        if not more.any():
+            break
+        rejected |= more
+        family &= ~more
+    return rejected
+
+
+def _ratios(errors: Floats, error: Floats) -> Iterator[tuple[int, Floats]]:
+    """Studentised errors (draw, later run) of each run's differences from the runs after it."""
+    for run in range(len(error) - 1):
+        of_pair = error[run, run + 1 :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            yield run, (errors[:, [run]] - errors[:, run + 1 :]) / of_pair
+
+
+def _step_down_by_run(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
+    """The same in the family of each run's pairs, both directions of each."""
+    better, worse = np.isposinf(statistic), np.isneginf(statistic)
+    for run in range(len(error)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = (errors[:, [run]] - errors) / error[run]
+        above, below = ((error[run] > 0) & ~found[run] for found in (better, worse))
+        while above.any() or below.any():
+            largest = np.full(len(errors), -np.inf)
+            for chosen, sign in ((above, 1.0), (below, -1.0)):
+                if chosen.any():
+                    np.maximum(largest, (sign * ratio[:, chosen]).max(axis=1), out=largest)
+            limit = np.quantile(largest, ci_prob)
+            more = above & (statistic[run] > limit), below & (-statistic[run] > limit)
+            if not (more[0].any() or more[1].any()):
+                break
+            better[run] |= more[0]
+            worse[run] |= more[1]
+            above, below = above & ~more[0], below & ~more[1]
+    return np.stack([better, worse])
+
+
+def _posterior(evidence: Evidence, ci_prob: float, simultaneous: bool) -> Pairs:
+    """As many statements "r is better than s" as hold together with the posterior probability.
+
+    Statements are taken in the order of their studentised difference: all above the smallest limit
+    with which the draws contradict none of them in a share ``ci_prob`` of the cases.
+    """
+    draws = evidence.draws
+    assert draws is not None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(evidence.difference == 0, 0.0, evidence.difference / evidence.error)
+    contradicted = np.full((len(evidence.estimate), len(draws)), -np.inf)  # by run and draw
+    for run in range(len(contradicted)):
+        for sign in (1.0, -1.0):  # this run said to be better, or worse
+            stated = np.where(sign * statistic[run] > 0, sign * statistic[run], -np.inf)
+            wrong = sign * (draws[:, [run]] - draws) <= 0
+            wrong[:, run] = False
+            broken = np.where(wrong, stated, -np.inf).max(axis=1)
+            np.maximum(contradicted[run], broken, out=contradicted[run])
+    if simultaneous:
+        contradicted[:] = contradicted.max(axis=0)
+    limit = np.quantile(contradicted, ci_prob, axis=1, method="higher")
+    limit = np.maximum(limit, 0.0)[:, None]
+    return np.stack([statistic > limit, -statistic > limit])

@@ -1,0 +1,67 @@
+"""Results as tidy tables."""
+
+import pandas as pd
+import xarray as xr
+
+KEYS = ("measure", "run", "run_a", "run_b", "topic", "replicate")
+BOUNDS = ("lower", "upper")
+
+
+def to_frame(scores: xr.Dataset) -> pd.DataFrame:
+    """One row for each run (or comparison), measure and topic, if any, with bounds as columns.
+
+    Parameters
+    ----------
+    scores : Dataset
+        What :func:`evaluate`, :func:`mean_over_topics`, :func:`summarize`, :func:`compare`,
+        :func:`rankings.rank_sets` or another function of the package returns.
+
+    Returns
+    -------
+    DataFrame
+        Columns: the labels (measure, run or run_a and run_b, topic, replicate), then every variable
+        that has a value for each of them, ``interval`` as ``lower`` and ``upper``. Variables with
+        further dims (the matrices of pairs of runs, probabilities of ranks) are left out.
+
+    Raises
+    ------
+    TypeError
+        Something else than a Dataset.
+    ValueError
+        Posterior draws, which are summarised first; no dim run or comparison.
+
+    Examples
+    --------
+    >>> mean = xr.Dataset(
+    ...     {
+    ...         "estimate": (("measure", "run"), [[0.4, 0.5]]),
+    ...         "interval": (("measure", "run", "ci_bound"), [[[0.3, 0.5], [0.45, 0.55]]]),
+    ...     },
+    ...     coords={"measure": ["P@10"], "run": ["a", "b"], "ci_bound": ["lower", "upper"]},
+    ... )
+    >>> print(to_frame(mean).to_string(index=False))
+    measure run  estimate  lower  upper
+       P@10   a       0.4   0.30   0.50
+       P@10   b       0.5   0.45   0.55
+    """
+    if not isinstance(scores, xr.Dataset):
+        raise TypeError(f"to_frame takes a Dataset, not a {type(scores).__name__}")
+    dims = [str(dim) for dim in scores.dims]
+    if "draw" in dims:
+        raise ValueError("to_frame takes summaries; posterior draws are summarised by summarize")
+    if "run" not in dims and "comparison" not in dims:
+        raise ValueError(
+            f"to_frame needs a dim run or comparison, and the dims are {', '.join(dims)}"
+        )
+    flat = scores
+    if "interval" in scores:
+        bounds = {name: scores["interval"].sel(ci_bound=name, drop=True) for name in BOUNDS}
+        flat = scores.drop_vars("interval").assign(bounds)
+    order = [dim for dim in ("measure", "comparison", "run", "topic", "replicate") if dim in dims]
+    kept = [name for name, values in flat.data_vars.items() if set(values.dims) <= set(order)]
+    frame = flat[kept].to_dataframe(dim_order=[d for d in order if d in flat[kept].dims])
+    frame = frame.reset_index()
+    keys = [name for name in KEYS if name in frame]
+    values = [str(name) for name in kept]
+    others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
+    return frame[keys + values + others]

@@ -1,0 +1,173 @@
+"""Comparisons of runs: intervals, tests and probabilities from judgments complete and sampled."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+import xarray as xr
+
+import bayeseval as be
+from tests.small import ORDERS, small_collection
+
+
+@pytest.fixture(scope="module")
+def truth() -> xr.DataTree:
+    return be.simulate.urn_collection(
+        [0.05, 0.06, 0.2, 0.5], n_topics=20, n_documents=300, n_relevant=30, shared=0.7,
+        random_seed=3,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sampled(truth) -> xr.DataTree:
+    design = be.designs.uniform_strata(truth, budget=60, n_strata=10, random_seed=1)
+    return be.reveal(truth, design, be.draw(design, random_seed=2))
+
+
+FAST = {"n_permutations": 499}
+
+
+def test_intervals_and_p_values_on_complete_judgments_are_students(truth):
+    measures = ["P@10", "AP"]
+    pairs = be.compare(truth, measures, estimator="assumed", **FAST)
+    scores = be.evaluate(truth, measures, estimator="assumed").estimate
+    assert pairs.sizes["comparison"] == 6 and pairs.attrs["population"] == "topics"
+    for measure in measures:
+        for index in range(6):
+            pair = pairs.sel(measure=measure).isel(comparison=index)
+            one, two = (
+                scores.sel(measure=measure, run=pair[name].item()).values
+                for name in ("run_a", "run_b")
+            )
+            expected = scipy.stats.ttest_rel(one, two)
+            bounds = expected.confidence_interval(0.9)
+            np.testing.assert_allclose(pair.interval, [bounds.low, bounds.high], atol=1e-12)
+            assert pair.p_value.item() == pytest.approx(expected.pvalue, abs=1e-12)
+            size = (one - two).mean() / (one - two).std(ddof=1)
+            assert pair.standardised.item() == pytest.approx(size)
+
+
+def test_differences_of_a_sample_are_those_of_single_pairs(sampled):
+    for reference in (None, "run003"):
+        pairs = be.compare(sampled, ["P@10", "AP"], estimator="stat", reference=reference, **FAST)
+        assert pairs.attrs["population"] == "sample"
+        for index in range(pairs.sizes["comparison"]):
+            pair = pairs.isel(comparison=index)
+            one = be.paired_difference(
+                sampled, ["P@10", "AP"], pair.run_a.item(), pair.run_b.item(), estimator="stat"
+            )
+            for name in ("estimate", "standard_error", "interval", "degrees_of_freedom"):
+                np.testing.assert_allclose(pair[name], one[name], atol=1e-12)
+
+
+@pytest.mark.parametrize(("estimator", "population"), [("assumed", None), ("stat", "sample")])
+def test_adjusted_p_values_are_no_smaller_and_fewer_comparisons_adjust_less(
+    sampled, truth, estimator, population
+):
+    collection = truth if estimator == "assumed" else sampled
+    options = {"estimator": estimator, "population": population, **FAST}
+    every = be.compare(collection, "P@10", **options).isel(measure=0)
+    beside = be.compare(collection, "P@10", reference="run001", **options).isel(measure=0)
+    assert (every.p_holm >= every.p_value).all()
+    assert (every.p_tukey >= every.p_value - 0.03).all()
+    assert beside.run_b.values.tolist() == ["run001"] * 3
+    np.testing.assert_allclose(beside.estimate, -every.estimate[:3], atol=1e-12)
+    np.testing.assert_allclose(beside.p_value, every.p_value[:3], atol=1e-12)
+    assert (beside.p_holm <= every.p_holm.values[:3] + 1e-12).all()
+    assert (beside.p_tukey <= every.p_tukey.values[:3] + 0.03).all()
+
+
+def test_the_randomised_test_sees_the_scores_themselves(truth):
+    from bayeseval.significance import tukey_randomised
+
+    scores = be.evaluate(truth, "AP", estimator="assumed").estimate.isel(measure=0)
+    values = scores.transpose("topic", "run").values
+    expected = tukey_randomised(
+        values, np.triu_indices(4, k=1), n_permutations=499, random=np.random.default_rng(5)
+    )
+    pairs = be.compare(truth, "AP", estimator="assumed", random_seed=5, **FAST)
+    np.testing.assert_allclose(pairs.p_tukey.values[0], expected, atol=1e-12)
+
+
+def test_the_probability_of_being_better_is_less_sure_than_a_flat_prior(sampled):
+    normal = be.compare(sampled, "P@10", estimator="stat", **FAST).probability_better
+    flat = be.compare(sampled, "P@10", estimator="stat", prior="flat", **FAST)
+    assert (np.abs(normal - 0.5) <= np.abs(flat.probability_better - 0.5) + 1e-12).all()
+    one_sided = xr.where(flat.estimate > 0, 1 - flat.p_value / 2, flat.p_value / 2)
+    np.testing.assert_allclose(flat.probability_better, one_sided, atol=1e-9)
+
+
+def test_equivalence_is_the_interval_inside_the_region(truth):
+    pairs = be.compare(truth, ["P@10", "AP"], estimator="assumed", equivalence=0.05, **FAST)
+    inside = (np.abs(pairs.interval) < 0.05).all("ci_bound")
+    np.testing.assert_array_equal(pairs.equivalent, inside)
+    by_name = be.compare(
+        truth, ["P@10", "AP"], estimator="assumed", equivalence={"P@10": 0.05, "AP": 1.5}, **FAST
+    )
+    assert by_name.equivalent.sel(measure="AP").all()
+    assert (by_name.probability_equivalent.sel(measure="AP") > 0.999).all()
+    xr.testing.assert_equal(by_name.equivalent.sel(measure="P@10"), inside.sel(measure="P@10"))
+
+
+def test_one_run_twice_is_not_better_than_itself():
+    collection = small_collection()
+    rows = [
+        ("copy", topic, f"d{i}", -rank)
+        for topic, order in ORDERS["a"].items()
+        for rank, i in enumerate(order)
+    ]
+    copy = pd.DataFrame(rows, columns=["run", "topic", "document", "score"])
+    both = be.add_runs(collection, copy)
+    pairs = be.compare(both, "P@3", estimator="assumed", reference="copy", **FAST)
+    same = pairs.isel(comparison=0)
+    assert same.run_a.item() == "a" and same.estimate.item() == 0
+    assert same.p_value.item() == 1 and same.p_tukey.item() == 1
+    assert same.probability_better.item() == 0.5
+
+
+def test_errors_about_these_topics_are_unknown_without_a_design(truth):
+    pairs = be.compare(truth, "P@10", estimator="assumed", population="sample", **FAST)
+    assert pairs.estimate.notnull().all()
+    for name in ("standard_error", "p_value", "p_holm", "p_tukey", "probability_better"):
+        assert pairs[name].isnull().all(), name
+
+
+def test_what_cannot_be_compared_is_refused(truth, sampled):
+    with pytest.raises(ValueError, match="no run 'z'"):
+        be.compare(truth, "P@10", estimator="assumed", reference="z")
+    with pytest.raises(ValueError, match="prior must be one of normal, flat, not 'wide'"):
+        be.compare(truth, "P@10", estimator="assumed", prior="wide", **FAST)
+    with pytest.raises(ValueError, match="equivalence must be above 0"):
+        be.compare(truth, "P@10", estimator="assumed", equivalence=0, **FAST)
+    with pytest.raises(ValueError, match="equivalence has no value for AP"):
+        be.compare(truth, "AP", estimator="assumed", equivalence={"P@10": 0.1}, **FAST)
+    with pytest.raises(ValueError, match="goes with population='topics'"):
+        be.compare(sampled, "P@10", estimator="stat", outside="missing", **FAST)
+    with pytest.raises(ValueError, match="at least 2 runs"):
+        be.compare(be.select(truth, runs=["run001"]), "P@10", estimator="assumed")
+    with pytest.raises(ValueError, match="n_permutations must be at least 1"):
+        be.compare(truth, "P@10", estimator="assumed", n_permutations=0)
+
+
+def test_tidy_tables_have_a_row_for_each_run_or_comparison_and_measure(truth):
+    pairs = be.compare(truth, ["P@10", "AP"], estimator="assumed", **FAST)
+    frame = be.to_frame(pairs)
+    assert frame.columns[:3].tolist() == ["measure", "run_a", "run_b"]
+    assert len(frame) == 12 and {"lower", "upper", "p_tukey"} <= set(frame.columns)
+    row = frame.iloc[7]
+    pair = pairs.sel(measure=row.measure).where(
+        (pairs.run_a == row.run_a) & (pairs.run_b == row.run_b), drop=True
+    )
+    assert row.upper == pair.interval.sel(ci_bound="upper").item()
+    scores = be.evaluate(truth, ["P@10", "AP"], estimator="assumed")
+    assert be.to_frame(scores).columns[:3].tolist() == ["measure", "run", "topic"]
+    assert len(be.to_frame(be.mean_over_topics(scores))) == 8
+    sets = be.rankings.rank_sets(scores.sel(measure=["AP"]))
+    frame = be.to_frame(sets)
+    assert len(frame) == 4 and {"rank", "lower", "upper", "tie_group"} <= set(frame.columns)
+    with pytest.raises(TypeError, match="a Dataset, not a DataArray"):
+        be.to_frame(scores.estimate)
+    with pytest.raises(ValueError, match="summarised by summarize"):
+        be.to_frame(scores.expand_dims(chain=1, draw=2))
+    with pytest.raises(ValueError, match="needs a dim run or comparison"):
+        be.to_frame(xr.Dataset({"bias": 0.1}))
