@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 # prior variance of a difference over its error variance
 SCALES = 4.0 ** np.arange(-2, 7)
 PSEUDO_COUNT = 0.1  # of each scale, in independent differences
-BINS = 500  # of |z|, for the learning
-STEPS = 60
+BINS = 200  # of |z|, for the learning
+STEPS = 300
 LARGEST = 30.0  # z beyond which a sign is sure
 
 Floats = NDArray[np.floating]

@@ -84,8 +84,8 @@ def test_probabilities_are_calibrated_where_a_flat_prior_is_too_sure(spread):
     excess = (stated - right).sum(axis=1) / share.sum(axis=1)
     error = (stated - right).std(axis=1) * np.sqrt(60) / share.sum(axis=1)
     usual = share[1].sum(axis=0) > 1500
-    # the scale is learned within each set, so allow .03 beside the Monte Carlo error
-    assert (np.abs(excess[1]) < 0.03 + 2.5 * error[1])[usual].all(), excess[1]
+    # the scale is learned within each set, so allow .04 beside the Monte Carlo error
+    assert (np.abs(excess[1]) < 0.04 + 2.5 * error[1])[usual].all(), excess[1]
     if spread < 4:
         assert excess[0, 3] > 0.05  # what is said to be .8 to .9 is not
 
