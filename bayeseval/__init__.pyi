@@ -8,10 +8,12 @@ from . import (
     plots,
     posterior,
     predictors,
+    rankings,
     simulate,
 )
 from .adjustment import adjust_by_topics, adjust_scores
 from .collection import open_collection, save_collection, select
+from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
 from .experiments import dual_runs
@@ -26,6 +28,7 @@ from .inference import (
 from .models.urn.estimate import urn_estimate
 from .posterior import posterior_scores, summarize
 from .residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
+from .tidy import to_frame
 from .trec import (
     add_runs,
     qrels_frame,
@@ -43,6 +46,7 @@ __all__ = [
     "adjust_by_topics",
     "adjust_scores",
     "attach_judgments",
+    "compare",
     "covariance",
     "designs",
     "diagnostic_plots",
@@ -66,6 +70,7 @@ __all__ = [
     "rbp_bounds",
     "rbp_uncertainty",
     "rbp_uncertainty_cdf",
+    "rankings",
     "read_collection",
     "read_design",
     "reveal",
@@ -76,6 +81,7 @@ __all__ = [
     "select",
     "simulate",
     "summarize",
+    "to_frame",
     "urn_estimate",
     "verdict",
     "write_prels",

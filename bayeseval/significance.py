@@ -77,9 +77,9 @@ def tukey_randomised(
     r"""Tukey's honest significant difference, its null distribution by randomisation.
 
     Under the null hypothesis that all runs are alike, a topic's scores could stand under any of the
-    runs. Each permutation shuffles the scores of every topic over the runs; the p value of a pair is
-    the share of permutations, the observed one among them, whose largest mean difference among the
-    compared pairs (for all pairs: largest mean less smallest) is at least the pair's.
+    runs. Each permutation shuffles the scores of every topic over the runs; the p value of a pair
+    is the share of permutations, the observed one among them, whose largest mean difference among
+    the compared pairs (for all pairs: largest mean less smallest) is at least the pair's.
 
     Parameters
     ----------
@@ -124,9 +124,7 @@ def permuted_maximum(
         random.permuted(shuffled, axis=-1, out=shuffled)
         mean = shuffled.mean(axis=1)
         largest[start : start + size] = (
-            np.ptp(mean, axis=1)
-            if every
-            else np.abs(mean[:, first] - mean[:, second]).max(axis=1)
+            np.ptp(mean, axis=1) if every else np.abs(mean[:, first] - mean[:, second]).max(axis=1)
         )
     return largest
 

@@ -61,9 +61,7 @@ def test_the_randomised_test_is_a_loop_over_permutations(reference):
     pairs = np.triu_indices(3, k=1)
     if reference:
         pairs = np.array([0, 1]), np.array([2, 2])
-    found = tukey_randomised(
-        scores, pairs, n_permutations=199, random=np.random.default_rng(7)
-    )
+    found = tukey_randomised(scores, pairs, n_permutations=199, random=np.random.default_rng(7))
     # the same permutations, one at a time
     loop = np.random.default_rng(7)
     exceed = np.ones(pairs[0].size)
@@ -78,13 +76,9 @@ def test_the_randomised_test_is_a_loop_over_permutations(reference):
 def test_chunks_of_permutations_are_the_same_permutations(monkeypatch):
     scores = np.random.default_rng(5).normal(size=(6, 4))
     pairs = np.triu_indices(4, k=1)
-    whole = permuted_maximum(
-        scores, pairs, n_permutations=50, random=np.random.default_rng(1)
-    )
+    whole = permuted_maximum(scores, pairs, n_permutations=50, random=np.random.default_rng(1))
     monkeypatch.setattr("bayeseval.significance.CHUNK", 100)
-    parts = permuted_maximum(
-        scores, pairs, n_permutations=50, random=np.random.default_rng(1)
-    )
+    parts = permuted_maximum(scores, pairs, n_permutations=50, random=np.random.default_rng(1))
     np.testing.assert_array_equal(whole, parts)
 
 
@@ -94,9 +88,7 @@ def test_the_randomised_test_of_two_runs_is_the_sign_test_of_all_flips():
     flips = np.array(np.meshgrid(*[[-1, 1]] * 7)).reshape(7, -1).T
     exact = (np.abs(flips @ difference) >= abs(difference.sum()) - 1e-9).mean()
     pairs = np.array([0]), np.array([1])
-    found = tukey_randomised(
-        scores, pairs, n_permutations=20_000, random=np.random.default_rng(2)
-    )
+    found = tukey_randomised(scores, pairs, n_permutations=20_000, random=np.random.default_rng(2))
     assert found.item() == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
 
 

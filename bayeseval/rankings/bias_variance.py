@@ -82,8 +82,8 @@ def bias_variance(
     The bootstrap's :math:`b^2` is too large by about the squared distance that the finite number of
     topics makes between the two tables, so a bias near 0 is overstated. The intervals are basic
     bootstrap intervals, which take that off: of :math:`b^2` and the MSE as they are, of the
-    logarithm of :math:`\sigma`. Where b is small beside :math:`\sigma` the interval reaches below 0, which
-    says that no bias was found; it is not to be read as a size.
+    logarithm of :math:`\sigma`. Where b is small beside :math:`\sigma` the interval reaches below
+    0, which says that no bias was found; it is not to be read as a size.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A prior on the differences of runs, learned from all of them: how sure is a sign?"""
+"""A prior on the differences of runs, learned from all of them: how sure a sign is."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ def probability_positive(z: Floats, weight: Floats | None) -> Floats:
     array([0.5 , 0.89])
     """
     wrong = _wrong_sign(np.abs(z), weight)
-    return np.where(z < 0, wrong, 1.0 - wrong)
+    return np.where(z == 0, 0.5, np.where(z < 0, wrong, 1.0 - wrong))
 
 
 def variance_factor(z: Floats, weight: Floats) -> Floats:
