@@ -64,4 +64,4 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     keys = [name for name in KEYS if name in frame]
     values = [str(name) for name in kept]
     others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
-    return frame[keys + values + others]
+    return frame.loc[:, keys + values + others]
