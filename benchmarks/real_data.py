@@ -19,6 +19,14 @@ def trec_covid() -> Path:
     return folder
 
 
+def clef_tar() -> Path:
+    """Folder of the CLEF eHealth TAR 2017 data, as :func:`trec_covid`."""
+    folder = trec_covid().parent / "clef-tar-2017"
+    if not folder.is_dir():
+        raise SystemExit(f"{folder} is not there (qrels.txt.xz and runs.tar.xz)")
+    return folder
+
+
 def unpacked(archive: Path) -> Path:
     """Folder ``runs`` of an archive, unpacked once and kept among the system's temporary files."""
     size = archive.stat().st_size

@@ -1,0 +1,205 @@
+"""Coverage of intervals: collections x budgets x estimators x measures x kinds of runs.
+
+``run`` draws samples from the design of the contributing runs, estimates, and keeps error, standard
+error and interval of every run, chunk by chunk of ten samples: what is there already is not done
+again. ``report`` sums all chunks up in ``benchmarks/interval_coverage/results.csv`` and prints the rows.
+Truth: all judgments; 20 pps strata; the seed of a chunk is 1000 budget + its number. Real
+collections are those of the folder that the environment variable BAYESEVAL_REAL_DATA names, and
+are left out where it is not set.
+"""
+
+import argparse
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import bayeseval as be
+from benchmarks.coverage_collections import COLLECTIONS, halved, roles
+from benchmarks.real_data import REAL_DATA
+
+MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10", "R@100", "NumRel"]
+RATIOS = ["AP", "nDCG@10", "R@100"]
+CHUNK = 10  # samples
+DIFFERENCES = 3  # of each chunk: intervals of differences of runs are tried on so many
+NORMAL = 1.6448536269514722
+# name -> (estimator, predictor)
+DESIGN_BASED = {
+    "stat": ("stat", None),
+    "dyn, rank_logistic": ("dyn", "rank_logistic"),
+    "dyn": ("dyn", None),
+}
+RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("act", choices=["run", "report"])
+    parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
+    parser.add_argument("--estimator", action="append")
+    parser.add_argument("--budget", type=int, action="append")
+    parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--denominator", help="estimator_options of stat and dyn")
+    parser.add_argument("--chunks", type=Path, default=Path("coverage-output"))
+    options = parser.parse_args()
+    if options.act == "report":
+        report(options.chunks)
+        return
+    options.chunks.mkdir(exist_ok=True)
+    for name in options.collection or list(COLLECTIONS):
+        if COLLECTIONS[name][1] and not os.environ.get(REAL_DATA):
+            print(f"{name}: left out, {REAL_DATA} is not set")
+            continue
+        run(name, options)
+
+
+def run(name: str, options) -> None:
+    """All cells of one collection."""
+    collection = made(name, options.chunks)
+    truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
+    for budget in options.budget or [100]:
+        for estimator in options.estimator or list(DESIGN_BASED):
+            for chunk in range(1, -(-options.samples // CHUNK) + 1):
+                file = options.chunks / f"{name}~{budget}~{estimator}~{chunk}.nc"
+                if options.denominator:
+                    file = file.with_name(f"{file.stem}~{options.denominator}.nc")
+                if file.exists():
+                    continue
+                design = be.designs.pps_strata(collection, budget=budget)
+                seed = 1000 * budget + chunk
+                selected = be.draw(design, n_replicates=CHUNK, random_seed=seed)
+                found = estimated(collection, design, selected, estimator, options)
+                found = found.assign(truth=truth).assign_attrs(
+                    collection=name, budget=budget, estimator=estimator, chunk=chunk
+                )
+                if options.denominator:
+                    found.attrs["estimator"] += f" ({options.denominator})"
+                found.to_netcdf(file, engine="h5netcdf")
+                print(file.name, flush=True)
+
+
+def made(name: str, folder: Path) -> xr.DataTree:
+    """Collection, kept on disk since some take a while to read."""
+    file = folder / f"{name}.nc"
+    if not file.exists():
+        be.save_collection(halved(COLLECTIONS[name][0]()), file)
+    return be.open_collection(file)
+
+
+def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
+    """Means over topics of every sample (replicate, measure, run): estimate, error, interval.
+
+    ``difference_error`` is the standard error of the difference from the next run.
+    """
+    estimator, predictor = DESIGN_BASED[name]
+    how = {"estimator": estimator, "predictor": predictor}
+    if options.denominator:
+        how["estimator_options"] = {"denominator": options.denominator}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = be.evaluate(be.reveal(collection, design, selected), MEASURES, **how)
+        mean = be.mean_over_topics(scores, population="sample")
+        errors = [
+            difference_error(be.reveal(collection, design, selected.isel(replicate=k)), how)
+            for k in range(DIFFERENCES)
+        ]
+    return mean[["estimate", "standard_error", "interval"]].assign(
+        difference_error=xr.concat(errors, dim="difference_replicate")
+    )
+
+
+def difference_error(sampled: xr.DataTree, how: dict) -> xr.DataArray:
+    """Standard error (measure, run) of the difference between a run and the next one."""
+    covariance = be.covariance(sampled, RATIOS, **how).transpose("measure", "run", "run_other")
+    matrix = covariance.to_numpy()
+    own = np.diagonal(matrix, axis1=1, axis2=2)
+    variance = own + np.roll(own, -1, axis=1)
+    following = np.roll(np.arange(matrix.shape[1]), -1)
+    variance = variance - 2 * matrix[:, np.arange(matrix.shape[1]), following]
+    return xr.DataArray(
+        np.sqrt(np.maximum(variance, 0.0)),
+        dims=("ratio", "run"),
+        coords={"ratio": covariance["measure"].to_numpy(), "run": covariance["run"].to_numpy()},
+    )
+
+
+def report(folder: Path) -> None:
+    """Table of all chunks."""
+    cells: dict[tuple, list[xr.Dataset]] = {}
+    for file in sorted(folder.glob("*~*.nc")):
+        found = xr.load_dataset(file, engine="h5netcdf")
+        key = tuple(found.attrs[name] for name in ("collection", "budget", "estimator"))
+        cells.setdefault(key, []).append(found)
+    if not cells:
+        raise SystemExit(f"{folder} holds no chunks; begin with 'run'")
+    rows = []
+    for (name, budget, estimator), parts in cells.items():
+        collection = be.open_collection(folder / f"{name}.nc")
+        names = ["estimate", "standard_error", "interval"]
+        whole = xr.concat([part[names] for part in parts], dim="replicate")
+        errors = [part.difference_error for part in parts]
+        whole = whole.assign(
+            truth=parts[0].truth, difference_error=xr.concat(errors, dim="difference_replicate")
+        )
+        for role, chosen in roles(collection).items():
+            if chosen.any():
+                some = whole.isel(run=np.flatnonzero(chosen))
+                for label in some["measure"].to_numpy().tolist():
+                    cell = {"collection": name, "budget": int(budget), "estimator": estimator}
+                    cell |= {"measure": label, "runs": role} | summed(some.sel(measure=label))
+                    rows.append(cell)
+    table = pd.DataFrame(rows).sort_values(["collection", "budget", "measure", "runs", "estimator"])
+    RESULTS.parent.mkdir(exist_ok=True)
+    table.to_csv(RESULTS, index=False, float_format="%.4g")
+    about = {"measures": MEASURES, "chunk": CHUNK, "n_strata": 20, "ci_prob": 0.9}
+    (RESULTS.parent / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+    print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+
+
+def summed(some: xr.Dataset) -> dict[str, float]:
+    """Columns of one cell; the samples are the clusters of the Monte Carlo errors."""
+    error = (some.estimate - some.truth).transpose("replicate", "run").to_numpy()
+    bounds = some.interval.transpose("replicate", "run", "ci_bound").to_numpy()
+    truth = some.truth.to_numpy()
+    held = (bounds[..., 0] <= truth + 1e-12) & (truth - 1e-12 <= bounds[..., 1])
+    standard_error = some.standard_error.transpose("replicate", "run").to_numpy()
+    n_samples = len(error)
+    root = np.sqrt(n_samples)
+    squares = (error**2).mean(axis=1)
+    rms = np.sqrt(squares.mean())
+    spread = error.var(axis=0, ddof=1).mean()
+    return {
+        "samples": n_samples,
+        "bias": error.mean(),
+        "bias_error": error.mean(axis=1).std(ddof=1) / root,
+        "rms_error": rms,
+        "rms_error_error": squares.std(ddof=1) / root / (2 * rms) if rms > 0 else 0.0,
+        "coverage": held.mean(),
+        "coverage_error": held.mean(axis=1).std(ddof=1) / root,
+        "length": (bounds[..., 1] - bounds[..., 0]).mean(),
+        "bias_over_error": error.mean() / standard_error.mean(),
+        "variance_ratio": (standard_error**2).mean() / spread if spread > 0 else np.nan,
+        "difference_coverage": differences_held(some),
+    }
+
+
+def differences_held(some: xr.Dataset) -> float:
+    """Share of intervals of differences between neighbours that hold the true one."""
+    label = str(some["measure"].item())
+    if label not in some["ratio"].to_numpy():
+        return np.nan
+    error = some.difference_error.sel(ratio=label).transpose("difference_replicate", "run")
+    wrong = (some.estimate - some.truth).transpose("replicate", "run").to_numpy()
+    n_chunks = wrong.shape[0] // CHUNK
+    taken = np.concatenate([np.arange(DIFFERENCES) + CHUNK * k for k in range(n_chunks)])
+    wrong = wrong[taken]
+    difference = wrong[:, :-1] - wrong[:, 1:]
+    return float((np.abs(difference) <= NORMAL * error.to_numpy()[:, :-1] + 1e-12).mean())
+
+
+if __name__ == "__main__":
+    main()
