@@ -1,4 +1,7 @@
-"""A progress bar on work that takes more than two seconds, on a terminal only."""
+"""A progress bar on work that takes more than two seconds, on a terminal only.
+
+The bar is rich's; its own `track` has no delay and would flash by on every short loop.
+"""
 
 import sys
 import time

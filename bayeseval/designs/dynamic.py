@@ -19,6 +19,7 @@ from bayeseval.designs.pooling import simulated_relevance
 from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.members import contributing_runs
+from bayeseval.measures.parameters import check_relevance_level
 
 
 def dynamic_sampling(
@@ -131,6 +132,7 @@ def dynamic_sampling(
         frame=frame,
         pool_depth=pool_depth,
         prior=prior,
+        relevance_level=relevance_level,
         runs=runs,
     )
     here = plan.frame.pair
@@ -139,15 +141,15 @@ def dynamic_sampling(
     for stage in range(n_stages):
         sample = opened_stage(plan, sample, stage, relevant)
         sample = drawn_stage(plan, sample, stage, random_seed)
-    parameters["relevance_level"] = float(relevance_level)
     return staged_design(collection, plan, sample, n_stages, parameters, random_seed)
 
 
 def planned(
-    collection, *, budget, n_strata, n_stages, aim, frame, pool_depth, prior, runs
+    collection, *, budget, n_strata, n_stages, aim, frame, pool_depth, prior, relevance_level, runs
 ) -> tuple[dict, StagePlan]:
     """Attributes of the design, and the plan of its stages."""
     check_budget(budget)
+    check_relevance_level(relevance_level)
     _check_options(budget, n_strata, n_stages, aim, prior)
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=None, runs=runs
@@ -155,7 +157,8 @@ def planned(
     options = {"n_strata": int(n_strata), "n_stages": int(n_stages), "aim": aim, "prior": prior}
     parameters = start["parameters"] | options
     chosen = contributing_runs(collection, runs)
-    return parameters, stage_plan(collection, start["rest"], chosen, parameters)
+    plan = stage_plan(collection, start["rest"], chosen, parameters)
+    return parameters | {"relevance_level": float(relevance_level)}, plan
 
 
 def _check_options(budget, n_strata, n_stages, aim, prior) -> None:

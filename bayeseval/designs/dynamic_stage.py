@@ -5,7 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import check_one_sample, pair_positions
+from bayeseval.collection import pair_positions
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.dynamic import planned, staged_design
 from bayeseval.designs.dynamic_stages import (
@@ -16,7 +16,7 @@ from bayeseval.designs.dynamic_stages import (
     last_stage,
     opened_stage,
 )
-from bayeseval.frame.gather import grade_columns
+from bayeseval.designs.pooling import grades_so_far
 
 
 def dynamic_stage(
@@ -92,9 +92,9 @@ def dynamic_stage(
         frame=frame,
         pool_depth=pool_depth,
         prior=prior,
+        relevance_level=relevance_level,
         runs=runs,
     )
-    parameters["relevance_level"] = float(relevance_level)
     sample, stage = empty_sample(plan), 0
     relevant = np.zeros(plan.frame.pair.size, dtype=bool)
     if previous is not None:
@@ -149,10 +149,7 @@ def _earlier_sample(collection, plan: StagePlan, previous: xr.Dataset, stage: in
 
 def _graded(collection: xr.DataTree, plan: StagePlan, sample: StagedSample) -> np.ndarray:
     """Grades over the frame; every pair selected so far must have one."""
-    grade = np.full(plan.frame.pair.size, np.nan)
-    if "judgments" in collection.children:
-        check_one_sample(collection, "dynamic_stage follows one sample")
-        grade = grade_columns(collection)[0][plan.frame.pair]
+    grade = grades_so_far(collection, "dynamic_stage")[plan.frame.pair]
     lacking = np.flatnonzero(sample.selected & np.isnan(grade))
     if lacking.size:
         raise ValueError(

@@ -3,12 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import check_one_sample
 from bayeseval.collection.choices import check_choice
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
-from bayeseval.designs.pooling import Budget, followed_frame, pooled_design
-from bayeseval.frame.gather import grade_columns
+from bayeseval.designs.pooling import Budget, followed_frame, grades_so_far, pooled_design
 from bayeseval.measures.parameters import check_relevance_level
 
 METHODS = ("hedge", "move_to_front")
@@ -81,7 +79,7 @@ def next_documents(
     check_choice("method", method, METHODS)
     check_rate(learning_rate, list_length)
     start = followed_frame(collection, n_documents, frame, pool_depth, runs)
-    grade = _grades_so_far(collection)
+    grade = grades_so_far(collection, "next_documents")
     check_relevance_level(relevance_level)
     relevant, known = grade >= relevance_level, ~np.isnan(grade)
     if method == "hedge":
@@ -94,11 +92,3 @@ def next_documents(
     return pooled_design(
         collection, batch, name="next_documents", parameters=parameters, order=order
     )
-
-
-def _grades_so_far(collection: xr.DataTree) -> np.ndarray:
-    """Grades of the pairs, NaN where not judged; all of them where there are no judgments yet."""
-    if "judgments" not in collection.children:
-        return np.full(collection.sizes["pair"], np.nan)
-    check_one_sample(collection, "next_documents follows one sample")
-    return grade_columns(collection)[0]

@@ -145,9 +145,8 @@ def simulated_relevance(
             f"{'dynamic_stage' if name == 'dynamic_sampling' else 'next_documents'} what to judge "
             "first"
         )
-    check_one_sample(collection, f"{name} follows one sample")
-    grade = grade_columns(collection)
-    lacking = int(np.isnan(grade[0][frame]).sum())
+    grade = grades_so_far(collection, name)
+    lacking = int(np.isnan(grade[frame]).sum())
     if lacking and "design" in collection.children:
         scheme = collection["design"].attrs.get("scheme")
         if scheme != "deterministic":
@@ -157,4 +156,12 @@ def simulated_relevance(
                 "non-relevant; start from complete judgments, or use frame='judged'",
                 stacklevel=3,
             )
-    return grade[0] >= relevance_level
+    return grade >= relevance_level
+
+
+def grades_so_far(collection: xr.DataTree, name: str) -> np.ndarray:
+    """Grades (pair,) of one sample, NaN where not judged: everywhere if there are no judgments."""
+    if "judgments" not in collection.children:
+        return np.full(collection.sizes["pair"], np.nan)
+    check_one_sample(collection, f"{name} follows one sample")
+    return grade_columns(collection)[0]

@@ -35,6 +35,7 @@ def move_to_front_walk(position, can_be_judged, relevant, known, n_documents):
     found = 0
     current = -1
     while found < n_documents:
+        # without a queue in hand: that of highest priority, of equals the least examined
         if current < 0:
             for queue in range(n_queues):
                 if examined[queue] == depth:
@@ -49,6 +50,7 @@ def move_to_front_walk(position, can_be_judged, relevant, known, n_documents):
                     current = queue
             if current < 0:
                 break
+        # its next document: found if new; relevant keeps the queue, another one sends it back
         document = position[current, examined[current]]
         examined[current] += 1
         if document >= 0 and can_be_judged[document]:
@@ -93,12 +95,14 @@ def hedge_walk(
         Whether the weights follow the grades of the documents chosen on the way.
     """
     n_runs, depth = position.shape
+    # loss of every document in every run, were it not relevant, at its rank or for lack of one
     size = np.empty((can_be_judged.size, n_runs))
     for run in range(n_runs):
         size[:, run] = missed[run]
         for rank in range(depth):
             if position[run, rank] >= 0:
                 size[position[run, rank], run] = value[rank]
+    # losses from the judgments known before: a relevant document is a gain
     loss = np.zeros(n_runs)
     for document in range(known.size):
         if known[document]:
@@ -108,6 +112,7 @@ def hedge_walk(
     weight = np.empty(n_runs)
     score = np.empty(can_be_judged.size)
     for found in range(n_documents):
+        # runs weigh beta^loss; a document scores the mixture of its losses by these weights
         if found == 0 or learn:
             weight[:] = np.exp(log_beta * (loss - loss.min()))
             _mixture(position, value, missed, weight, _NEGLIGIBLE, score)
@@ -117,6 +122,7 @@ def hedge_walk(
             best = _last_of_the_best(score, is_open)
         if best < 0:
             return order[:found]
+        # the best is judged, and every run pays or gains by where it had the document
         order[found] = best
         is_open[best] = False
         if learn:

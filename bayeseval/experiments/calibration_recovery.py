@@ -87,16 +87,15 @@ def covered(rank: xr.DataArray, n_draws: int, ci_prob: float) -> xr.DataArray:
     return (rank >= round(order)) & (rank <= n_draws - round(order))
 
 
-def wilson(successes: NDArray, number: int, quantile: float = 1.959964) -> NDArray[np.float64]:
-    """Wilson interval of a share (share, ci_bound).
+def wilson(successes: NDArray, number: int) -> NDArray[np.float64]:
+    """Wilson interval, at 95 %, of a share (share, ci_bound).
 
     Examples
     --------
     >>> wilson(np.array([180]), 200).round(3)
     array([[0.851, 0.934]])
     """
-    share = np.asarray(successes) / number
-    centre = (share + quantile**2 / (2 * number)) / (1 + quantile**2 / number)
-    half = np.sqrt(share * (1 - share) / number + (quantile / (2 * number)) ** 2)
-    half = half * quantile / (1 + quantile**2 / number)
-    return np.stack([centre - half, centre + half], axis=-1)
+    from scipy.stats import binomtest
+
+    found = [binomtest(int(k), number).proportion_ci(0.95, method="wilson") for k in successes]
+    return np.array(found)

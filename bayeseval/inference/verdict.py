@@ -55,9 +55,7 @@ def verdict(
         raise ValueError("this fit has no sampler's statistics: an approximation has no verdict")
     posterior = fitted["posterior"].to_dataset()
     statistics = fitted["sample_stats"].to_dataset()
-    energy = statistics["energy"]
-    step = (energy.diff("draw") ** 2).mean("draw", skipna=False)
-    bfmi = step / energy.var("draw", skipna=False)
+    bfmi = az.bfmi(statistics["energy"])
     found = {
         "divergences": (float(statistics["diverging"].sum()), 0.0, ""),
         "r_hat": (*_worst(az.rhat(posterior), largest=True, limit=rhat_max),),

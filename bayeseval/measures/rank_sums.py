@@ -50,6 +50,7 @@ def picked_weight(position, weight, picked, n_rows):
     out = np.zeros((n_runs, n_columns, n_slots))
     row_weight = np.zeros(n_rows)
     for run in range(n_runs):
+        # weight of every row in this run, looked up for the sampled rows, and cleared again
         for rank in range(depth):
             if position[run, rank] >= 0:
                 row_weight[position[run, rank]] = weight[rank]
@@ -69,13 +70,14 @@ def cumulative_at(position, value, cutoff):
     """Sum of the values down to a fractional ``cutoff[column]``, linear between two ranks."""
     n_runs, n_columns = position.shape[0], value.shape[1]
     total = np.zeros((n_runs, n_columns))
-    deepest = 0
+    deepest = 0  # rank from which on no column counts anything
     for column in range(n_columns):
         deepest = max(deepest, int(np.ceil(cutoff[column])))
     for run in range(n_runs):
         for rank in range(min(position.shape[1], deepest)):
             row = position[run, rank]
             if row >= 0:
+                # a rank counts whole above the cutoff, in part where the cutoff falls into it
                 for column in range(n_columns):
                     share = min(1.0, max(0.0, cutoff[column] - rank))
                     total[run, column] += share * value[row, column]
@@ -92,7 +94,7 @@ def precision_sum(position, value):
     """
     n_runs, n_columns = position.shape[0], value.shape[1]
     total = np.zeros((n_runs, n_columns))
-    above = np.empty(n_columns)
+    above = np.empty(n_columns)  # sum of the values at the ranks above
     for run in range(n_runs):
         above[:] = 0.0
         for rank in range(position.shape[1]):
@@ -123,6 +125,7 @@ def precision_sum_influence(position, value, picked, expanded, joint_excess, gro
     rank_of = np.full(n_rows, -1, dtype=np.int64)
     running = np.empty(n_columns)
     for run in range(n_runs):
+        # from the top: the numerator, and what a document gains from those above it
         running[:] = 0.0
         for rank in range(depth):
             row = position[run, rank]
@@ -135,6 +138,7 @@ def precision_sum_influence(position, value, picked, expanded, joint_excess, gro
                     gradient[rank, column] = slope
                     out[run, column, 0] += slope * current
                     running[column] += current
+        # from the bottom: what it brings to those below it
         running[:] = 0.0
         for rank in range(depth - 1, -1, -1):
             row = position[run, rank]
@@ -159,6 +163,7 @@ def _add_sampled(out, rank_of, gradient, picked, expanded, joint_excess, group):
             row = picked[column, slot]
             if row < 0 or rank_of[row] < 0:
                 continue
+            # the linear part, and for a stratum of dependent draws the pairs with later slots
             rank = rank_of[row]
             out[column, 1 + slot] += gradient[rank, column] * expanded[column, slot]
             excess = joint_excess[column, slot]
@@ -190,6 +195,7 @@ def list_variance_sums(position, value, sampled, probability, estimate):
     out = np.zeros((4, n_runs, n_replicates))
     sums = np.empty(n_replicates)
     for run in range(n_runs):
+        # from the top: precision at each sampled relevant document, and the first two terms
         sums[:] = 0.0
         for rank in range(depth):
             row = position[run, rank]
@@ -205,6 +211,7 @@ def list_variance_sums(position, value, sampled, probability, estimate):
                     out[0, run, column] += (1.0 - probability[row]) * term
                     out[1, run, column] += term
                     sums[column] += current
+        # from the bottom: u, the sum of value / rank below, and the third term
         sums[:] = 0.0
         for rank in range(depth - 1, -1, -1):
             row = position[run, rank]

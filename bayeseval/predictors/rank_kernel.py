@@ -23,6 +23,7 @@ def fitted_line(x, relevance, ridge):
     step_intercept, step_slope = 0.0, 0.0
     best = np.inf
     for _ in range(100):
+        # penalised negative log-likelihood with its first and second derivatives, in one pass
         loss = 0.5 * ridge * slope * slope
         gradient_0, gradient_1 = 0.0, -ridge * slope
         hessian_00, hessian_01, hessian_11 = 0.0, 0.0, ridge
@@ -37,6 +38,7 @@ def fitted_line(x, relevance, ridge):
             hessian_00 += weight
             hessian_01 += weight * x[i]
             hessian_11 += weight * x[i] * x[i]
+        # a worse point: go back and try half the step; a better one: take it, and Newton's step
         if loss > best + 1e-12 * (1.0 + abs(best)):
             step_intercept, step_slope = 0.5 * step_intercept, 0.5 * step_slope
         else:
@@ -62,6 +64,7 @@ def calibration_factor(odds_against, first, last, target):
     low, high = -_LARGEST_LOGIT - 40.0, _LARGEST_LOGIT + 40.0
     offset = 0.0
     for _ in range(200):
+        # number predicted outside the held-out documents, and its derivative by the offset
         factor = np.exp(-offset)
         total, slope = 0.0, 0.0
         for i in range(first):
@@ -75,10 +78,12 @@ def calibration_factor(odds_against, first, last, target):
         excess = total - target
         if abs(excess) < 1e-11 * target:
             break
+        # the number grows with the offset: the root lies below a point of excess, above a lack
         if excess > 0:
             high = offset
         else:
             low = offset
+        # Newton's step, or the middle of the bracket where the step leaves it
         following = offset - excess / max(slope, 1e-290)
         if not low < following < high:
             following = 0.5 * (low + high)
@@ -118,17 +123,20 @@ def _topic_predictions(x, start, bounds, selected, relevance, probability, ridge
     odds_against = np.empty(n_pairs)
     seen = start + np.flatnonzero(selected[start : start + n_pairs])
     for group in range(bounds.size - 1):
+        # what the other groups' sample says: their documents, and the estimated number relevant
         first, last = bounds[group], bounds[group + 1]
         training = seen[(seen < first) | (seen >= last)]
         target = 0.0
         for i in training:
             target += relevance[i] / probability[i]
+        # none or all relevant has no finite offset: M is 0 or 1
         n_outside = n_pairs - (last - first)
         if target <= 0.0:
             predicted[first:last] = 0.0
         elif target >= n_outside * (1.0 - 1e-12):
             predicted[first:last] = 1.0
         else:
+            # section 3: logistic regression, the offset that meets the target, M of the group
             intercept, slope, centre = _training_fit(x[training], relevance[training], ridge)
             for i in range(n_pairs):
                 logit = intercept + slope * (x[start + i] - centre)

@@ -1,4 +1,8 @@
-"""Many small independent fits on all cores, with a bar when they take long."""
+"""Many small independent fits on all cores, with a bar when they take long.
+
+The pool is the standard library's: joblib would be one more dependency, for processes and a cache
+that nothing here needs.
+"""
 
 import os
 from collections.abc import Callable, Sequence

@@ -31,6 +31,9 @@ class UnjudgedSum:
     for stretches of frequencies where :math:`|\varphi|` provably stays small (a twentieth of the
     tolerance, which the bound includes) are left out, and weights too small to matter at the
     frequencies used are replaced by their mean (a fiftieth of the tolerance, included likewise).
+    Rounding the weights down and up to a lattice would be simpler and bounds the function as well,
+    but by the count times the step times the density: 1e-6 for the mean of fifty topics of ninety
+    unjudged ranks would take some 2^36 points, where sixteen frequencies do here.
 
     Parameters
     ----------

@@ -20,7 +20,8 @@ def centred(expanded, probability, group):
     for run in range(n_runs):
         for column in range(n_columns):
             first = 0
-            while first < n_slots:
+            while first < n_slots:  # group by group, first:end
+                # weighted mean of the group, then the scaled deviations from it
                 end = last[column, first]
                 mean = 0.0
                 for slot in range(first, end):
@@ -43,10 +44,12 @@ def _factors(probability, group):
     for column in range(n_columns):
         first = 0
         while first < n_slots:
+            # first:end is a run of slots of one stratum; a slot without one stands alone
             label = group[column, first]
             end = first + 1
             while label >= 0 and end < n_slots and group[column, end] == label:
                 end += 1
+            # shares by 1 - pi; the scale n / (n - 1) pays for the estimated mean
             count = end - first
             total = np.sum(1.0 - probability[column, first:end])
             for slot in range(first, end):
@@ -75,6 +78,7 @@ def variance_spread(deviation, group):
         for column in range(n_columns):
             first = 0
             while first < n_slots:
+                # squared deviations of one stratum add up to its variance
                 label = group[column, first]
                 variance = deviation[run, column, first] ** 2
                 end = first + 1

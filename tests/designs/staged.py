@@ -11,6 +11,7 @@ from bayeseval.designs.dynamic import planned, staged_design
 from bayeseval.designs.dynamic_stages import StagedSample, empty_sample, opened_stage
 
 OPTIONS = {
+    "relevance_level": 1,
     "budget": 8,
     "n_strata": 4,
     "frame": None,

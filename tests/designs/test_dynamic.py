@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.designs.dynamic import planned
-from bayeseval.designs.dynamic_model import predicted_logit
+from bayeseval.designs.dynamic_stages import predicted_logit
 from tests.designs.staged import OPTIONS, any_logit, enumerated, toy, urn_toy
 from tests.estimators.test_unbiased import numerators, true_numerators
 
