@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from bayeseval.cli.adjust import adjust
+from bayeseval.cli.compare import compare
 from bayeseval.cli.demo import demo
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.fit import fit
 from bayeseval.cli.output import remark
+from bayeseval.cli.rank import rank
 from bayeseval.cli.sample import sample
 from bayeseval.cli.wording import shell_words
 
@@ -50,9 +52,11 @@ def _options(
 
 
 application.command()(adjust)
+application.command()(compare)
 application.command()(demo)
 application.command()(evaluate)
 application.command()(fit)
+application.command()(rank)
 application.command()(sample)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.

@@ -73,7 +73,7 @@ def evaluate(
             collection,
             measure,
             estimator=estimator,
-            predictor=_predictor(predictor),
+            predictor=chosen_predictor(predictor),
             relevance_level=relevance_level,
             outside=outside,
             missing_topics=missing_topics,
@@ -92,7 +92,7 @@ def evaluate(
     write_result(FORMATS[format](rows, about), output)
 
 
-def _predictor(text: str | None) -> str | tuple[str, float] | None:
+def chosen_predictor(text: str | None) -> str | tuple[str, float] | None:
     """The name of a predictor, or ``constant:VALUE`` as a pair."""
     name, colon, value = (text or "").partition(":")
     if name == "constant" and colon:

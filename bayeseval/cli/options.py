@@ -52,6 +52,20 @@ Population = Annotated[
     Literal["sample", "topics"],
     typer.Option(help="Intervals for these topics, or for the topics they stand for."),
 ]
+ComparedPopulation = Annotated[
+    Literal["sample", "topics"] | None,
+    typer.Option(
+        help="These topics (stat and dyn alone know the error), or the topics they stand for.",
+        show_default="sample for stat and dyn, else topics",
+    ),
+]
+Prior = Annotated[
+    Literal["normal", "flat"],
+    typer.Option(
+        help="Of true differences: learned from all pairs, or none, which is too sure of them."
+    ),
+]
+TidyFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write rows.")]
 Outside = Annotated[
     Literal["nonrelevant", "missing", "error"],
     typer.Option(help="Documents outside the design's frame."),

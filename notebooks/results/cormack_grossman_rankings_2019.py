@@ -1,0 +1,185 @@
+"""Tables that the notebook of this name reads: bias and variance of rankings on real collections.
+
+Run it with ``PYTHONPATH=. python notebooks/results/cormack_grossman_rankings_2019.py`` and the
+environment variable BAYESEVAL_REAL_DATA: some ten minutes. It writes ``budgets`` (the paper's tables
+1 and 2 on TREC-COVID round 5) and ``judgments`` (its table 3: round 1 with three sets of judgments,
+CLEF TAR 2017 with complete and with sampled ones) beside itself.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import bayeseval as be
+from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.webber_park_2009 import two_stages
+
+SAMPLED = {"infAP": ("inf", None), "dynAP": ("dyn", "rank_logistic"), "dynAP pooled": ("dyn", None)}
+KEPT = ["bias", "sigma", "rmse"]
+
+
+def scores(sampled: xr.DataTree, estimator: str, predictor=None) -> xr.DataArray:
+    """AP (replicate, run, topic), a topic without an estimate counting 0."""
+    found = be.evaluate(sampled, "AP", estimator=estimator, predictor=predictor, random_seed=1)
+    return found.estimate.isel(measure=0, drop=True).fillna(0.0)
+
+
+def replicates(collection, design, n_replicates: int) -> dict[str, xr.DataArray]:
+    """Tables of the sampled methods; replicates are scored one by one to save memory."""
+    selected = be.draw(design, n_replicates=n_replicates, random_seed=1)
+    parts: dict[str, list] = {name: [] for name in SAMPLED}
+    for index in range(n_replicates):
+        sampled = be.reveal(
+            collection, design, selected.isel(replicate=index), unjudged="nonrelevant"
+        )
+        for name, (estimator, predictor) in SAMPLED.items():
+            parts[name].append(scores(sampled, estimator, predictor))
+    return {name: xr.concat(part, dim="replicate") for name, part in parts.items()}
+
+
+def pools(collection, budget: int) -> dict[str, tuple[xr.DataArray, float]]:
+    """Tables of the depth-k pool next to the budget, and of hedge, with their cost a topic."""
+    found = {}
+    deeper = {k: be.designs.depth_pool(collection, k) for k in (5, 10, 20, 30)}
+    cost = {k: float(pool.inclusion_probability.sum()) for k, pool in deeper.items()}
+    wanted = budget * collection.sizes["topic"]
+    depth = min(cost, key=lambda k: abs(np.log(cost[k] / wanted)))
+    for name, pool in (
+        (f"depth-{depth}", deeper[depth]),
+        ("hedge", be.designs.hedge(collection, budget)),
+    ):
+        judged = float(pool.inclusion_probability.sum()) / collection.sizes["topic"]
+        sampled = be.reveal(collection, pool, unjudged="nonrelevant")
+        found[name] = scores(sampled, "assumed"), judged
+    return found
+
+
+def row(table, gold, options, **facts) -> dict:
+    """One line: bias, sigma, error with their Monte Carlo errors."""
+    n_topics = facts.pop("n_topics", None)
+    found = be.rankings.bias_variance(
+        table, gold, n_boot=options.boot, n_topics=n_topics, random_seed=1
+    )
+    error = found.monte_carlo_error.to_series()
+    cells = {name: found[name].item() for name in KEPT}
+    cells |= {f"{name}_mc": error[name] for name in KEPT}
+    print(facts, n_topics, {k: round(v, 4) for k, v in cells.items()}, flush=True)
+    return facts | {"n_topics": n_topics or table.sizes["topic"]} | cells
+
+
+def budgets(options) -> pd.DataFrame:
+    """Tables 1 and 2: four methods, two budgets, two numbers of topics, real and dual runs."""
+    folder = trec_covid()
+    runs = unpacked(folder / "round5-runs.tar.xz")
+    collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
+    both = be.dual_runs(collection, random_seed=1)
+    gold = scores(both, "assumed")
+    real = both["run"].values[both["contributed"].values]
+    lists = {"real": real, "real and dual": both["run"].values}
+    rows = []
+    for budget in (100, 400):
+        design = be.designs.pps_strata(both, budget=budget)
+        tables = {
+            name: (table, float(budget))
+            for name, table in replicates(both, design, options.replicates).items()
+        }
+        tables |= pools(both, budget)
+        for label, some in lists.items():
+            for n_topics in (50, 200):
+                chosen = [(*tables[name], name) for name in tables]
+                if budget == 400:
+                    chosen.append((gold, np.nan, "reference"))
+                for table, judged, name in chosen:
+                    rows.append(
+                        row(
+                            table.sel(run=some), gold.sel(run=some), options, runs=label,
+                            budget=budget, method=name, judged=judged, n_topics=n_topics,
+                        )
+                    )  # fmt: skip
+        save("budgets", pd.DataFrame(rows))
+    return pd.DataFrame(rows)
+
+
+def round1(options) -> dict[str, xr.DataArray]:
+    """The 143 runs by the judgments of round 1, by all later ones too, and by a sample of these."""
+    collection, first = two_stages(trec_covid())
+    runs = unpacked(trec_covid() / "round1-runs.tar.xz")
+    early = be.read_collection(first, f"{runs}/*")
+    design = be.designs.pps_strata(collection, budget=100)
+    return {
+        "round 1": scores(early, "assumed"),
+        "all": scores(collection, "assumed"),
+        "sampled, dyn": replicates(collection, design, options.replicates)["dynAP pooled"],
+    }
+
+
+def clef(options) -> dict[str, xr.DataArray]:
+    """The runs of CLEF TAR 2017 by complete judgments, by samples, and by a pool."""
+    folder = trec_covid().parent / "clef-tar-2017"
+    target = unpacked(folder / "runs.tar.xz")
+    # one run has its rank in the tag column: every document would be a run of its own
+    files = [str(p) for p in target.rglob("*") if p.is_file() and not p.name.startswith("AMC")]
+    collection = be.read_collection(folder / "qrels.txt.xz", sorted(files), depth=1000)
+    design = be.designs.pps_strata(collection, budget=100)
+    return {
+        "complete": scores(collection, "assumed"),
+        "sampled, dyn": replicates(collection, design, options.replicates)["dynAP pooled"],
+        "depth-10": scores(
+            be.reveal(collection, be.designs.depth_pool(collection, 10), unjudged="nonrelevant"),
+            "assumed",
+        ),
+    }
+
+
+def judgments(options) -> pd.DataFrame:
+    """Table 3: every set of judgments as gold for every other, with intervals."""
+    rows = []
+    for name, tables in (("round 1", round1(options)), ("CLEF TAR 2017", clef(options))):
+        shared = sorted(set.intersection(*(set(t.topic.values) for t in tables.values())))
+        for gold_name, gold in tables.items():
+            for method, table in tables.items():
+                found = be.rankings.bias_variance(
+                    table.sel(topic=shared), gold.sel(topic=shared, run=table.run.values),
+                    n_boot=options.boot, random_seed=1,
+                )  # fmt: skip
+                bounds = be.rankings.bias_variance(
+                    table.sel(topic=shared), gold.sel(topic=shared, run=table.run.values),
+                    n_boot=100, n_outer=options.outer, random_seed=1,
+                ).interval  # fmt: skip
+                cells = {quantity: found[quantity].item() for quantity in KEPT}
+                for quantity in KEPT:
+                    for bound in ("lower", "upper"):
+                        cells[f"{quantity}_{bound}"] = bounds.sel(
+                            quantity=quantity, ci_bound=bound
+                        ).item()
+                rows.append({"collection": name, "gold": gold_name, "method": method} | cells)
+                print(rows[-1], flush=True)
+        save("judgments", pd.DataFrame(rows))
+    return pd.DataFrame(rows)
+
+
+def save(name: str, table: pd.DataFrame) -> None:
+    path = Path(__file__).with_suffix("")
+    table.to_csv(f"{path}_{name}.csv", float_format="%.5g", index=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replicates", type=int, default=15)
+    parser.add_argument("--boot", type=int, default=300)
+    parser.add_argument("--outer", type=int, default=40)
+    parser.add_argument("--only", choices=("budgets", "judgments"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.only != "judgments":
+        budgets(options)
+    if options.only != "budgets":
+        judgments(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""`bayeseval compare` and `bayeseval rank`: the numbers of the package, in rows."""
+
+import io
+import json
+
+import pandas as pd
+import pytest
+
+import bayeseval as be
+
+FLAGS = ["-m", "P@10", "-m", "AP", "--estimator", "assumed"]
+COMPARED = (
+    "run_a,run_b,measure,estimator,estimate,standard_error,lower,upper,"
+    "probability_better,standardised,p_value,p_holm,p_tukey"
+)
+RANKED = "run,measure,estimator,estimate,rank,lower,upper,tie_group,expected_rank"
+
+
+@pytest.fixture
+def words(files):
+    return [files / "qrels", *(files / name for name in "abc"), *FLAGS]
+
+
+@pytest.fixture
+def collection(files):
+    return be.read_collection(str(files / "qrels"), [str(files / name) for name in "abc"])
+
+
+def test_compare_writes_the_numbers_of_compare(command, words, collection):
+    code, out, err = command("compare", *words, "--format", "csv", "--seed", "3")
+    assert (code, out.splitlines()[0], err) == (0, COMPARED, "")
+    rows = pd.read_csv(io.StringIO(out))
+    pairs = be.compare(collection, ["P@10", "AP"], estimator="assumed", random_seed=3)
+    expected = be.to_frame(pairs)
+    for name in ("estimate", "lower", "probability_better", "p_value", "p_holm", "p_tukey"):
+        pd.testing.assert_series_equal(rows[name], expected[name], check_exact=False)
+    assert rows[["run_a", "run_b"]].values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]] * 2
+
+
+def test_compare_with_a_reference_and_a_region_of_equivalence(command, words):
+    code, out, _ = command(
+        "compare", *words, "--reference", "b", "--equivalence", "2", "--format", "json"
+    )
+    said = json.loads(out)
+    assert (code, said["population"]) == (0, "topics")
+    assert [row["run_b"] for row in said["rows"]] == ["b"] * 4
+    assert all(row["equivalent"] for row in said["rows"])
+    code, out, _ = command("compare", *words, "--equivalence", "0.5")
+    assert code == 0 and "assumed, 90% intervals over the population of topics" in out
+    assert "equivalent" in out and "Tukey" in out
+
+
+def test_rank_writes_sets_of_ranks_the_best_first(command, words, collection):
+    code, out, _ = command("rank", *words, "--format", "csv", "--simultaneous", "--top", "1")
+    assert (code, out.splitlines()[0]) == (0, RANKED + ",best")
+    rows = pd.read_csv(io.StringIO(out))
+    assert rows["measure"].tolist() == ["P@10"] * 3 + ["AP"] * 3
+    assert rows["rank"].tolist()[:3] == sorted(rows["rank"].tolist()[:3])
+    assert ((rows["lower"] <= rows["rank"]) & (rows["rank"] <= rows["upper"])).all()
+    scores = be.evaluate(collection, ["P@10", "AP"], estimator="assumed")
+    sets = be.rankings.rank_sets(scores, simultaneous=True, top=1)
+    for row in rows.itertuples():
+        known = sets.sel(measure=row.measure, run=row.run)
+        assert known.interval.values.tolist() == [row.lower, row.upper]
+        assert known.best.item() == row.best
+    code, out, _ = command("rank", *words)
+    assert code == 0 and "possible ranks" in out and "each by itself" in out
+
+
+def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
+    runs = [files / name for name in "abc"]
+    design, listed = files / "design.nc", files / "listed"
+    done = command(
+        "sample", *runs, "--budget", "20", "--n-strata", "4", "--seed", "1", "--design-file",
+        design, "--output", listed,
+    )  # fmt: skip
+    assert done[0] == 0
+    drawn = set(map(tuple, pd.read_csv(listed, sep="\t", dtype=str, header=None).values.tolist()))
+    lines = [
+        line for line in (files / "qrels").read_text().splitlines()
+        if (line.split()[0], line.split()[2]) in drawn
+    ]  # fmt: skip
+    (files / "judged").write_text("\n".join(lines) + "\n")
+    words = [files / "judged", *runs, "--design", design, "--estimator", "dyn", "-m", "P@10"]
+    code, out, err = command("compare", *words)
+    assert code == 0, err
+    assert "dyn, 90% intervals over these topics" in out
+    code, out, _ = command("rank", *words)
+    assert code == 0 and "over these topics" in out
+    code, _, err = command("compare", *words, "--outside", "missing")
+    assert code == 2 and "goes with population='topics'" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["compare", "--reference", "z"], "the collection has no run 'z'"),
+        (["compare", "--equivalence", "0"], "equivalence must be above 0"),
+        (["rank", "--top", "9"], "top must be a number of runs from 1 to 3, not 9"),
+        (["rank", "--ci-prob", "2"], "--ci-prob must lie between 0 and 1"),
+        (["rank", "--population", "sample"], "no design covariance"),
+    ],
+)
+def test_mistakes_are_one_sentence(command, words, given, message):
+    code, out, err = command(given[0], *words, *given[1:])
+    assert (code, out) == (2, "")
+    assert message in err and err.count("\n") == 1
