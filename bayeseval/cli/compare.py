@@ -1,4 +1,4 @@
-"""`bayeseval compare`: is one run better than another?"""
+"""`bayeseval compare`: whether one run is better than another."""
 
 import json
 from typing import Annotated

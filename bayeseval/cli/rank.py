@@ -1,4 +1,4 @@
-"""`bayeseval rank`: which ranks are possible for every run?"""
+"""`bayeseval rank`: which ranks are possible for every run."""
 
 from typing import Annotated
 

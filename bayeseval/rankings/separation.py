@@ -1,7 +1,5 @@
 """Which runs are found apart: studentised maxima over pairs with step-down, or posterior draws."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -95,15 +93,14 @@ def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float)
     quantile of the largest over the family are rejected, and the family is what is left, until
     nothing more is rejected (Romano and Wolf 2005).
     """
+    from bayeseval.rankings.largest_ratio import largest_ratio
+
     rejected = np.isposinf(statistic)
     family = (error > 0) & ~rejected
+    inverse = _inverse(error)
     while family.any():
-        largest = np.full(len(errors), -np.inf)
-        for run, ratio in _ratios(errors, error):
-            for chosen, sign in ((family[run, run + 1 :], 1.0), (family[run + 1 :, run], -1.0)):
-                if chosen.any():
-                    np.maximum(largest, (sign * ratio[:, chosen]).max(axis=1), out=largest)
-        more = family & (statistic > np.quantile(largest, ci_prob))
+        limit = np.quantile(largest_ratio(errors, inverse, family), ci_prob)
+        more = family & (statistic > limit)
         if not more.any():
             break
         rejected |= more
@@ -111,26 +108,21 @@ def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float)
     return rejected
 
 
-def _ratios(errors: Floats, error: Floats) -> Iterator[tuple[int, Floats]]:
-    """Studentised errors (draw, later run) of each run's differences from the runs after it."""
-    for run in range(len(error) - 1):
-        of_pair = error[run, run + 1 :]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            yield run, (errors[:, [run]] - errors[:, run + 1 :]) / of_pair
+def _inverse(error: Floats) -> Floats:
+    """1 / error, 0 for runs that are one and the same."""
+    return np.where(error > 0, 1.0 / np.where(error > 0, error, 1.0), 0.0)
 
 
 def _step_down_by_run(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
     """The same in the family of each run's pairs, both directions of each."""
+    from bayeseval.rankings.largest_ratio import largest_ratio_of_run
+
     better, worse = np.isposinf(statistic), np.isneginf(statistic)
+    inverse = _inverse(error)
     for run in range(len(error)):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (errors[:, [run]] - errors) / error[run]
         above, below = ((error[run] > 0) & ~found[run] for found in (better, worse))
         while above.any() or below.any():
-            largest = np.full(len(errors), -np.inf)
-            for chosen, sign in ((above, 1.0), (below, -1.0)):
-                if chosen.any():
-                    np.maximum(largest, (sign * ratio[:, chosen]).max(axis=1), out=largest)
+            largest = largest_ratio_of_run(errors, inverse[run], run, above, below)
             limit = np.quantile(largest, ci_prob)
             more = above & (statistic[run] > limit), below & (-statistic[run] > limit)
             if not (more[0].any() or more[1].any()):

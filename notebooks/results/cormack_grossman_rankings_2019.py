@@ -1,8 +1,8 @@
 """Tables that the notebook of this name reads: bias and variance of rankings on real collections.
 
 Run it with ``PYTHONPATH=. python notebooks/results/cormack_grossman_rankings_2019.py`` and the
-environment variable BAYESEVAL_REAL_DATA: some ten minutes. It writes ``budgets`` (the paper's tables
-1 and 2 on TREC-COVID round 5) and ``judgments`` (its table 3: round 1 with three sets of judgments,
+environment variable BAYESEVAL_REAL_DATA: some ten minutes. It writes ``budgets`` (the paper's
+tables 1 and 2 on TREC-COVID round 5) and ``judgments`` (its table 3: round 1 with three sets of judgments,
 CLEF TAR 2017 with complete and with sampled ones) beside itself.
 """
 

@@ -1,4 +1,4 @@
-"""Pictures of estimates; matplotlib is imported when one is drawn."""
+"""Points and intervals of runs, several estimators side by side; matplotlib is imported late."""
 
 from __future__ import annotations
 

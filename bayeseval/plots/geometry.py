@@ -1,0 +1,101 @@
+"""The plane of bias and standard deviation of ways to rank systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
+
+
+def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None = None) -> Axes:
+    """Collections or methods as points: bias to the right, standard deviation upwards.
+
+    The distance from the origin is the RMS error; arcs show equal error. Intervals are drawn where
+    they were asked for. A squared bias below 0 lies left of the origin, as it is printed.
+
+    Parameters
+    ----------
+    geometries : mapping of str to Dataset
+        Name to what :func:`rankings.bias_variance` returns (or a Dataset with 0-d ``bias`` and
+        ``sigma``).
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    TypeError
+        Something else than a mapping.
+    ValueError
+        An empty mapping, or a Dataset without bias and sigma.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> ax = plot_bias_variance({"dyn": xr.Dataset({"bias": 0.01, "sigma": 0.09})})
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('bias |b|', 'standard deviation')
+    """
+    if not isinstance(geometries, Mapping) or isinstance(geometries, xr.Dataset):
+        raise TypeError(f"geometries must map names to Datasets, not {type(geometries).__name__}")
+    if not geometries:
+        raise ValueError("geometries must hold at least one Dataset")
+    for name, found in geometries.items():
+        absent = {"bias", "sigma"} - set(found)
+        if absent:
+            raise ValueError(f"{name} lacks {sorted(absent)[0]}")
+    points = np.array([(g["bias"].item(), g["sigma"].item()) for g in geometries.values()])
+    ax = _axes() if ax is None else ax
+    _arcs(ax, points)
+    for index, (name, found) in enumerate(geometries.items()):
+        color, marker = _COLORS[index % len(_COLORS)], _MARKERS[index % len(_MARKERS)]
+        bias, sigma = points[index]
+        if "interval" in found:
+            bounds = found["interval"].sel(quantity=["bias", "sigma"])
+            (left, right), (low, high) = bounds.transpose("quantity", "ci_bound").to_numpy()
+            ax.hlines(sigma, left, right, color=color, linewidth=1.2, alpha=0.6)
+            ax.vlines(bias, low, high, color=color, linewidth=1.2, alpha=0.6)
+        ax.plot(bias, sigma, marker, color=color, markersize=7, linestyle="none", label=name)
+    ax.set_xlabel("bias |b|")
+    ax.set_ylabel("standard deviation")
+    ax.set_aspect("equal")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def _axes() -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(7.0, 4.6), layout="tight")[1]
+
+
+def _arcs(ax: Axes, points: np.ndarray) -> None:
+    """Arcs of equal RMS error, at round numbers, and room for the points."""
+    largest = 1.08 * np.hypot(*points.T).max()
+    size = largest / 4 if largest > 0 else 0.25
+    unit = 10.0 ** np.floor(np.log10(size))
+    step = unit * min((1, 2, 5, 10), key=lambda factor: abs(factor * unit - size))
+    left = min(0.0, 1.2 * points[:, 0].min())
+    angle = np.linspace(0.0, np.pi, 200)
+    for radius in np.arange(step, 1.5 * largest + step, step):
+        ax.plot(radius * np.cos(angle), radius * np.sin(angle), color="0.85", linewidth=0.8,
+                zorder=0)  # fmt: skip
+        if radius < largest:
+            ax.annotate(f"RMSE {radius:.3g}", (radius, 0.0), xytext=(-2, 3), fontsize=7,
+                        color="0.5", textcoords="offset points", ha="right")  # fmt: skip
+    ax.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    ax.set_xlim(left, max(1.15 * points[:, 0].max(), 0.6 * largest))
+    ax.set_ylim(0.0, max(1.15 * points[:, 1].max(), 0.3 * largest))

@@ -1,0 +1,192 @@
+"""Pictures of rank probabilities, and of the probabilities of one run being better than another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_rank_probabilities(
+    ranks: xr.Dataset,
+    measure: str | None = None,
+    *,
+    runs: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Heat map of the probability of every rank, a row for each run, the best at the top.
+
+    Parameters
+    ----------
+    ranks : Dataset
+        What :func:`rankings.rank_probabilities` returns.
+    measure : str, optional
+        Label of the measure; may be left out where there is one only.
+    runs : sequence of str, optional
+        Runs to show, by default all; ranks are still among all.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        No such measure or run, or no rank probabilities.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> ranks = xr.Dataset(
+    ...     {"probability": (("run", "rank"), [[0.2, 0.8], [0.8, 0.2]]),
+    ...      "expected_rank": ("run", [1.8, 1.2])}, coords={"run": ["a", "b"], "rank": [1, 2]})
+    >>> [label.get_text() for label in plot_rank_probabilities(ranks).get_yticklabels()]
+    ['b', 'a']
+    """
+    shown = of_measure(ranks, measure, ("probability", "expected_rank"))
+    order = _by_expected_rank(shown, runs)
+    values = shown["probability"].sel(run=order).transpose("run", "rank").to_numpy()
+    ax = square_axes(len(order), values.shape[1]) if ax is None else ax
+    # the root makes small probabilities visible beside sure ranks
+    image = ax.imshow(np.sqrt(values), aspect="auto", cmap="Blues", vmin=0.0, vmax=1.0,
+                      interpolation="nearest")  # fmt: skip
+    last = values.shape[1]
+    ticks = np.unique(np.concatenate([[1], np.arange(0, last + 1, _step(last))[1:]]))
+    ax.set_xticks(ticks - 1, ticks)
+    ax.set_xlabel(f"rank by {name_of(shown, measure)}")
+    label_runs(ax, order)
+    _color_bar(ax, image, "probability of the rank", [0.0, 0.01, 0.05, 0.2, 0.5, 1.0], np.sqrt)
+    return ax
+
+
+def plot_better(
+    ranks: xr.Dataset,
+    measure: str | None = None,
+    *,
+    runs: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Matrix of the probability that the run of the row is better than the run of the column.
+
+    Rows and columns stand in the order of the expected ranks; columns bear the number of the row
+    with the same run.
+
+    Parameters
+    ----------
+    ranks : Dataset
+        What :func:`rankings.rank_probabilities` returns.
+    measure : str, optional
+        Label of the measure; may be left out where there is one only.
+    runs : sequence of str, optional
+        Runs to show, by default all.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        No such measure or run, or no such probabilities.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> ranks = xr.Dataset(
+    ...     {"better": (("run", "run_other"), [[0.5, 0.2], [0.8, 0.5]]),
+    ...      "expected_rank": ("run", [1.8, 1.2])},
+    ...     coords={"run": ["a", "b"], "run_other": ["a", "b"]})
+    >>> [label.get_text() for label in plot_better(ranks).get_yticklabels()]
+    ['1  b', '2  a']
+    """
+    shown = of_measure(ranks, measure, ("better", "expected_rank"))
+    order = _by_expected_rank(shown, runs)
+    values = shown["better"].sel(run=order, run_other=order).transpose("run", "run_other")
+    ax = square_axes(len(order), len(order)) if ax is None else ax
+    image = ax.imshow(values.to_numpy(), aspect="auto", cmap="RdBu", vmin=0.0, vmax=1.0,
+                      interpolation="nearest")  # fmt: skip
+    ticks = np.unique(np.concatenate([[1], np.arange(0, len(order) + 1, _step(len(order)))[1:]]))
+    ax.set_xticks(ticks - 1, ticks)
+    ax.set_xlabel("run in this place")
+    label_runs(ax, [f"{place}  {run}" for place, run in enumerate(order, start=1)])
+    text = f"probability that the row is better by {name_of(shown, measure)}"
+    _color_bar(ax, image, text, [0.0, 0.1, 0.5, 0.9, 1.0], np.asarray)
+    return ax
+
+
+def of_measure(result: xr.Dataset, measure: str | None, needed: tuple[str, ...]) -> xr.Dataset:
+    """The result for one measure, which must have the variables that a picture needs."""
+    absent = [name for name in needed if name not in result]
+    if absent:
+        raise ValueError(f"the Dataset lacks the variable {absent[0]!r}, which this picture shows")
+    if "measure" not in result.dims:
+        return result
+    labels = [str(label) for label in result["measure"].to_numpy()]
+    if measure is None and len(labels) > 1:
+        raise ValueError(f"measure must name one of {', '.join(labels)}")
+    wanted = labels[0] if measure is None else measure
+    if wanted not in labels:
+        raise ValueError(f"measure must be one of {', '.join(labels)}, not {wanted!r}")
+    return result.sel(measure=wanted)
+
+
+def name_of(shown: xr.Dataset, measure: str | None) -> str:
+    """The measure's label, as far as it is known."""
+    return str(shown["measure"].item()) if "measure" in shown.coords else (measure or "score")
+
+
+def chosen_runs(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str]:
+    """Labels of the runs to show."""
+    known = [str(run) for run in shown["run"].to_numpy()]
+    absent = sorted(set(map(str, runs or [])) - set(known))
+    if absent:
+        raise ValueError(f"the result has no run {absent[0]!r}")
+    return known if runs is None else [str(run) for run in runs]
+
+
+def _by_expected_rank(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str]:
+    some = chosen_runs(shown, runs)
+    expected = shown["expected_rank"].sel(run=some).to_numpy()
+    return [some[i] for i in np.argsort(expected, kind="stable")]
+
+
+def square_axes(n_rows: int, n_columns: int) -> Axes:
+    """Axes whose rows have room for a label."""
+    import matplotlib.pyplot as plt
+
+    height = float(np.clip(0.16 * n_rows, 2.0, 18.0))
+    width = float(np.clip(0.11 * n_columns, 3.0, 11.0))
+    return plt.subplots(figsize=(width + 3.0, height + 1.2), layout="tight")[1]
+
+
+def label_runs(ax: Axes, labels: list[str]) -> None:
+    """Name the rows, in a size that their number leaves room for."""
+    size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
+    ax.set_yticks(np.arange(len(labels)), labels, fontsize=size)
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left", "bottom"):
+        ax.spines[side].set_visible(False)
+
+
+def _step(number: int) -> int:
+    return 1 if number <= 12 else 5 if number <= 40 else 10
+
+
+def _color_bar(ax: Axes, image, text: str, ticks: list[float], scale) -> None:
+    from matplotlib.figure import Figure
+
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    bar = figure.colorbar(image, ax=ax, location="top", shrink=0.6, aspect=35, pad=0.01)
+    bar.set_ticks(list(scale(np.array(ticks))), labels=[f"{tick:g}" for tick in ticks])
+    bar.set_label(text, fontsize=9)
+    bar.ax.tick_params(labelsize=8)

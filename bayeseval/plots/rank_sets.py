@@ -1,0 +1,107 @@
+"""A forest of ranks: the set of possible ranks of every run, and groups not told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.plots.rank_probabilities import chosen_runs, label_runs, name_of, of_measure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOR, _BEST = "#0072B2", "#D55E00"  # Okabe and Ito
+
+
+def plot_rank_sets(
+    sets: xr.Dataset,
+    measure: str | None = None,
+    *,
+    runs: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Possible ranks of every run as bars, the best estimate at the top, tie groups shaded in turn.
+
+    Parameters
+    ----------
+    sets : Dataset
+        What :func:`rankings.rank_sets` returns. Runs that may be among the best ``top`` are drawn
+        in another colour where that was asked for.
+    measure : str, optional
+        Label of the measure; may be left out where there is one only.
+    runs : sequence of str, optional
+        Runs to show, by default all.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        No such measure or run, or no rank sets.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> sets = xr.Dataset(
+    ...     {"rank": ("run", [2, 1]), "tie_group": ("run", [1, 1]),
+    ...      "interval": (("run", "ci_bound"), [[1, 2], [1, 2]])},
+    ...     coords={"run": ["a", "b"], "ci_bound": ["lower", "upper"]})
+    >>> [label.get_text() for label in plot_rank_sets(sets).get_yticklabels()]
+    ['b', 'a']
+    """
+    shown = of_measure(sets, measure, ("rank", "interval", "tie_group"))
+    some = chosen_runs(shown, runs)
+    place = shown["rank"].sel(run=some).to_numpy()
+    order = [some[i] for i in np.argsort(place, kind="stable")]
+    shown = shown.sel(run=order)
+    ax = _axes(len(order)) if ax is None else ax
+    _shade_groups(ax, shown["tie_group"].to_numpy())
+    row = np.arange(len(order))
+    lower, upper = shown["interval"].transpose("ci_bound", "run").to_numpy()
+    color = np.full(len(order), _COLOR)
+    if "best" in shown:
+        color = np.where(shown["best"].to_numpy(), _BEST, _COLOR)
+    width = float(np.clip(150 / len(order), 1.5, 4.0))
+    # a set of one rank still is a mark
+    ax.hlines(row, lower - 0.3, upper + 0.3, color=color, linewidth=width, alpha=0.6)
+    ax.scatter(shown["rank"].to_numpy(), row, s=2.5 * width**2, color=color, zorder=3)
+    label_runs(ax, order)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax.set_xlabel(f"rank by {name_of(shown, measure)}")
+    ax.grid(axis="x", color="0.88", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.set_title(_title(sets), fontsize=9, loc="left")
+    return ax
+
+
+def _axes(n_runs: int) -> Axes:
+    import matplotlib.pyplot as plt
+
+    height = float(np.clip(0.16 * n_runs, 1.6, 18.0))
+    return plt.subplots(figsize=(7.5, height + 1.0), layout="tight")[1]
+
+
+def _shade_groups(ax: Axes, group: np.ndarray) -> None:
+    """A grey band behind every other group."""
+    ends = np.flatnonzero(np.diff(group)) + 0.5
+    edges = np.concatenate([[-0.6], ends, [group.size - 0.4]])
+    for number, (start, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        if number % 2 == 0:
+            ax.axhspan(start, end, color="0.94", zorder=0, linewidth=0)
+
+
+def _title(sets: xr.Dataset) -> str:
+    level = sets.attrs.get("ci_prob")
+    if level is None:
+        return "sets of ranks; bands: groups told apart"
+    held = "all at once" if sets.attrs.get("simultaneous") else "each by itself"
+    text = f"{100 * level:g}% sets of ranks, {held}; bands: groups told apart"
+    top = sets.attrs.get("top")
+    return text if top is None else f"{text}; red: may be among the best {top}"
