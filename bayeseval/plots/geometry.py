@@ -56,16 +56,14 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
         if absent:
             raise ValueError(f"{name} lacks {sorted(absent)[0]}")
     points = np.array([(g["bias"].item(), g["sigma"].item()) for g in geometries.values()])
+    bounds = [_bounds(found) for found in geometries.values()]
     ax = _axes() if ax is None else ax
-    _arcs(ax, points)
-    for index, (name, found) in enumerate(geometries.items()):
+    _arcs(ax, np.concatenate([points, *(corners.T for corners in bounds)]))
+    for index, name in enumerate(geometries):
         color, marker = _COLORS[index % len(_COLORS)], _MARKERS[index % len(_MARKERS)]
         bias, sigma = points[index]
-        if "interval" in found:
-            bounds = found["interval"].sel(quantity=["bias", "sigma"])
-            (left, right), (low, high) = bounds.transpose("quantity", "ci_bound").to_numpy()
-            ax.hlines(sigma, left, right, color=color, linewidth=1.2, alpha=0.6)
-            ax.vlines(bias, low, high, color=color, linewidth=1.2, alpha=0.6)
+        ax.hlines(sigma, *bounds[index][0], color=color, linewidth=1.2, alpha=0.6)
+        ax.vlines(bias, *bounds[index][1], color=color, linewidth=1.2, alpha=0.6)
         ax.plot(bias, sigma, marker, color=color, markersize=7, linestyle="none", label=name)
     ax.set_xlabel("bias |b|")
     ax.set_ylabel("standard deviation")
@@ -74,6 +72,14 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
         ax.spines[side].set_visible(False)
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
+
+
+def _bounds(found: xr.Dataset) -> np.ndarray:
+    """Lower and upper bound of bias and of sigma, (quantity, bound); the points where none are."""
+    if "interval" not in found:
+        return np.array([[found[name].item()] * 2 for name in ("bias", "sigma")])
+    bounds = found["interval"].sel(quantity=["bias", "sigma"])
+    return bounds.transpose("quantity", "ci_bound").to_numpy()
 
 
 def _axes() -> Axes:
@@ -88,7 +94,7 @@ def _arcs(ax: Axes, points: np.ndarray) -> None:
     size = largest / 4 if largest > 0 else 0.25
     unit = 10.0 ** np.floor(np.log10(size))
     step = unit * min((1, 2, 5, 10), key=lambda factor: abs(factor * unit - size))
-    left = min(0.0, 1.2 * points[:, 0].min())
+    left = min(-0.04 * largest, 1.1 * points[:, 0].min())
     angle = np.linspace(0.0, np.pi, 200)
     for radius in np.arange(step, 1.5 * largest + step, step):
         ax.plot(radius * np.cos(angle), radius * np.sin(angle), color="0.85", linewidth=0.8,
@@ -97,5 +103,5 @@ def _arcs(ax: Axes, points: np.ndarray) -> None:
             ax.annotate(f"RMSE {radius:.3g}", (radius, 0.0), xytext=(-2, 3), fontsize=7,
                         color="0.5", textcoords="offset points", ha="right")  # fmt: skip
     ax.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
-    ax.set_xlim(left, max(1.15 * points[:, 0].max(), 0.6 * largest))
-    ax.set_ylim(0.0, max(1.15 * points[:, 1].max(), 0.3 * largest))
+    ax.set_xlim(left, max(1.08 * points[:, 0].max(), 0.6 * largest))
+    ax.set_ylim(0.0, max(1.08 * points[:, 1].max(), 0.3 * largest))

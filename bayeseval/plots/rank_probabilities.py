@@ -165,7 +165,7 @@ def square_axes(n_rows: int, n_columns: int) -> Axes:
 
     height = float(np.clip(0.16 * n_rows, 2.0, 18.0))
     width = float(np.clip(0.11 * n_columns, 3.0, 11.0))
-    return plt.subplots(figsize=(width + 3.0, height + 1.2), layout="tight")[1]
+    return plt.subplots(figsize=(width + 3.0, height + 1.2), layout="constrained")[1]
 
 
 def label_runs(ax: Axes, labels: list[str]) -> None:
