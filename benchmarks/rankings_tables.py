@@ -1,9 +1,9 @@
-"""Tables that the notebook of this name reads: bias and variance of rankings on real collections.
+"""Bias and variance of rankings on real collections: tables 1 to 3 of Cormack and Grossman (2019).
 
-Run it with ``PYTHONPATH=. python notebooks/results/cormack_grossman_rankings_2019.py`` and the
-environment variable BAYESEVAL_REAL_DATA: some ten minutes. It writes ``budgets`` (the paper's
-tables 1 and 2 on TREC-COVID round 5) and ``judgments`` (its table 3: round 1 with three sets of judgments,
-CLEF TAR 2017 with complete and with sampled ones) beside itself.
+Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. ``budgets`` are tables 1
+and 2 on TREC-COVID round 5 (real runs; real and dual runs), ``judgments`` is table 3: round 1 with
+three sets of judgments, CLEF TAR 2017 with complete, sampled and pooled ones. Both are written to
+notebooks/results, where the notebook reads them.
 """
 
 import argparse
@@ -163,8 +163,9 @@ def judgments(options) -> pd.DataFrame:
 
 
 def save(name: str, table: pd.DataFrame) -> None:
-    path = Path(__file__).with_suffix("")
-    table.to_csv(f"{path}_{name}.csv", float_format="%.5g", index=False)
+    folder = Path(__file__).parents[1] / "notebooks" / "results"
+    path = folder / f"cormack_grossman_rankings_2019_{name}.csv"
+    table.to_csv(path, float_format="%.5g", index=False)
 
 
 def main() -> None:

@@ -1,0 +1,193 @@
+"""Is P(a beats b) right, and do sets of ranks cover? On samples of real collections.
+
+Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Truth: the complete
+judgments of TREC-COVID round 5 (126 runs) and CLEF TAR 2017 (the 19 runs with a tag of their own),
+20 pps strata, default dyn. Three tables:
+
+- among pairs given the probability p, how many are right, with a flat prior and with the learned
+  one; a true tie counts half; errors are of samples as clusters;
+- the share of samples in which the simultaneous sets of ranks hold for all runs, and of run-samples
+  in which each run's own does, beside the ranks of a plain bootstrap (draws around the estimates);
+- the same for simulated scores with ties and near ties.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import bayeseval as be
+from benchmarks.real_data import trec_covid, unpacked
+
+EDGES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0 + 1e-9])
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+SIMULATED = {
+    "20 runs tie": np.zeros(20),
+    "4 blocks of 5 ties": np.repeat([0.0, 2.0, 4.0, 6.0], 5),
+    "near ties": np.arange(20) * 0.05,
+    "evenly apart": np.arange(20) * 1.0,
+}
+
+
+def collections() -> dict[str, xr.DataTree]:
+    folder = trec_covid()
+    runs = unpacked(folder / "round5-runs.tar.xz")
+    clef = unpacked(folder.parent / "clef-tar-2017" / "runs.tar.xz")
+    # one run has its rank in the tag column: every document would be a run of its own
+    files = sorted(str(p) for p in clef.rglob("*") if p.is_file() and not p.name.startswith("AMC"))
+    qrels = folder.parent / "clef-tar-2017" / "qrels.txt.xz"
+    return {
+        "CLEF TAR 2017": be.read_collection(qrels, files, depth=1000),
+        "round 5": be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*"),
+    }
+
+
+def sampled_means(collection, budget: int, n_samples: int):
+    """Means and covariances of every sample."""
+    design = be.designs.pps_strata(collection, budget=budget)
+    for seed in range(n_samples):
+        sampled = be.reveal(collection, design, be.draw(design, random_seed=1000 + seed))
+        scores = be.evaluate(sampled, MEASURES, estimator="dyn")
+        matrix = be.covariance(sampled, MEASURES, estimator="dyn")
+        yield be.mean_over_topics(scores), matrix
+
+
+def true_ranks(truth: np.ndarray) -> np.ndarray:
+    higher = truth[..., None, :] > truth[..., :, None] + 1e-12
+    return 1 + higher.sum(axis=-1)
+
+
+class Reliability:
+    """Counts of pairs by stated probability, one row a sample."""
+
+    def __init__(self) -> None:
+        self.rows: list[np.ndarray] = []
+
+    def add(self, better: np.ndarray, truth: np.ndarray) -> None:
+        first, second = np.triu_indices(truth.size, k=1)
+        stated = better[first, second]
+        apart = truth[first] - truth[second]
+        right = np.where(np.abs(apart) < 1e-12, 0.5, (apart > 0) == (stated >= 0.5))
+        sure = np.maximum(stated, 1.0 - stated)
+        known = ~np.isclose(stated, 0.5, atol=1e-9)  # runs that are one and the same
+        at = np.digitize(sure[known], EDGES) - 1
+        n_bins = EDGES.size - 1
+        counts = [np.bincount(at, weights, n_bins) for weights in (None, sure[known], right[known])]
+        self.rows.append(np.stack(counts))
+
+    def table(self) -> pd.DataFrame:
+        number, stated, right = np.stack(self.rows, axis=1)
+        total = number.sum(axis=0)
+        share = right.sum(axis=0) / total
+        error = np.sqrt(np.square(right - share * number).sum(axis=0)) / total
+        return pd.DataFrame(
+            {"stated": stated.sum(axis=0) / total, "right": share, "error": error,
+             "pairs": total.astype(int)}
+        )  # fmt: skip
+
+
+def plain_bootstrap(mean: xr.Dataset, matrix: xr.DataArray, seed: int) -> np.ndarray:
+    """Bounds (measure, run, bound) of ranks of scores drawn around the estimates."""
+    return be.rankings.rank_probabilities(
+        mean, covariance=matrix, prior="flat", n_draws=1000, random_seed=seed
+    ).interval.transpose("measure", "run", "ci_bound").to_numpy()  # fmt: skip
+
+
+def on_real_data(options) -> None:
+    for name, collection in collections().items():
+        if options.only and options.only not in name:
+            continue
+        truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
+        truth = truth.transpose("measure", "run").to_numpy()
+        reliability = {(m, p): Reliability() for m in MEASURES for p in ("flat", "normal")}
+        held: dict[str, list] = {"simultaneous": [], "each run": [], "plain bootstrap": []}
+        rank = true_ranks(truth)
+        for seed, (mean, matrix) in enumerate(
+            sampled_means(collection, options.budget, options.samples)
+        ):
+            for prior in ("flat", "normal"):
+                found = be.rankings.rank_probabilities(
+                    mean, covariance=matrix, prior=prior, n_draws=10, random_seed=seed
+                )
+                for index, measure in enumerate(MEASURES):
+                    better = found.better.sel(measure=measure).to_numpy()
+                    reliability[measure, prior].add(better, truth[index])
+            if seed < options.sets:
+                given = {"covariance": matrix, "n_draws": 1500, "random_seed": seed}
+                for kind in ("simultaneous", "each run"):
+                    sets = be.rankings.rank_sets(mean, simultaneous=kind == "simultaneous", **given)
+                    held[kind].append(_inside(sets.interval.to_numpy(), rank))
+                held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
+        for measure in MEASURES:
+            for prior in ("flat", "normal"):
+                print(f"\n{name}, {options.budget} judgments, {measure}, {prior} prior, "
+                      f"{options.samples} samples")  # fmt: skip
+                table = reliability[measure, prior].table()
+                print(table.to_string(index=False, float_format="%.3f"), flush=True)
+        _say_coverage(name, held)
+
+
+def _inside(interval: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    return (interval[..., 0] <= rank) & (rank <= interval[..., 1])
+
+
+def _say_coverage(name: str, held: dict[str, list], measures=MEASURES) -> None:
+    for kind, inside in held.items():
+        every = np.stack(inside)  # sample, measure, run
+        for index, measure in enumerate(measures):
+            one = every[:, index]
+            together, by_run = one.all(axis=1), one.mean(axis=1)
+            error = by_run.std(ddof=1) / np.sqrt(len(one))
+            print(f"{name}, {measure}, {kind}: all runs held in {together.mean():.3f} of {len(one)}"
+                  f" samples, a run in {by_run.mean():.3f} (+-{error:.3f}), the worst run in "
+                  f"{one.mean(axis=0).min():.3f}", flush=True)  # fmt: skip
+
+
+def on_simulated_scores(options) -> None:
+    random = np.random.default_rng(1)
+    runs = [f"r{i}" for i in range(20)]
+    for name, truth in SIMULATED.items():
+        root = random.normal(size=(20, 30)) / np.sqrt(30) + 0.7 * random.normal(size=30) / 5
+        covariance = root @ root.T
+        matrix = xr.DataArray(
+            covariance[None], dims=("measure", "run", "run_other"),
+            coords={"measure": ["score"], "run": runs, "run_other": runs},
+        )  # fmt: skip
+        rank = true_ranks(truth)[None]
+        held: dict[str, list] = {"simultaneous": [], "each run": [], "plain bootstrap": []}
+        for seed in range(options.simulations):
+            estimate = random.multivariate_normal(truth, covariance)
+            mean = xr.Dataset(
+                {"estimate": (("measure", "run"), estimate[None])},
+                coords={"measure": ["score"], "run": runs},
+            )
+            given = {"covariance": matrix, "n_draws": 1000, "random_seed": seed}
+            for kind in ("simultaneous", "each run"):
+                sets = be.rankings.rank_sets(mean, simultaneous=kind == "simultaneous", **given)
+                held[kind].append(_inside(sets.interval.to_numpy(), rank))
+            held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
+        _say_coverage(name, held, ["score"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budget", type=int, default=100)
+    parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--sets", type=int, default=30)
+    parser.add_argument("--simulations", type=int, default=300)
+    parser.add_argument("--only", help="part of a collection's name, or 'simulated'")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    began = time.monotonic()
+    if options.only in (None, "simulated"):
+        on_simulated_scores(options)
+    if options.only != "simulated":
+        on_real_data(options)
+    print(f"{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
