@@ -11,7 +11,7 @@ from rich.text import Text
 
 import bayeseval as be
 from bayeseval.cli.evaluate import chosen_predictor
-from bayeseval.cli.judged import input_files, judged_collection
+from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     ComparedPopulation,
@@ -75,7 +75,7 @@ def compare(
     outside: Outside = "nonrelevant",
     missing_topics: MissingTopics = "zero",
     relevance_level: RelevanceLevel = 1,
-    depth: Depth = 1000,
+    depth: Depth = None,
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
     seed: Annotated[int, typer.Option(help="Of permutations and draws.")] = 0,
@@ -87,6 +87,7 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a less b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
+    check_measures(measure, relevance_level)
     check_outputs({"--output": output}, input_files([qrels], runs, [design]))
     collection = judged_collection(
         qrels,
@@ -113,12 +114,12 @@ def compare(
             outside=outside,
             missing_topics=missing_topics,
         )
-    remark_depth(collection, pairs["measure"].to_numpy(), depth)
+    remark_depth(collection, depth, pairs["measure"].to_numpy())
     judged = np.zeros(collection.sizes["topic"], dtype=bool)
     remark_lacking(collection, judged, zero=missing_topics == "zero")
     about = {"estimator": estimator, "population": pairs.attrs["population"], "ci_prob": ci_prob}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
-    rows = be.to_frame(pairs).assign(estimator=estimator)[columns]
+    rows = be.to_frame(pairs).assign(estimator=estimator).loc[:, columns]
     write_result(tidy_text(rows, about, format, _table), output)
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 import bayeseval as be
 from bayeseval.cli.compare import TOPICS, tidy_text
 from bayeseval.cli.evaluate import chosen_predictor
-from bayeseval.cli.judged import input_files, judged_collection
+from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     ComparedPopulation,
@@ -69,7 +69,7 @@ def rank(
     outside: Outside = "nonrelevant",
     missing_topics: MissingTopics = "zero",
     relevance_level: RelevanceLevel = 1,
-    depth: Depth = 1000,
+    depth: Depth = None,
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
     seed: Annotated[int, typer.Option(help="Of the draws of errors.")] = 0,
@@ -81,6 +81,7 @@ def rank(
     CSV columns: run, measure, estimator, estimate, rank, lower, upper (of the rank), tie_group,
     expected_rank, and best with --top.
     """
+    check_measures(measure, relevance_level)
     check_outputs({"--output": output}, input_files([qrels], runs, [design]))
     collection = judged_collection(
         qrels,
@@ -108,7 +109,7 @@ def rank(
         if population == "sample":
             known = mean
             matrix = be.covariance(collection, measure, estimator=estimator, **options)
-    remark_depth(collection, scores["measure"].to_numpy(), depth)
+    remark_depth(collection, depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     with working("ranking"):
         rows = _rows(known, matrix, estimator, simultaneous, top, ci_prob, prior, seed)
@@ -133,9 +134,9 @@ def _rows(
         known, covariance=matrix, prior=prior, ci_prob=ci_prob, random_seed=seed
     )
     frame = be.to_frame(sets.assign(expected_rank=ranks["expected_rank"]))
-    frame = frame.assign(estimator=estimator)[COLUMNS + (["best"] if top else [])]
-    order = {label: number for number, label in enumerate(sets["measure"].to_numpy())}
-    place = frame.assign(place=frame["measure"].map(order))
+    frame = frame.assign(estimator=estimator).loc[:, COLUMNS + (["best"] if top else [])]
+    order = sets["measure"].to_numpy().tolist()
+    place = frame.assign(place=[order.index(label) for label in frame["measure"]])
     ordered = place.sort_values(["place", "rank", "run"], kind="stable")
     return ordered.drop(columns="place").reset_index(drop=True)
 
