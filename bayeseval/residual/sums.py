@@ -10,6 +10,7 @@ from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
 from bayeseval.frame.lists import CollectionLists, TopicLists
+from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.parameters import check_relevance_level
 
 OPTIONS = {
@@ -94,7 +95,7 @@ def residual_sums(
     ]
     base, weight, squares = (np.stack([c[i] for c in columns], axis=1) for i in range(3))
     dims = ("run", "topic", "replicate")
-    retrieved = collection["rankings/ranking"].to_numpy()[:, :, 0] >= 0
+    retrieved = Rankings.of(collection).pair[:, :, 0] >= 0
     sums = xr.Dataset(
         {"base": (dims, base), "weight": (dims, weight), "squares": (dims, squares)},
         coords={name: collection[name].to_numpy() for name in ("run", "topic")},

@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.frame.gather import grade_columns
+from bayeseval.frame.rankings import Rankings
 from bayeseval.progress import track
 from bayeseval.residual.distribution import UnjudgedSum
 
@@ -53,7 +54,7 @@ class UnjudgedWeights:
         probability: xr.DataArray,
         scored: xr.DataArray,
     ) -> None:
-        self._ranking = collection["rankings/ranking"].to_numpy()[:, :, :cutoff]
+        self._ranking = Rankings.of(collection).pair[:, :, :cutoff]
         self._unjudged = np.isnan(grade_columns(collection))
         depth = self._ranking.shape[2]
         self._end = depth if tail == "nonrelevant" else _tail_end(depth, persistence, cutoff)
