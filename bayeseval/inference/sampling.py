@@ -1,7 +1,6 @@
 """Posterior draws of a model: the only place that calls a sampler for users."""
 
 import importlib.util
-import os
 import signal
 import sys
 import threading
@@ -14,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.inference.verdict import verdict, verdict_text
+from bayeseval.processors import usable_processors
 
 KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
 SAMPLERS = {  # and the packages that each needs
@@ -126,7 +126,7 @@ def fit(
             draws=draws,
             tune=tune,
             chains=chains,
-            cores=min(chains, _usable_processors() if cores is None else cores),
+            cores=min(chains, usable_processors() if cores is None else cores),
             random_seed=random_seed,
             nuts_sampler=sampler,  # type: ignore[arg-type]
             nuts=dict(options or {}),
@@ -167,12 +167,6 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
     if asked:
         raise KeyboardInterrupt
-
-
-def _usable_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:

@@ -11,8 +11,8 @@ from bayeseval.frame.features import (
 )
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
-from bayeseval.predictors.threads import each_on_a_core
 from bayeseval.predictors.values import value_features
+from bayeseval.processors import each_on_a_core
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 N_FOLDS = 5

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import held_out_groups
-from bayeseval.predictors.threads import each_on_a_core, n_cores
+from bayeseval.processors import each_on_a_core, usable_processors
 
 
 def rank_logistic(
@@ -89,5 +89,5 @@ def rank_logistic(
 
 def _blocks(n_replicates: int) -> list[slice]:
     """Replicates in blocks, several to a core and none large."""
-    size = max(1, min(10, n_replicates // (4 * n_cores())))
+    size = max(1, min(10, n_replicates // (4 * usable_processors())))
     return [slice(first, first + size) for first in range(0, n_replicates, size)]

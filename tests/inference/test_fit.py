@@ -52,7 +52,7 @@ def test_the_draws_do_not_depend_on_how_many_chains_run_at_once(model, fitted):
 
 def test_as_many_chains_run_at_once_as_there_are_processors(monkeypatch, model, fitted):
     asked = []
-    monkeypatch.setattr(sampling, "_usable_processors", lambda: 3)
+    monkeypatch.setattr(sampling, "usable_processors", lambda: 3)
     monkeypatch.setattr(pm, "sample", lambda **options: asked.append(options["cores"]) or fitted)
     be.fit(model, random_seed=1)
     be.fit(model, random_seed=1, chains=2)

@@ -1,4 +1,4 @@
-"""Many small independent fits on all cores, with a bar when they take long.
+"""Processors that may be used, and many small independent fits on all of them.
 
 The pool is the standard library's: joblib would be one more dependency, for processes and a cache
 that nothing here needs.
@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from bayeseval.progress import track
 
 
-def n_cores() -> int:
-    """Cores that this process may use."""
+def usable_processors() -> int:
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -30,7 +30,7 @@ def each_on_a_core[Task, Answer](
 
     with (
         threadpool_limits(limits=1, user_api="blas"),
-        ThreadPoolExecutor(max_workers=n_cores()) as pool,
+        ThreadPoolExecutor(max_workers=usable_processors()) as pool,
     ):
         futures = [pool.submit(function, task) for task in tasks]
         return [future.result() for future in track(futures, description)]
