@@ -1,13 +1,9 @@
 """`bayeseval compare`: whether one run is better than another."""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import pandas as pd
 import typer
-from rich.table import Table
-from rich.text import Text
 
 import bayeseval as be
 from bayeseval.cli.evaluate import chosen_predictor
@@ -35,6 +31,9 @@ from bayeseval.cli.options import (
 from bayeseval.cli.output import check_outputs, working, write_result
 from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = [
     "run_a",
@@ -115,6 +114,8 @@ def compare(
             missing_topics=missing_topics,
         )
     remark_depth(collection, depth, pairs["measure"].to_numpy())
+    import numpy as np
+
     judged = np.zeros(collection.sizes["topic"], dtype=bool)
     remark_lacking(collection, judged, zero=missing_topics == "zero")
     about = {"estimator": estimator, "population": pairs.attrs["population"], "ci_prob": ci_prob}
@@ -123,7 +124,7 @@ def compare(
     write_result(tidy_text(rows, about, format, _table), output)
 
 
-def tidy_text(rows: pd.DataFrame, about: dict, format: str, table) -> str:
+def tidy_text(rows: "pd.DataFrame", about: dict, format: str, table) -> str:
     """Rows as a table for people, as CSV, or as JSON with what was asked.
 
     Parameters
@@ -134,6 +135,8 @@ def tidy_text(rows: pd.DataFrame, about: dict, format: str, table) -> str:
     format : {"table", "csv", "json"}
     table : callable (rows, about) -> str
     """
+    import pandas as pd
+
     if format == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
     if format == "table":
@@ -145,8 +148,11 @@ def tidy_text(rows: pd.DataFrame, about: dict, format: str, table) -> str:
     return json.dumps(about | {"rows": records}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _table(rows: pd.DataFrame, about: dict) -> str:
+def _table(rows: "pd.DataFrame", about: dict) -> str:
     """A line for each comparison."""
+    from rich.table import Table
+    from rich.text import Text
+
     level = f"{100 * about['ci_prob']:g}%"
     title = f"{about['estimator']}, {level} intervals over {TOPICS[about['population']]}"
     table = Table(title=title)

@@ -1,12 +1,8 @@
 """`bayeseval rank`: which ranks are possible for every run."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
-import xarray as xr
-from rich.table import Table
-from rich.text import Text
 
 import bayeseval as be
 from bayeseval.cli.compare import TOPICS, tidy_text
@@ -35,6 +31,10 @@ from bayeseval.cli.options import (
 from bayeseval.cli.output import check_outputs, working, write_result
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 COLUMNS = [
     "run",
@@ -119,8 +119,8 @@ def rank(
 
 
 def _rows(
-    known: xr.Dataset, matrix, estimator, simultaneous, top, ci_prob, prior, seed
-) -> pd.DataFrame:
+    known: "xr.Dataset", matrix, estimator, simultaneous, top, ci_prob, prior, seed
+) -> "pd.DataFrame":
     """One row for each run and measure, the best first."""
     sets = be.rankings.rank_sets(
         known,
@@ -141,8 +141,11 @@ def _rows(
     return ordered.drop(columns="place").reset_index(drop=True)
 
 
-def _table(rows: pd.DataFrame, about: dict) -> str:
+def _table(rows: "pd.DataFrame", about: dict) -> str:
     """A line for each run, the best first, a rule between groups that are told apart."""
+    from rich.table import Table
+    from rich.text import Text
+
     level = f"{100 * about['ci_prob']:g}%"
     held = "all at once" if about["simultaneous"] else "each by itself"
     over = TOPICS[about["population"]]
