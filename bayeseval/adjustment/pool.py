@@ -11,6 +11,7 @@ from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import named_positions, row_of_pair
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
+from bayeseval.messages import Message, Option
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,11 @@ def judged_pool(
         below 1; judgments with replicates.
     """
     if isinstance(pool_depth, bool) or int(pool_depth) != pool_depth or pool_depth < 1:
-        raise ValueError(f"pool_depth must be a whole number of at least 1, not {pool_depth!r}")
+        raise ValueError(
+            Message(
+                Option("pool_depth"), f" must be a whole number of at least 1, not {pool_depth!r}"
+            )
+        )
     check_one_sample(collection, "scores are adjusted for one sample")
     grade = grade_columns(collection)
     judged = np.flatnonzero(~np.isnan(grade[0]))

@@ -13,6 +13,7 @@ from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of
+from bayeseval.messages import Message, Option
 
 LEAVE_OUT = ("run", "team")
 # Pools of real collections have holes: runs cut, documents dropped or found to be unreadable. Some
@@ -99,11 +100,14 @@ def warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int
     depth = int(np.argmax(shallow))
     deepest = "not even at rank 1 are they judged for the most part"
     if depth:
-        deepest = f"they are judged for the most part down to depth {depth}, the pool_depth to give"
+        deepest = f"they are judged for the most part down to depth {depth}, the "
     warnings.warn(
-        f"{int(lacking.sum())} of {int(returned.sum())} documents that pooled runs return to depth "
-        f"{pool_depth}, counted for each run, have no judgment and count as non-relevant, which "
-        f"hides bias; {deepest}",
+        Message(
+            f"{int(lacking.sum())} of {int(returned.sum())} documents that pooled runs return to "
+            f"depth {pool_depth}, counted for each run, have no judgment and count as "
+            f"non-relevant, which hides bias; {deepest}",
+            *([Option("pool_depth"), " to give"] if depth else []),
+        ),
         stacklevel=3,
     )
 

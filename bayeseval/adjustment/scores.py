@@ -24,6 +24,7 @@ from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import pair_mask
+from bayeseval.messages import Message, Option
 
 
 def adjust_scores(
@@ -230,8 +231,11 @@ def _groups(collection, pool: Pool, leave_out: str) -> NDArray[np.int64]:
         if (team == "").any():
             first = collection["run"].to_numpy()[pool.pooled_runs[int(np.argmax(team == ""))]]
             raise ValueError(
-                f"leave_out='team' needs the team of every pooled run, and run '{first}' has none; "
-                "give the column 'team' of run_table= in be.read_collection"
+                Message(
+                    Option("leave_out", "team"),
+                    f" needs the team of every pooled run, and run '{first}' has none; give it in ",
+                    Option("teams", text="the column 'team' of run_table= in be.read_collection"),
+                )
             )
         group = np.unique(team, return_inverse=True)[1]
     if group.max() < 1:

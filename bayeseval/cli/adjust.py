@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import bayeseval as be
-from bayeseval.cli.judged import check_measures, input_files
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -28,10 +23,17 @@ from bayeseval.cli.options import (
     Seed,
     chosen_seed,
 )
-from bayeseval.cli.output import check_outputs, remark, working, write_result
-from bayeseval.cli.remarks import remark_depth
+from bayeseval.cli.output import check_outputs, printable, remark, working, write_result
+from bayeseval.cli.reading import (
+    check_apart,
+    check_measures,
+    input_files,
+    judgments_of,
+    ordered_files,
+    pooled_collection,
+)
+from bayeseval.cli.remarks import counted, remark_depth
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
-from bayeseval.cli.wording import counted, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +70,6 @@ Teams = Annotated[
     Path | None, typer.Option(help="CSV with the columns run and team, for --leave-out team.")
 ]
 Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals with common topics.")]
-ORDER = "the order is QRELS RUN...: judgments first"
 EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
 
 
@@ -103,15 +104,15 @@ def adjust(
     measures = measure or ["RBP(p=0.8)@10"]
     check_measures(measures, relevance_level)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
-    _check_apart(runs, unpooled)
+    check_apart(runs, unpooled)
     topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None
     read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
     check_outputs({"--output": output}, read)
     seed = chosen_seed(seed)
     reading = {"depth": depth, "on_duplicate": on_duplicate, "score_type": score_type}
-    with _hinted():
-        before, judged, more = _judgments(qrels, common_qrels)
-        collection = _collection(judged, runs, unpooled, teams, reading)
+    with ordered_files():
+        before, judged, more = judgments_of(qrels, common_qrels)
+        collection = pooled_collection(judged, runs, unpooled, teams, reading)
     with working("adjusting"):
         result = be.adjust_scores(
             collection,
@@ -148,78 +149,6 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
         raise ValueError("--interval bootstrap resamples common topics; name --common-topics")
     if (leave_out == "team") != (teams is not None):
         raise ValueError("--leave-out team and --teams go together; give both or neither")
-
-
-def _check_apart(runs: list[str], unpooled: list[str]) -> None:
-    """Refuse a file that is said to have made the pool and not to have made it."""
-    from bayeseval.trec.sources import expanded
-
-    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
-    for path in expanded(unpooled, "run"):
-        if os.path.realpath(str(path)) in pooled:
-            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
-
-
-@contextmanager
-def _hinted() -> Iterator[None]:
-    """Add the order of the files to an error that a wrong order gives."""
-    try:
-        yield
-    except ValueError as error:
-        if " fields where " not in str(error):
-            raise
-        text = str(error).rstrip(".")
-        raise ValueError(f"{text} ({ORDER})") from error
-
-
-def _plain_qrels(path: str) -> pd.DataFrame:
-    """Judgments of a file; a warning of more fields names no option that this command lacks."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UserWarning)
-        judgments = be.qrels_frame(be.read_collection(path))
-    for warning in said:
-        text = str(warning.message)
-        if "qrels_format" in text:
-            text = f"{text.split('; the others')[0]}; the others are ignored ({ORDER})"
-        warnings.warn(text, stacklevel=2)
-    return judgments
-
-
-def _judgments(qrels: str, common_qrels: str | None) -> tuple:
-    """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
-    import pandas as pd
-
-    first = _plain_qrels(qrels)
-    if common_qrels is None:
-        return first, first, None
-    more = _plain_qrels(common_qrels)
-    pairs = ["topic", "document"]
-    both = first.merge(more, on=pairs, suffixes=("", "_common"))
-    differing = both[both["grade"] != both["grade_common"]]
-    if len(differing):
-        row = differing.iloc[0]
-        raise ValueError(
-            f"{common_qrels}: topic '{row['topic']}' document '{row['document']}' has grade "
-            f"{row['grade_common']}, and {row['grade']} in {qrels}; a document judged in both "
-            "needs the same grade"
-        )
-    return first, pd.concat([first, more]).drop_duplicates(pairs), more
-
-
-def _collection(judged, runs, unpooled, teams: Path | None, reading: dict) -> xr.DataTree:
-    """Pooled and unpooled runs with all judgments."""
-    import pandas as pd
-
-    table = None
-    if teams is not None:
-        table = pd.read_csv(teams, dtype=str)
-        if not {"run", "team"} <= set(table.columns):
-            raise ValueError(
-                f"{teams} has the columns {', '.join(table.columns)}; it needs run and team"
-            )
-    collection = be.read_collection(judged, runs, run_table=table, **reading)
-    duplicates = reading["on_duplicate"]
-    return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)
 
 
 def _topics(given: str | None, more: pd.DataFrame | None) -> list[str] | None:

@@ -15,7 +15,7 @@ from bayeseval.cli.fit import fit
 from bayeseval.cli.output import remark
 from bayeseval.cli.rank import rank
 from bayeseval.cli.sample import sample
-from bayeseval.cli.wording import shell_words
+from bayeseval.messages import Message, Option
 
 MISTAKE = 2
 INTERRUPTED = 130
@@ -120,8 +120,21 @@ def _sentence(error: BaseException) -> str:
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:
-        text = str(error.args[0]) if error.args else type(error).__name__
-    return shell_words(text)
+        text = error.args[0] if error.args else type(error).__name__
+    return _typed(text)
+
+
+def _typed(message: object) -> str:
+    """A message on one line, its options as one types them in the shell."""
+    parts = message.parts if isinstance(message, Message) else (str(message),)
+    text = "".join(_flag(part) if isinstance(part, Option) else part for part in parts)
+    return " ".join(text.split())
+
+
+def _flag(option: Option) -> str:
+    """An option of a command, with its value if it has one."""
+    flag = "--seed" if option.name == "random_seed" else f"--{option.name.replace('_', '-')}"
+    return flag if option.value is None else f"{flag} {option.value}"
 
 
 def _refuse(text: str, code: int) -> int:
@@ -132,4 +145,5 @@ def _refuse(text: str, code: int) -> int:
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
     """Write a warning as one line, without the place in our code."""
-    remark(f"warning: {shell_words(str(message))}")
+    text = message.args[0] if isinstance(message, Warning) and message.args else message
+    remark(f"warning: {_typed(text)}")

@@ -3,7 +3,6 @@
 from contextlib import suppress
 
 import bayeseval as be
-from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -25,6 +24,7 @@ from bayeseval.cli.options import (
     ScoreType,
 )
 from bayeseval.cli.output import check_outputs, working, write_result
+from bayeseval.cli.reading import check_measures, input_files, judged_collection
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import FORMATS, check_topics, score_rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -10,21 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import bayeseval as be
-from bayeseval.cli.fit_checks import (
-    check_cut,
-    check_depths,
-    check_frame,
-    check_level,
-    check_model,
-    check_output,
-)
-from bayeseval.cli.fit_remarks import (
-    remark_frame,
-    remark_outside_weight,
-    remark_urn,
-    remark_verdict,
-)
-from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -40,10 +26,16 @@ from bayeseval.cli.options import (
     Seed,
     chosen_seed,
 )
-from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.remarks import remark_depth, remark_lacking
+from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result
+from bayeseval.cli.reading import check_measures, input_files, judged_collection
+from bayeseval.cli.remarks import (
+    counted,
+    cut_measures,
+    outside_shares,
+    remark_depth,
+    remark_lacking,
+)
 from bayeseval.cli.tables import FORMATS, as_csv, score_rows
-from bayeseval.cli.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +71,8 @@ OutsideModel = Annotated[
     typer.Option(help="Documents outside the frame: not relevant, or as the model says."),
 ]
 FitFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write scores.")]
+FILES = ("fit.nc", "scores.csv", "scores.json")
+EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 
 
@@ -112,11 +106,11 @@ def fit(
     standard deviation. A sampler that did not pass is warned of (exit code 0: what it found is
     written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
     """
-    check_output(output, ci_prob, input_files([qrels], runs, [design]))
-    check_model(model, approximation, relevance_level)
+    _check_output(output, ci_prob, input_files([qrels], runs, [design]))
+    _check_model(model, approximation, relevance_level)
     check_measures(measure, relevance_level)
-    check_depths(model, pool_depth, depth)
-    check_frame(model, qrels_format, outside)
+    _check_depths(model, pool_depth, depth)
+    _check_frame(model, qrels_format, outside)
     seed = chosen_seed(seed)
     collection = judged_collection(
         qrels,
@@ -127,30 +121,111 @@ def fit(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
-    check_cut(collection, measure, depth)
+    _check_cut(collection, measure, depth)
     remark_depth(collection, depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth)
         _rehearse(made, collection, asked)
-    check_level(collection, model, relevance_level)
+    _check_level(collection, model, relevance_level)
     if pool_depth is not None:
-        remark_urn(collection, made, depth, pool_depth)
+        _remark_urn(collection, made, depth, pool_depth)
     else:
-        remark_frame(collection, made, outside)
+        _remark_frame(collection, made, outside)
     remark_lacking(collection, None, zero=True)
     how = {"draws": draws, "tune": tune, "chains": chains, "approximation": approximation}
     fitted = _fitted(made, how, seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     summary = be.summarize(post, ci_prob=ci_prob)
     found = None if approximation else be.verdict(fitted)
-    remark_outside_weight(summary)
-    remark_verdict(found, output)
+    _remark_outside_weight(summary)
+    _remark_verdict(found, output)
     _write(fitted, _rows(summary, collection), _about(summary, found, seed), output, format)
     options = {"scores": post, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
     written = f"fit.nc, scores.csv, scores.json and {counted(len(paths), 'plot')}"
     remark(f"{written} in {output}, seed {seed}")
+
+
+def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
+    """Refuse before the work what could only fail after it."""
+    if output == STDOUT:
+        raise ValueError("--output names a folder to write into, which - (stdout) is not")
+    above = next(folder for folder in (output, *output.absolute().parents) if folder.exists())
+    if not above.is_dir():
+        raise ValueError(f"{above} is a file; --output names a folder to write into")
+    if not os.access(above, os.W_OK):
+        raise ValueError(f"the folder {above} cannot be written; name another --output")
+    written = [output / name for name in FILES]
+    drawn = sorted(output.glob("*.png"))
+    there = [path for path in [*written, *drawn] if os.path.lexists(path)]
+    check_outputs({f"--output ({path.name})": path for path in there}, inputs)
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
+
+
+def _check_model(model: str, approximation: str | None, relevance_level: int) -> None:
+    """Refuse options that the model lacks."""
+    if relevance_level < 1:
+        raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
+    if approximation and model != "relevance":
+        raise ValueError(f"--approximation {approximation} goes with --model relevance only")
+    if model == "grades" and relevance_level != 1:
+        raise ValueError(
+            "--relevance-level does not go with --model grades: there a measure names its level, "
+            f"such as P(rel={relevance_level})@10"
+        )
+
+
+def _check_depths(model: str, pool_depth: int | None, depth: int | None) -> None:
+    """Refuse an urn without its depth, or ranks of it that are not read."""
+    if model != "urn":
+        if pool_depth is not None:
+            raise ValueError(f"--pool-depth goes with --model urn, not with --model {model}")
+    elif pool_depth is None:
+        raise ValueError(
+            "--model urn needs --pool-depth, the number of ranks of every run that are judged"
+        )
+    elif depth is not None and pool_depth > depth:
+        raise ValueError(
+            f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
+        )
+
+
+def _check_frame(model: str, qrels_format: str, outside: str) -> None:
+    """Refuse samples for an urn, and to count as non-relevant what may be left out by chance."""
+    if model == "urn" and qrels_format != "qrels":
+        raise ValueError(
+            f"{qrels_format} holds a sample, and --model urn learns from judgments to a depth; "
+            "choose --model relevance"
+        )
+    if model == "urn" and outside == "model":
+        raise ValueError("--outside model does not go with --model urn: it draws retrieved ones")
+    if qrels_format in ("prels", "probs") and outside == "nonrelevant":
+        raise ValueError(
+            f"{qrels_format} lists the sampled documents only, and the model would count all "
+            "others as not relevant; let it speak of them with --outside model, or use evaluate"
+        )
+
+
+def _check_level(collection: xr.DataTree, model: str, relevance_level: int) -> None:
+    """Refuse a level that makes no document relevant, as a mistyped one does."""
+    highest = int(collection["judgments/grade"].max(skipna=True).item())
+    if model != "grades" and relevance_level > max(highest, 1):
+        raise ValueError(
+            f"no judged document has the grade --relevance-level {relevance_level} or more; the "
+            f"highest is {highest}"
+        )
+
+
+def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) -> None:
+    """Refuse to score ranks as empty that were only not read: a model exists to fill them."""
+    deeper = cut_measures(collection, measures, depth)
+    if deeper:
+        raise ValueError(
+            f"--depth {depth} is below the cutoff of {', '.join(deeper)}; read as many ranks of "
+            "the runs, or more"
+        )
 
 
 def _made(collection: xr.DataTree, model: str, relevance_level: int, pool_depth: int | None):
@@ -166,16 +241,10 @@ def _made(collection: xr.DataTree, model: str, relevance_level: int, pool_depth:
 
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:
     """Score one draw of the prior: what cannot be scored is refused before minutes of sampling."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            prior = be.inference.prior_fit(made, draws=1, random_seed=1)
-            be.posterior_scores(prior, collection, **asked, random_seed=1)
-    except ValueError as error:
-        text = str(error).replace("fit be.models.grade_model for it", "choose --model grades")
-        raise ValueError(text.replace("fit be.models.grade_model", "choose --model grades")) from (
-            error
-        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prior = be.inference.prior_fit(made, draws=1, random_seed=1)
+        be.posterior_scores(prior, collection, **asked, random_seed=1)
 
 
 def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
@@ -184,11 +253,71 @@ def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
         remark("compiling the model, which may take a minute, then sampling")
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="the sampler did not pass")
+            warnings.simplefilter("ignore", be.inference.SamplerWarning)
             return be.fit(made, **how, random_seed=seed)
     except RuntimeError as error:
         remark(f"{' '.join(str(error).split())}; nothing is written")
         raise typer.Exit(BROKEN) from error
+
+
+def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
+    """Say what the urn learns from, and what its scores are not."""
+    learned = counted(len(made.coords["run"]), "run")
+    remark(f"the model learns from the first {pool_depth} ranks of {learned}")
+    remark(
+        "runs are drawn one by one: scores of each run, not differences of two, are meant; with "
+        "few runs in the pool intervals below it are too narrow and too low"
+    )
+    if collection.attrs["runs_cut"]:
+        remark(
+            f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
+            "deeper look changes the scores"
+        )
+
+
+def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
+    """Say what the model learns from, and what it speaks of."""
+    judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
+    learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
+    remark(f"the model learns from {learning}")
+    if "design" not in collection.children:
+        fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
+        remark(
+            f"no design: the judged documents are the frame, and all others {fate}; judgments of "
+            "a random sample need its --design"
+        )
+
+
+def _remark_outside_weight(summary: xr.Dataset) -> None:
+    """Say how much of each measure fell on documents that the model does not speak of."""
+    shares = outside_shares(summary["outside_weight"])
+    if shares:
+        remark(f"weight on documents outside the frame, mean over runs: {shares}")
+    if float(summary["standard_error"].max()) >= EXACT:
+        return
+    if not shares:
+        remark("every document that counts is judged: scores are exact, and no model was needed")
+        return
+    remark(
+        "warning: every document that the model speaks of is judged, so it changed nothing: the "
+        "weight above counts as not relevant; for judgments of a sample give its --design, for "
+        "those of a pool take --model urn, or --outside model"
+    )
+
+
+def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
+    """Say what the sampler's checks gave, and what to do where they failed."""
+    if found is None:
+        remark("a Laplace approximation has no verdict; it is for a quick look")
+        return
+    text = be.inference.verdict_text(found)
+    if found["passed"].all():
+        remark(f"the sampler passed: {text}")
+    else:
+        remark(
+            f"warning: the sampler did not pass, and the scores may be off: {text}; "
+            f"take more --draws and --tune, and look at the plots in {output}"
+        )
 
 
 def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bayeseval.cli.wording import printable
 from bayeseval.whole_file import check_writable, is_special, whole_file
 
 STDOUT = Path("-")
@@ -103,6 +102,14 @@ def _write_stdout(content: str | bytes) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "stdout") from error
+
+
+def printable(text: str) -> str:
+    """Text in which what a terminal would obey, or not show, is written as an escape."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
 
 
 def remark(text: str) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import remark
-from bayeseval.cli.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
 
-CUTOFF = re.compile(r"@(\d+)$")
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, whose plural ends in s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset) -> None:
@@ -65,8 +65,10 @@ def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[s
     """Labels of the measures that count ranks which `--depth` cut off."""
     if depth is None or not collection.attrs["runs_cut"]:
         return []
-    cutoffs = {label: CUTOFF.search(label) for label in measures}
-    return [label for label, found in cutoffs.items() if found and int(found[1]) > depth]
+    from bayeseval.measures.names import parse_measures
+
+    parsed = parse_measures(list(measures)) if len(measures) else []
+    return [measure.label for measure in parsed if (measure.cutoff or 0) > depth]
 
 
 def _remark_outside_weight(scores: xr.Dataset) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
-from bayeseval.cli.judged import input_files
 from bayeseval.cli.options import (
     Budget,
     Depth,
@@ -33,8 +32,8 @@ from bayeseval.cli.output import (
     write_result,
     written_whole,
 )
-from bayeseval.cli.remarks import remark_depth
-from bayeseval.cli.wording import counted
+from bayeseval.cli.reading import input_files
+from bayeseval.cli.remarks import counted, remark_depth
 from bayeseval.whole_file import is_special
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from bayeseval.cli.wording import printable
+from bayeseval.cli.output import printable
 
 if TYPE_CHECKING:
     import pandas as pd

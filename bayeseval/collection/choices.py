@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from bayeseval.messages import Message, Option
+
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Refuse a value that an option does not have, and list those it has.
@@ -21,4 +23,4 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     allowed = tuple(allowed)
     if value not in allowed:
         listed = ", ".join(str(choice) for choice in allowed)
-        raise ValueError(f"{name} must be one of {listed}, not {value!r}")
+        raise ValueError(Message(Option(name), f" must be one of {listed}, not {value!r}"))

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayeseval.messages import Message, Option
+
 _DIGITS = re.compile("([0-9]+)")
 
 
@@ -139,7 +141,10 @@ def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
     if not asked or (positions < 0).any():
         unknown = [label for label, at in zip(asked, positions, strict=True) if at < 0]
         raise ValueError(
-            f"{option} must name {dim}s of the collection; unknown: {unknown or 'none given'}"
+            Message(
+                Option(option),
+                f" must name {dim}s of the collection; unknown: {unknown or 'none given'}",
+            )
         )
     return positions
 

@@ -4,13 +4,17 @@ import numpy as np
 
 from bayeseval.collection import check_collection
 from bayeseval.frame.members import contributing_runs, frame_mask, ordered_frame, pair_mask
+from bayeseval.messages import Message, Option
 
 
 def check_budget(budget: int) -> None:
     """Refuse a budget that is not a number of judgments."""
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
         raise ValueError(
-            f"budget must be a whole number of judgments per topic, 1 or more, not {budget!r}"
+            Message(
+                Option("budget"),
+                f" must be a whole number of judgments per topic, 1 or more, not {budget!r}",
+            )
         )
 
 

@@ -8,6 +8,7 @@ import xarray as xr
 
 from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
+from bayeseval.messages import Message, Option
 
 
 def pps_strata(
@@ -147,7 +148,9 @@ def uniform_strata(
 def _check_strata(n_strata: int, budget: int) -> None:
     check_budget(budget)
     if not isinstance(n_strata, int | np.integer) or n_strata < 1:
-        raise ValueError(f"n_strata must be a whole number, 1 or more, not {n_strata!r}")
+        raise ValueError(
+            Message(Option("n_strata"), f" must be a whole number, 1 or more, not {n_strata!r}")
+        )
 
 
 def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
@@ -191,8 +194,11 @@ def _warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
     if fewer.any():
         where = "" if fewer.all() else f" in {int(fewer.sum())} of {fewer.size} topics"
         warnings.warn(
-            f"n_strata is {n_strata}, and shrinks to {n_used.min()}{where}: the budget has no "
-            "judgment for each of more strata",
+            Message(
+                Option("n_strata"),
+                f" is {n_strata}, and shrinks to {n_used.min()}{where}: the budget has no judgment "
+                "for each of more strata",
+            ),
             stacklevel=4,
         )
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
+from bayeseval.messages import Message, Option
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,10 @@ def assumed(frame: Frame, predictor, random_seed: int) -> JudgedRelevance:
     """
     if predictor is not None:
         raise ValueError(
-            "estimator 'assumed' uses no predictor; use estimator='dyn' with a predictor"
+            Message(
+                "estimator 'assumed' uses no predictor; use ",
+                Option("estimator", "dyn"),
+                " with a predictor",
+            )
         )
     return JudgedRelevance(frame.sample, frame.grade)

@@ -2,6 +2,7 @@
 
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
+from bayeseval.messages import Message, Option
 
 
 def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
@@ -20,5 +21,11 @@ def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRele
     Thompson, JASA 47 (1952).
     """
     if predictor is not None:
-        raise ValueError("estimator 'stat' uses no predictor; use estimator='dyn' with a predictor")
+        raise ValueError(
+            Message(
+                "estimator 'stat' uses no predictor; use ",
+                Option("estimator", "dyn"),
+                " with a predictor",
+            )
+        )
     return EstimatedRelevance(frame.sample, frame.grade, frame.scale, random_seed=random_seed)

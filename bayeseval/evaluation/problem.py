@@ -28,6 +28,7 @@ from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
+from bayeseval.messages import Message, Option
 
 OPTIONS = {
     "outside": ("nonrelevant", "missing", "error"),
@@ -192,5 +193,9 @@ def _check_no_predictor(estimator: str, predictor) -> None:
     """Refuse a predictor that the estimator would not use."""
     if predictor is not None:
         raise ValueError(
-            f"estimator '{estimator}' uses no predictor; use estimator='dyn' with a predictor"
+            Message(
+                f"estimator '{estimator}' uses no predictor; use ",
+                Option("estimator", "dyn"),
+                " with a predictor",
+            )
         )

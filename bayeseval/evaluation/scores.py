@@ -10,6 +10,7 @@ from bayeseval.collection.labels import without_judgment
 from bayeseval.estimators.difference import DEFAULT_PREDICTOR
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
+from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import interval
 
 
@@ -166,10 +167,13 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
         labels = problem.labels
         where = "outside the frame" if problem.random else "on unjudged documents"
         raise ValueError(
-            f"outside='error' allows no weight {where}, and {int(lost.sum())} of {lost.size} "
-            f"scores have some, the first is {labels['measure'][measure]} of run "
-            f"'{labels['run'][run]}' on topic '{labels['topic'][topic]}' with "
-            f"{arrays['outside_weight'][tuple(np.argwhere(lost)[0])]:.3g}"
+            Message(
+                Option("outside", "error"),
+                f" allows no weight {where}, and {int(lost.sum())} of {lost.size} scores have "
+                f"some, the first is {labels['measure'][measure]} of run '{labels['run'][run]}' "
+                f"on topic '{labels['topic'][topic]}' with "
+                f"{arrays['outside_weight'][tuple(np.argwhere(lost)[0])]:.3g}",
+            )
         )
     for name in ("estimate", "standard_error"):
         arrays[name] = np.where(lost, np.nan, arrays[name])

@@ -5,6 +5,7 @@ import xarray as xr
 
 from bayeseval.collection.labels import named_positions
 from bayeseval.frame.rankings import Rankings
+from bayeseval.messages import Message, Option
 
 
 def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
@@ -23,7 +24,7 @@ def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
 def pooled_by(rankings: Rankings, pool_depth: int | None) -> np.ndarray:
     """Mark the pairs (pair,) among the first ``pool_depth`` ranks of any run."""
     if pool_depth is not None and pool_depth < 1:
-        raise ValueError(f"pool_depth must be 1 or more, not {pool_depth}")
+        raise ValueError(Message(Option("pool_depth"), f" must be 1 or more, not {pool_depth}"))
     return rankings.top(pool_depth).shown()
 
 

@@ -4,11 +4,12 @@ from bayeseval.inference.diagnostics import diagnostic_plots
 from bayeseval.inference.likelihood import log_likelihood
 from bayeseval.inference.overlap import prior_overlap
 from bayeseval.inference.predictive import predictive_draws, prior_fit
-from bayeseval.inference.sampling import fit
+from bayeseval.inference.sampling import SamplerWarning, fit
 from bayeseval.inference.storage import open_fit, save_fit
 from bayeseval.inference.verdict import verdict, verdict_text
 
 __all__ = [
+    "SamplerWarning",
     "diagnostic_plots",
     "fit",
     "log_likelihood",

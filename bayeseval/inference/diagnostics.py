@@ -12,6 +12,7 @@ import xarray as xr
 from bayeseval.inference.calibration_plot import calibration, calibration_kind, seen_data
 from bayeseval.inference.forest_plot import forest
 from bayeseval.inference.predictive import predictive_draws
+from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.whole_file import whole_file
 
@@ -248,7 +249,7 @@ def _check(fitted: xr.DataTree, scores, ci_prob: float, max_rows: int) -> None:
     if "posterior" not in fitted.children:
         raise ValueError("this is no fit: it has no group posterior")
     if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob is {ci_prob}; allowed: between 0 and 1")
+        raise ValueError(Message(Option("ci_prob"), f" is {ci_prob}; allowed: between 0 and 1"))
     if max_rows < 1:
         raise ValueError(f"max_rows is {max_rows}; allowed: 1 or more")
     if scores is None:

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.inference.verdict import verdict, verdict_text
+from bayeseval.messages import Message, Option
 from bayeseval.processors import usable_processors
 
 KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
@@ -24,6 +25,14 @@ SAMPLERS = {  # and the packages that each needs
 }
 BROKEN_RHAT = 1.5
 BROKEN_DIVERGENCES = 0.2
+
+
+class SamplerWarning(UserWarning):
+    """A sampler that did not pass; ``found`` is its verdict, as ``be.verdict`` gives it."""
+
+    def __init__(self, found: xr.Dataset) -> None:
+        super().__init__(f"the sampler did not pass: {verdict_text(found)}")
+        self.found = found
 
 
 def fit(
@@ -140,7 +149,7 @@ def fit(
     _check_unbroken(fitted, [variable.name for variable in conditioned.free_RVs])
     found = verdict(fitted)
     if not found["passed"].all():
-        warnings.warn(f"the sampler did not pass: {verdict_text(found)}", stacklevel=2)
+        warnings.warn(SamplerWarning(found), stacklevel=2)
     return fitted
 
 
@@ -224,7 +233,11 @@ def _check_request(model, sampler: str, random_seed: int) -> None:
             f"pip install {' '.join(missing)}, or leave sampler out to use nutpie"
         )
     if not isinstance(random_seed, int | np.integer) or random_seed < 0:
-        raise ValueError(f"random_seed is {random_seed!r}; allowed: a whole number, 0 or more")
+        raise ValueError(
+            Message(
+                Option("random_seed"), f" is {random_seed!r}; allowed: a whole number, 0 or more"
+            )
+        )
 
 
 def _check_model(model) -> None:

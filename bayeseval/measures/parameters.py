@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayeseval.measures.table import MEASURES
+from bayeseval.messages import Message, Option
 
 EXAMPLES = (
     "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
@@ -84,13 +85,22 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
 
 def check_whole(value: Any, parameter: str, where: str) -> None:
     """Refuse anything but a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    if not _is_whole(value):
         raise ValueError(f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}.")
 
 
 def check_relevance_level(level: Any) -> None:
     """Refuse a least relevant grade that is no whole number of at least 1."""
-    check_whole(level, "relevance_level", f"relevance_level={level!r}")
+    if not _is_whole(level):
+        raise ValueError(
+            Message(
+                Option("relevance_level"), f" must be a whole number, 1 or more, not {level!r}."
+            )
+        )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
 
 
 def gain_table(

@@ -13,7 +13,10 @@ from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import plain_scores
 from bayeseval.measures.table import names_of
+from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.draws import RelevanceDraws
+
+GRADES = Option("model", "grades", "be.models.grade_model")
 
 
 class DocumentScores:
@@ -69,12 +72,16 @@ def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measu
         if level is None:
             continue
         if measure.graded and (level != 1 or max(grades, default=0.0) > 1):
-            raise ValueError(f"{measure.label} counts grades; fit be.models.grade_model for it")
+            raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
         if not measure.graded and measure.relevance_level != level:
             raise ValueError(
-                f"{measure.label} counts grades from {measure.relevance_level} and the model those "
-                f"from {level}; fit it with relevance_level={measure.relevance_level}, or fit "
-                "be.models.grade_model"
+                Message(
+                    f"{measure.label} counts grades from {measure.relevance_level} and the model "
+                    f"those from {level}; fit it with ",
+                    Option("relevance_level", measure.relevance_level),
+                    ", or take ",
+                    GRADES,
+                )
             )
     return parsed
 

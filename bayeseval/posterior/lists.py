@@ -10,6 +10,7 @@ from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
 from bayeseval.measures.table import names_of
+from bayeseval.messages import Message, Option
 from bayeseval.models.urn.draws import UrnDraws
 
 NEGLIGIBLE = 1e-7  # ranks below which a measure has no more than this of its weight are left out
@@ -56,8 +57,11 @@ def _linear(measures, relevance_level: int) -> list[Measure]:
             )
         if measure.relevance_level != relevance_level:
             raise ValueError(
-                f"{measure.label} counts grades from {measure.relevance_level} and the model those "
-                f"from {relevance_level}; fit it with relevance_level={measure.relevance_level}"
+                Message(
+                    f"{measure.label} counts grades from {measure.relevance_level} and the model "
+                    f"those from {relevance_level}; fit it with ",
+                    Option("relevance_level", measure.relevance_level),
+                )
             )
     return parsed
 

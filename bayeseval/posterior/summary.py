@@ -2,6 +2,8 @@
 
 import xarray as xr
 
+from bayeseval.messages import Message, Option
+
 ROUNDING = 1e-12
 
 
@@ -36,7 +38,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     array([[0.2, 0.4]])
     """
     if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob is {ci_prob}; allowed: between 0 and 1")
+        raise ValueError(Message(Option("ci_prob"), f" is {ci_prob}; allowed: between 0 and 1"))
     draws = ("chain", "draw")
     if "estimate" not in post or not set(draws) <= set(post["estimate"].dims):
         raise ValueError(

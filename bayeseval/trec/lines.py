@@ -13,6 +13,10 @@ BLOCK = 8_000_000
 _NEWLINE, _BLANK, _TAB, _COMMENT = 10, 32, 9, 35
 
 
+class WrongFields(ValueError):
+    """Lines whose fields are not those of their format, as where files are named in wrong order."""
+
+
 class Lines(NamedTuple):
     """Lines of a file that are neither blank nor comments.
 
@@ -160,7 +164,7 @@ def _check_fields(lines: Lines, columns: str) -> None:
     needed = len(columns.split())
     if lines.count.min() < needed:
         line = int(np.argmax(lines.count < needed))
-        raise ValueError(
+        raise WrongFields(
             f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where at least "
             f"{needed} are needed ({columns})."
         )

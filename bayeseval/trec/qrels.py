@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 
 from bayeseval.collection.choices import check_choice
+from bayeseval.messages import Message, Option
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column
-from bayeseval.trec.lines import Lines, blocks
+from bayeseval.trec.lines import Lines, WrongFields, blocks
 from bayeseval.trec.sources import expanded
 
 COLUMNS = {
@@ -21,6 +22,26 @@ COLUMNS = {
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
+
+
+class FieldsIgnored(UserWarning):
+    """More fields than plain qrels have, whose first ones are read.
+
+    Parameters
+    ----------
+    found : str
+        Where, and how many; what to do about it follows in the message.
+    """
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            Message(
+                f"{found}, but if they say how documents were sampled, set ",
+                Option("qrels_format"),
+                f" to one of {', '.join(tuple(COLUMNS)[1:])}",
+            )
+        )
+        self.found = found
 
 
 def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
@@ -120,16 +141,15 @@ def _check_width(lines: Lines, qrels_format: str, n_columns: int) -> None:
     if qrels_format == "qrels" and (lines.count > n_columns).any():
         line = int(np.argmax(lines.count > n_columns))
         if lines.count[line] == RUN_FIELDS and lines.text_of(1, line) == "Q0":
-            raise ValueError(
+            raise WrongFields(
                 f"{lines.name}, line {lines.number[line]}: {RUN_FIELDS} fields where qrels have "
                 f"{n_columns} ({COLUMNS['qrels']}), the second Q0, as in a run."
             )
-        warnings.warn(
+        found = (
             f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where qrels have "
-            f"{n_columns} ({COLUMNS['qrels']}); the others are ignored, but if they say how "
-            f"documents were sampled, set qrels_format to one of {tuple(COLUMNS)[1:]}.",
-            stacklevel=2,
+            f"{n_columns} ({COLUMNS['qrels']}); the others are ignored"
         )
+        warnings.warn(FieldsIgnored(found), stacklevel=2)
 
 
 def _whole(lines: Lines, place: int) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from bayeseval.messages import Message, Option
 from bayeseval.trec.run import Run
 
 
@@ -101,9 +102,12 @@ def _refuse_duplicate(run: Run, pair: np.ndarray, topics, documents):
     row = int(np.argmax(pd.Series(pair).duplicated()))
     topic, document = divmod(int(pair[row]), documents.size)
     raise ValueError(
-        f"{run.where(row)}: document '{documents[document]}' is in the ranking of topic "
-        f"'{topics[topic]}' a second time; once is allowed (on_duplicate='best' keeps the "
-        "best-ranked copy)."
+        Message(
+            f"{run.where(row)}: document '{documents[document]}' is in the ranking of topic "
+            f"'{topics[topic]}' a second time; once is allowed (",
+            Option("on_duplicate", "best"),
+            " keeps the best-ranked copy).",
+        )
     )
 
 

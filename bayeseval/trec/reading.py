@@ -5,6 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import assemble, pair_positions
+from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import gathered
 from bayeseval.trec.qrels import read_qrels
 from bayeseval.trec.run import RunReader
@@ -90,7 +91,11 @@ def read_collection(
 
 def _check_depth(depth) -> None:
     if depth is not None and (depth != int(depth) or depth < 1):
-        raise ValueError(f"depth must be a whole number of at least 1, or None, not {depth!r}.")
+        raise ValueError(
+            Message(
+                Option("depth"), f" must be a whole number of at least 1, or None, not {depth!r}."
+            )
+        )
 
 
 def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: str):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayeseval.collection.choices import check_choice
+from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
@@ -107,7 +108,13 @@ def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:
         score = score.astype(score_type)
     if not np.isfinite(score).all():
         row = int(np.argmax(~np.isfinite(score)))
-        raise ValueError(f"{where(row)}: score is too large for float32; use score_type='float64'.")
+        raise ValueError(
+            Message(
+                f"{where(row)}: score is too large for float32; use ",
+                Option("score_type", "float64"),
+                ".",
+            )
+        )
     return score
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import Message, Option
+
 
 def interval(
     estimate: xr.DataArray,
@@ -39,7 +41,7 @@ def interval(
     array([0.336, 0.664])
     """
     if not 0.0 < ci_prob < 1.0:
-        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
     from scipy.special import ndtri, stdtrit
 
     tail = 0.5 * (1.0 + ci_prob)

@@ -175,7 +175,7 @@ BAD = [
     (["--output", "judged/deeper/still"], ["judged is a file", "folder"]),
     (["--design", "none.nc"], ["none.nc"]),
     (["-m", "nDCG@10"], ["nDCG@10 counts grades", "--model grades"]),
-    (["-m", "P(rel=2)@10"], ["--relevance-level=2", "--model grades"]),
+    (["-m", "P(rel=2)@10"], ["--relevance-level 2, or take --model grades"]),
     (["-m", "Bpref"], ["Bpref", "no posterior scores", "RBP"]),
     (["-m", "Precis@10"], ["Precis@10"]),
     (["--qrels-format", "prels"], ["prels", "--outside model", "evaluate"]),

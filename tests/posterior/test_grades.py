@@ -83,5 +83,5 @@ def test_labels_change_the_odds_of_every_grade():
 def test_graded_measures_need_a_model_of_grades():
     sampled = half_judged(collection_of_three(GRADES))
     fitted = handmade_fit(be.models.relevance_model(sampled))
-    with pytest.raises(ValueError, match="fit be.models.grade_model for it"):
+    with pytest.raises(ValueError, match="take be.models.grade_model for it"):
         be.posterior_scores(fitted, sampled, "nDCG@3")

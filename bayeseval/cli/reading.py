@@ -1,0 +1,124 @@
+"""What the commands read: runs, judgments, and a design that joins the two."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bayeseval as be
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+ORDER = "the order is QRELS RUN...: judgments first"
+
+
+def input_files(
+    judgments: list[str | None], runs: list[str], others: list[Path | None]
+) -> list[Path]:
+    """Files that a command reads: those of judgments and runs, some behind globs."""
+    from bayeseval.trec.sources import expanded
+
+    named = [path for path in judgments if path is not None]
+    found = [*(expanded(named, "judgments") if named else []), *expanded(runs, "run")]
+    paths = [path for path in found if isinstance(path, Path)]
+    return paths + [path for path in others if path is not None]
+
+
+def check_measures(measures: list[str], relevance_level: int) -> None:
+    """Refuse what is no measure before files are read."""
+    from bayeseval.measures.names import parse_measures
+
+    parse_measures(measures, relevance_level=relevance_level)
+
+
+def check_apart(runs: list[str], unpooled: list[str]) -> None:
+    """Refuse a file that is said to have made the pool and not to have made it."""
+    from bayeseval.trec.sources import expanded
+
+    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
+    for path in expanded(unpooled, "run"):
+        if os.path.realpath(str(path)) in pooled:
+            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
+
+
+@contextmanager
+def ordered_files() -> Iterator[None]:
+    """Add the order of the files to an error that a wrong order gives."""
+    from bayeseval.trec.lines import WrongFields
+
+    try:
+        yield
+    except WrongFields as error:
+        raise ValueError(f"{str(error).rstrip('.')} ({ORDER})") from error
+
+
+def judged_collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:
+    """Runs with their judgments, those of a design joined to it."""
+    if design is not None and options["qrels_format"] != "qrels":
+        raise ValueError("--design goes with plain qrels; the other formats bring their own design")
+    with ordered_files():
+        if design is None:
+            return be.read_collection(qrels, runs, **options)
+        collection = be.read_collection(None, runs, **options)
+        return be.attach_judgments(collection, be.read_design(design), qrels)
+
+
+def judgments_of(qrels: str, common_qrels: str | None) -> tuple:
+    """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
+    import pandas as pd
+
+    first = _plain_qrels(qrels)
+    if common_qrels is None:
+        return first, first, None
+    more = _plain_qrels(common_qrels)
+    pairs = ["topic", "document"]
+    both = first.merge(more, on=pairs, suffixes=("", "_common"))
+    differing = both[both["grade"] != both["grade_common"]]
+    if len(differing):
+        row = differing.iloc[0]
+        raise ValueError(
+            f"{common_qrels}: topic '{row['topic']}' document '{row['document']}' has grade "
+            f"{row['grade_common']}, and {row['grade']} in {qrels}; a document judged in both "
+            "needs the same grade"
+        )
+    return first, pd.concat([first, more]).drop_duplicates(pairs), more
+
+
+def _plain_qrels(path: str) -> pd.DataFrame:
+    """Judgments of a file, where more fields can only be a run's: no option reads them."""
+    from bayeseval.trec.qrels import FieldsIgnored
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        judgments = be.qrels_frame(be.read_collection(path))
+    for warning in said:
+        message = warning.message
+        if isinstance(message, FieldsIgnored):
+            message = UserWarning(f"{message.found} ({ORDER})")
+        warnings.warn(message, stacklevel=2)
+    return judgments
+
+
+def pooled_collection(
+    judgments: pd.DataFrame, runs: list[str], unpooled: list[str], teams: Path | None, reading: dict
+) -> xr.DataTree:
+    """Runs that made the pool, and beside them those that did not, with all judgments."""
+    import pandas as pd
+
+    table = None
+    if teams is not None:
+        table = pd.read_csv(teams, dtype=str)
+        if not {"run", "team"} <= set(table.columns):
+            raise ValueError(
+                f"{teams} has the columns {', '.join(table.columns)}; it needs run and team"
+            )
+    collection = be.read_collection(judgments, runs, run_table=table, **reading)
+    duplicates = reading["on_duplicate"]
+    return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)

@@ -1,0 +1,60 @@
+"""Sentences that name options, as Python's arguments here and as a shell's options there."""
+
+from typing import Self
+
+
+class Option(str):
+    """An option as a message of Python names it, with what another face needs to name its own.
+
+    Parameters
+    ----------
+    name : str
+        Argument of the public functions.
+    value : optional
+        Its value, where the message names that too.
+    text : str, optional
+        How Python says it. Default: ``name``, or ``name=value``.
+
+    Examples
+    --------
+    >>> Option("on_duplicate", "best")
+    "on_duplicate='best'"
+    >>> Option("model", "grades", "be.models.grade_model").value
+    'grades'
+    """
+
+    name: str
+    value: object
+
+    def __new__(cls, name: str, value: object = None, text: str | None = None) -> Self:
+        """Take Python's text from the name and the value, where none is given."""
+        plain = name if value is None else f"{name}={value!r}"
+        option = super().__new__(cls, plain if text is None else text)
+        option.name, option.value = name, value
+        return option
+
+
+class Message(str):
+    """A sentence in parts, of which some are options; to Python it is their text.
+
+    Parameters
+    ----------
+    *parts : str
+        Plain text and options in the order of the sentence.
+
+    Examples
+    --------
+    >>> message = Message("once is allowed (", Option("on_duplicate", "best"), " keeps one)")
+    >>> str(message)
+    "once is allowed (on_duplicate='best' keeps one)"
+    >>> [part.name for part in message.parts if isinstance(part, Option)]
+    ['on_duplicate']
+    """
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> Self:
+        """Join the parts, and keep them."""
+        message = super().__new__(cls, "".join(parts))
+        message.parts = parts
+        return message

@@ -1,0 +1,27 @@
+"""Messages: text to Python, options to other faces."""
+
+import pickle
+
+import pandas as pd
+import pytest
+
+import bayeseval as be
+from bayeseval.messages import Message, Option
+
+
+def options(error):
+    return [(part.name, part.value) for part in error.args[0].parts if isinstance(part, Option)]
+
+
+def test_an_error_tells_python_its_argument_and_others_the_option():
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": ["x", "x"], "score": [2, 1]})
+    with pytest.raises(ValueError, match=r"\(on_duplicate='best' keeps") as caught:
+        be.read_collection(None, run)
+    assert options(caught.value) == [("on_duplicate", "best")]
+
+
+def test_a_message_comes_back_from_another_process_with_its_options():
+    message = Message("give ", Option("model", "grades", "be.models.grade_model"), ".")
+    back = pickle.loads(pickle.dumps(ValueError(message)))
+    assert str(back) == "give be.models.grade_model."
+    assert options(back) == [("model", "grades")]
