@@ -7,7 +7,6 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli.evaluate import chosen_predictor
-from bayeseval.cli.judged import check_measures, input_files, judged_collection
 from bayeseval.cli.options import (
     CiProb,
     ComparedPopulation,
@@ -29,6 +28,7 @@ from bayeseval.cli.options import (
     TidyFormat,
 )
 from bayeseval.cli.output import check_outputs, working, write_result
+from bayeseval.cli.reading import check_measures, input_files, judged_collection
 from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import rendered
 

@@ -100,7 +100,7 @@ def check_relevance_level(level: Any) -> None:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
 def gain_table(
