@@ -81,7 +81,7 @@ def budgets(options) -> pd.DataFrame:
     real = both["run"].values[both["contributed"].values]
     lists = {"real": real, "real and dual": both["run"].values}
     rows = []
-    for budget in (100, 400):
+    for budget in options.budgets:
         design = be.designs.pps_strata(both, budget=budget)
         tables = {
             name: (table, float(budget))
@@ -91,7 +91,7 @@ def budgets(options) -> pd.DataFrame:
         for label, some in lists.items():
             for n_topics in (50, 200):
                 chosen = [(*tables[name], name) for name in tables]
-                if budget == 400:
+                if budget == options.budgets[-1]:
                     chosen.append((gold, np.nan, "reference"))
                 for table, judged, name in chosen:
                     rows.append(
@@ -170,6 +170,7 @@ def save(name: str, table: pd.DataFrame) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budgets", type=int, nargs="+", default=[100, 400])
     parser.add_argument("--replicates", type=int, default=15)
     parser.add_argument("--boot", type=int, default=300)
     parser.add_argument("--outer", type=int, default=40)

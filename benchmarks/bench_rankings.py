@@ -1,0 +1,40 @@
+"""Correlations of 1,000 x 1,000 bootstrap rankings, beside scipy one pair at a time."""
+
+import time
+
+import numpy as np
+import pytest
+import scipy.stats
+import xarray as xr
+
+import bayeseval as be
+
+PAIRS = 100  # that scipy is timed on
+FASTER = 100.0
+SECONDS = 10.0  # for 258 systems
+
+
+def rankings(n_runs: int, seed: int) -> xr.DataArray:
+    random = np.random.default_rng(seed)
+    quality = np.random.default_rng(1).normal(size=n_runs)
+    scores = np.round(quality + 0.4 * random.normal(size=(1000, n_runs)), 2)
+    return xr.DataArray(scores, dims=("resample", "run"))
+
+
+@pytest.mark.parametrize("n_runs", [129, 258])
+def test_tau_of_a_million_pairs_of_rankings(benchmark, n_runs):
+    one, two = rankings(n_runs, 2), rankings(n_runs, 3)
+    began = time.perf_counter()
+    expected = [
+        scipy.stats.kendalltau(x, y).statistic
+        for x, y in zip(one.values[:PAIRS], two.values[:PAIRS], strict=True)
+    ]
+    theirs = (time.perf_counter() - began) / PAIRS * one.shape[0] ** 2
+    found = benchmark.pedantic(be.rankings.rank_similarity, args=(one, two), rounds=1)
+    np.testing.assert_allclose(np.diagonal(found)[:PAIRS], expected, atol=1e-12)
+    if benchmark.stats is None:  # run with --benchmark-disable
+        return
+    least = benchmark.stats.stats.min
+    benchmark.extra_info["times_faster"] = theirs / least
+    assert theirs >= FASTER * least, f"{theirs:.0f} s against {least:.2f} s"
+    assert least < SECONDS
