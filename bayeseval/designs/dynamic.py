@@ -17,7 +17,7 @@ from bayeseval.designs.dynamic_stages import (
 )
 from bayeseval.designs.pooling import simulated_relevance
 from bayeseval.designs.prepared import check_budget, prepared_frame
-from bayeseval.designs.stratified import labelled_design
+from bayeseval.designs.stratified import check_strata, labelled_design, warn_of_fewer
 from bayeseval.frame.members import contributing_runs
 from bayeseval.measures.parameters import check_relevance_level
 
@@ -63,6 +63,7 @@ def dynamic_sampling(
         Judgments per topic, in all stages together.
     n_strata, n_stages : int
         Strata and stages per topic; at most one stage a stratum. One stage is ``pps_strata``.
+        Strata shrink to the budget, with a warning, and stages to the strata.
     aim : {"dyn", "stat", "relevant"}
         What the order is good for, see above.
     frame, pool_depth, runs
@@ -86,8 +87,8 @@ def dynamic_sampling(
     Raises
     ------
     ValueError
-        No judgments, more stages than strata, fewer judgments than strata, an unknown aim, a prior
-        outside (0, 1), an empty frame, no contributing run.
+        No judgments, more stages than strata, an unknown aim, a prior outside (0, 1), an empty
+        frame, no contributing run.
 
     Notes
     -----
@@ -138,6 +139,7 @@ def dynamic_sampling(
     here = plan.frame.pair
     relevant = simulated_relevance(collection, relevance_level, "dynamic_sampling", here)[here]
     sample = empty_sample(plan)
+    n_stages = parameters["n_stages"]
     for stage in range(n_stages):
         sample = opened_stage(plan, sample, stage, relevant)
         sample = drawn_stage(plan, sample, stage, random_seed)
@@ -150,24 +152,26 @@ def planned(
     """Attributes of the design, and the plan of its stages."""
     check_budget(budget)
     check_relevance_level(relevance_level)
-    _check_options(budget, n_strata, n_stages, aim, prior)
+    _check_options(n_strata, n_stages, aim, prior)
+    n_used = min(n_strata, budget)
+    warn_of_fewer(np.array([n_used]), n_strata)
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=None, runs=runs
     )
-    options = {"n_strata": int(n_strata), "n_stages": int(n_stages), "aim": aim, "prior": prior}
-    parameters = start["parameters"] | options
+    strata = {"n_strata": int(n_used), "n_stages": int(min(n_stages, n_used))}
+    parameters = start["parameters"] | strata | {"aim": aim, "prior": prior}
     chosen = contributing_runs(collection, runs)
     plan = stage_plan(collection, start["rest"], chosen, parameters)
     return parameters | {"relevance_level": float(relevance_level)}, plan
 
 
-def _check_options(budget, n_strata, n_stages, aim, prior) -> None:
-    for name, value, most in (("n_strata", n_strata, budget), ("n_stages", n_stages, n_strata)):
-        if not isinstance(value, int | np.integer) or not 1 <= value <= most:
-            limit = "budget" if name == "n_strata" else "number of strata"
-            raise ValueError(
-                f"{name} must be a whole number from 1 to the {limit}, {most}, not {value!r}"
-            )
+def _check_options(n_strata, n_stages, aim, prior) -> None:
+    check_strata(n_strata)
+    if not isinstance(n_stages, int | np.integer) or not 1 <= n_stages <= n_strata:
+        raise ValueError(
+            f"n_stages must be a whole number from 1 to the number of strata, {n_strata}, not "
+            f"{n_stages!r}"
+        )
     check_choice("aim", aim, AIMS)
     if not 0.0 < prior < 1.0:
         raise ValueError(f"prior must lie between 0 and 1, both excluded, not {prior}")

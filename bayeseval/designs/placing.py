@@ -89,14 +89,14 @@ def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataAr
     if values.dtype.kind not in ("iu" if counted else "b") or (
         values.shape[-1:] != (design.sizes["pair"],)
     ):
-        raise ValueError(
-            f"selected is not a sample of this design: it must be {kind} with the design's pairs "
-            "last"
-        )
+        raise ValueError(f"selected must be {kind} with the pairs of the design last")
     if counted and (values < 0).any():
-        raise ValueError("selected is not a sample of this design: it holds negative counts")
+        raise ValueError("selected holds negative counts; a pair is drawn 0 times or more")
     if ((values > 0) & (design["inclusion_probability"].to_numpy() == 0)).any():
-        raise ValueError("selected is not a sample of this design: it holds pairs of probability 0")
+        raise ValueError(
+            "selected holds pairs that the design cannot draw; only those with an inclusion "
+            "probability above 0 can be in its sample"
+        )
     rows = design_rows(collection, design)
     return np.where(rows >= 0, values[..., rows], values.dtype.type(0))
 
@@ -105,8 +105,8 @@ def drawn_counts(design: xr.Dataset, source: str) -> np.ndarray:
     """How often each pair of a design with replacement was drawn, as the design records it."""
     if "draw_count" not in design:
         raise ValueError(
-            f"{source} cannot be used without knowing how often each pair was drawn; save the "
-            "design with design.assign(draw_count=be.draw(design, random_seed=...))"
+            f"{source} does not say how often each pair was drawn, without which its sample tells "
+            "nothing; save it as design.assign(draw_count=be.draw(design, random_seed=...))"
         )
     count = design["draw_count"].to_numpy()
     wrong = np.flatnonzero((count < 0) | ((count > 0) & ~frame_pairs(design)))

@@ -141,9 +141,8 @@ def simulated_relevance(
     check_relevance_level(relevance_level)
     if "judgments" not in collection.children:
         raise ValueError(
-            f"{name} follows the judgments and the collection has none; ask "
-            f"{'dynamic_stage' if name == 'dynamic_sampling' else 'next_documents'} what to judge "
-            "first"
+            f"{name} follows the judgments, and the collection has none; dynamic_stage and "
+            "next_documents tell what to judge first"
         )
     grade = grades_so_far(collection, name)
     lacking = int(np.isnan(grade[frame]).sum())
@@ -151,9 +150,9 @@ def simulated_relevance(
         scheme = collection["design"].attrs.get("scheme")
         if scheme != "deterministic":
             warnings.warn(
-                f"{name} takes the judgments for the truth, and they are a random sample "
-                f"({scheme}): {lacking} pairs of its frame have no grade and count as "
-                "non-relevant; start from complete judgments, or use frame='judged'",
+                f"{name} takes the judgments for the truth, but they are a random sample "
+                f"({scheme}), and {lacking} pairs of its frame count as non-relevant for want of a "
+                "grade; start from complete judgments, or use frame='judged'",
                 stacklevel=3,
             )
     return grade >= relevance_level

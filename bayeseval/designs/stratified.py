@@ -75,7 +75,8 @@ def pps_strata(
     >>> design.stratum_size.values, design.stratum_sample_size.values
     (array([2, 7]), array([2, 2]))
     """
-    _check_strata(n_strata, budget)
+    check_budget(budget)
+    check_strata(n_strata)
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
     )
@@ -132,7 +133,8 @@ def uniform_strata(
     >>> design.inclusion_probability.values.round(2)
     array([0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67])
     """
-    _check_strata(n_strata, budget)
+    check_budget(budget)
+    check_strata(n_strata)
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
     )
@@ -145,8 +147,8 @@ def uniform_strata(
     return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
 
 
-def _check_strata(n_strata: int, budget: int) -> None:
-    check_budget(budget)
+def check_strata(n_strata: int) -> None:
+    """Refuse a number of strata that is no whole number of at least 1."""
     if not isinstance(n_strata, int | np.integer) or n_strata < 1:
         raise ValueError(
             Message(Option("n_strata"), f" must be a whole number, 1 or more, not {n_strata!r}")
@@ -157,7 +159,7 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     """Assemble the design: certain pairs first, then the strata of each topic."""
     left_over = start["parameters"]["budget"] - np.array([pairs.size for pairs in start["certain"]])
     n_used = np.clip(left_over, 1, n_strata)
-    _warn_of_fewer(n_used, n_strata)
+    warn_of_fewer(n_used, n_strata)
     stratum = np.full(collection.sizes["pair"], -1, dtype=np.int32)
     sizes, drawn, topics = [], [], []
     for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
@@ -188,7 +190,7 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     )
 
 
-def _warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
+def warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
     """Say that strata are fewer than asked for, for every stratum needs a judgment."""
     fewer = n_used < n_strata
     if fewer.any():

@@ -136,7 +136,7 @@ def test_a_design_of_another_collection_is_refused(collection):
     foreign = be.read_collection(None, runs.assign(document="x" + runs.document))
     with pytest.raises(ValueError, match="no document of its frame occurs"):
         be.attach_judgments(foreign, design, judged)
-    with pytest.raises(ValueError, match="not a sample of this design"):
+    with pytest.raises(ValueError, match="selected must be bool with the pairs of the design last"):
         be.reveal(collection, design, be.draw(design, random_seed=1).isel(pair=np.s_[1:]))
 
 

@@ -150,7 +150,7 @@ def test_runs_that_did_not_contribute_change_nothing(collection):
     ("options", "message"),
     [
         ({"budget": 0}, "budget must be a whole number"),
-        ({"budget": 4, "n_strata": 5}, "n_strata must be a whole number from 1 to the budget, 4"),
+        ({"n_strata": 0}, "n_strata must be a whole number, 1 or more, not 0"),
         ({"n_strata": 4, "n_stages": 5}, "from 1 to the number of strata, 4, not 5"),
         ({"n_stages": 1.5}, "n_stages must be a whole number"),
         ({"aim": "speed"}, "aim must be one of dyn, stat, relevant, not 'speed'"),
@@ -160,6 +160,15 @@ def test_runs_that_did_not_contribute_change_nothing(collection):
 def test_a_plan_that_cannot_be_is_refused(collection, options, message):
     with pytest.raises(ValueError, match=message):
         be.designs.dynamic_sampling(collection, **{"budget": 24, "random_seed": 1} | options)
+
+
+def test_strata_and_stages_shrink_to_what_the_budget_allows(collection):
+    with pytest.warns(UserWarning, match="n_strata is 20, and shrinks to 3: the budget has no"):
+        design = be.designs.dynamic_sampling(collection, budget=3, random_seed=1)
+    asked = be.designs.dynamic_sampling(collection, budget=3, n_strata=3, n_stages=3, random_seed=1)
+    xr.testing.assert_identical(design, asked)
+    n_topics = collection.sizes["topic"]
+    assert design["stratum_sample_size"].to_numpy().tolist() == [1] * 3 * n_topics
 
 
 def test_simulated_dynamic_sampling_needs_grades(collection):

@@ -110,7 +110,9 @@ def test_a_random_sample_taken_for_the_truth_is_warned_of(simulated, method):
     grade = sampled["judgments/grade"].to_numpy()
     ranking = simulated["rankings/ranking"].to_numpy()
     lacking = np.isnan(grade[np.unique(ranking[ranking >= 0])]).sum()
-    with pytest.warns(UserWarning, match=rf"\(stratified\): {lacking} pairs of its frame") as said:
+    with pytest.warns(
+        UserWarning, match=rf"\(stratified\), and {lacking} pairs of its frame"
+    ) as said:
         method(sampled, 5)
     assert said[0].filename == __file__
     method(sampled, 5, frame="judged")  # every pair has its grade: warnings are errors here
@@ -155,7 +157,7 @@ def test_the_first_documents_need_no_judgments(simulated):
     np.testing.assert_array_equal(
         first.judging_order, be.designs.next_documents(none, 3).judging_order
     )
-    with pytest.raises(ValueError, match="ask next_documents"):
+    with pytest.raises(ValueError, match="next_documents tell what to judge first"):
         be.designs.hedge(bare, 3)
 
 

@@ -170,7 +170,7 @@ def test_reveal_shows_what_was_drawn_and_keeps_how_often(collection):
     with pytest.raises(ValueError, match="negative counts"):
         be.reveal(collection, design, count - 5)
     cut = be.designs.with_replacement(collection, budget=4, runs=["c"])
-    with pytest.raises(ValueError, match="pairs of probability 0"):
+    with pytest.raises(ValueError, match="pairs that the design cannot draw"):
         be.reveal(collection, cut, xr.ones_like(count))
 
 
