@@ -12,6 +12,8 @@ import xarray as xr
 from bayeseval.inference.calibration_plot import calibration, calibration_kind, seen_data
 from bayeseval.inference.forest_plot import forest
 from bayeseval.inference.predictive import predictive_draws
+from bayeseval.inference.rank_plot import ranks
+from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
 from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.whole_file import whole_file
@@ -19,7 +21,6 @@ from bayeseval.whole_file import whole_file
 FEW_ENTRIES = 8  # variables with more are not drawn entry by entry
 MAX_PANELS = 12
 FOREST_DIMS = ("run", "topic")
-N_ENVELOPE = 300  # simulations of uniform ranks; the default, 1,000, takes most of the time
 STYLE = {"axes.titlesize": 11, "axes.labelsize": 10, "figure.titlesize": 12}
 STYLE |= {"xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 10, "font.size": 10}
 
@@ -168,10 +169,10 @@ def _of_sampler(fitted: xr.DataTree) -> Iterator[Drawing]:
         tall: dict[str, Any] = {"figsize": (11, 2.2 * _n_panels(fitted, names) + 0.6)}
         trace = partial(az.plot_trace_dist, compact=False, figure_kwargs=tall)
         yield "trace", partial(trace, fitted, var_names=names)
-        yield "rank", partial(_rank, fitted, names)
+        size = _grid(_n_panels(fitted, names))
+        yield "rank", partial(ranks, fitted, names, figure_kwargs=size, col_wrap=4)
     yield "energy", partial(_energy, fitted)
-    wide = {"figsize": (11, 3.2)}
-    yield "convergence", partial(az.plot_convergence_dist, fitted, figure_kwargs=wide)
+    yield "convergence", partial(_convergence, fitted)
 
 
 def _of_model(fitted: xr.DataTree, drawn: xr.DataTree, ci_prob: float) -> Iterator[Drawing]:
@@ -204,18 +205,17 @@ def _of_runs(fitted, scores, ci_prob: float, max_rows: int) -> Iterator[Drawing]
         yield f"scores_{label}", partial(forest, values, ci_prob, max_rows)
 
 
-def _rank(fitted: xr.DataTree, names: list[str]):
-    """Ranks of draws thinned to be nearly independent, as the envelope takes them to be."""
+def _convergence(fitted: xr.DataTree):
+    """Effective sizes and r_hat of all entries, beside the limits of the verdict."""
     import arviz as az
 
-    return az.plot_rank(
-        fitted,
-        var_names=names,
-        method="envelope",
-        stats={"ecdf_pit": {"n_simulations": N_ENVELOPE}},
-        figure_kwargs=_grid(_n_panels(fitted, names)),
-        col_wrap=4,
+    limits = {"ess_bulk": ESS_MIN, "ess_tail": ESS_MIN, "rhat": RHAT_MAX}
+    drawing = az.plot_convergence_dist(
+        fitted, diagnostics=list(limits), ref_line=False, figure_kwargs={"figsize": (11, 3.2)}
     )
+    for axes, limit in zip(drawing.viz["figure"].item().axes, limits.values(), strict=True):
+        axes.axvline(limit, color="0.5", linestyle="--")
+    return drawing
 
 
 def _energy(fitted: xr.DataTree):

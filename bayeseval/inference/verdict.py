@@ -4,10 +4,15 @@ import numpy as np
 import xarray as xr
 
 CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")
+RHAT_MAX, ESS_MIN, BFMI_MIN = 1.01, 400.0, 0.3
 
 
 def verdict(
-    fitted: xr.DataTree, *, rhat_max: float = 1.01, ess_min: float = 400.0, bfmi_min: float = 0.3
+    fitted: xr.DataTree,
+    *,
+    rhat_max: float = RHAT_MAX,
+    ess_min: float = ESS_MIN,
+    bfmi_min: float = BFMI_MIN,
 ) -> xr.Dataset:
     """Verdict on the draws of a fit, over every entry of every variable.
 

@@ -1,5 +1,6 @@
 """Plots of a fit: which are written, and what they show."""
 
+import arviz as az
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,8 +9,9 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference.calibration_plot import calibration_kind, seen_data
-from bayeseval.inference.diagnostics import shown_variables
+from bayeseval.inference.diagnostics import _convergence, shown_variables
 from bayeseval.inference.forest_plot import forest
+from bayeseval.inference.rank_plot import rank_band, ranks
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 OF_SAMPLER = ["trace.png", "rank.png", "energy.png", "convergence.png"]
@@ -187,3 +189,39 @@ def test_a_file_in_the_folders_place_and_what_is_no_fit_are_refused(model, tmp_p
         be.diagnostic_plots(handmade_fit(model), tmp_path / "file")
     with pytest.raises(ValueError, match="this is no fit"):
         be.diagnostic_plots(xr.DataTree(), tmp_path / "plots")
+
+
+@pytest.mark.parametrize("n_chains", [2, 4])
+def test_ranks_of_one_target_leave_the_band_as_often_as_it_says(n_chains):
+    random, n_draws, n_plots = np.random.default_rng(3), 200, 400
+    share, width = rank_band(n_chains, n_draws)
+    outside = 0
+    for _ in range(n_plots):
+        dealt = random.permutation(np.repeat(np.arange(n_chains), n_draws))
+        place = np.rint(share * dealt.size).astype(int)
+        held = np.stack([np.cumsum(dealt == c)[place - 1] for c in range(n_chains)]) / n_draws
+        outside += bool((np.abs(held - share) > width).any())
+    # 4 expected of 400; more than 12 in 1 of 4,000 sets of plots
+    assert outside <= 12
+
+
+def test_a_chain_at_another_place_leaves_the_band_of_the_rank_plot():
+    random = np.random.default_rng(1)
+    alike = random.normal(size=(2, 300))
+    figures = {}
+    for name, shift in (("alike", 0.0), ("apart", 0.5)):
+        draws = alike + np.array([[0.0], [shift]])
+        fitted = az.from_dict({"posterior": {"mean": draws}})
+        axes = ranks(fitted, ["mean"]).viz["figure"].item().axes[0]
+        band = axes.collections[0].get_paths()[0].vertices[:, 1].max()
+        figures[name] = max(np.abs(line.get_ydata()).max() for line in axes.lines) / band
+    plt.close("all")
+    assert figures["alike"] < 1 < figures["apart"]
+
+
+def test_the_lines_of_the_convergence_plot_are_the_limits_of_the_verdict(tmp_path):
+    random = np.random.default_rng(1)
+    fitted = az.from_dict({"posterior": {"mean": random.normal(size=(2, 300, 3))}})
+    axes = _convergence(fitted).viz["figure"].item().axes
+    assert [panel.lines[-1].get_xdata()[0] for panel in axes] == [400.0, 400.0, 1.01]
+    plt.close("all")
