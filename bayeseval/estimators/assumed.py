@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.relevance import check_no_predictor
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
-from bayeseval.messages import Message, Option
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,5 @@ def assumed(frame: Frame, predictor, random_seed: int) -> JudgedRelevance:
     variance. It equals the estimand where every relevant document that counts was judged, and is
     biased downwards otherwise, most for runs whose documents were not pooled.
     """
-    if predictor is not None:
-        raise ValueError(
-            Message(
-                "estimator 'assumed' uses no predictor; use ",
-                Option("estimator", "dyn"),
-                " with a predictor",
-            )
-        )
+    check_no_predictor("assumed", predictor)
     return JudgedRelevance(frame.sample, frame.grade)

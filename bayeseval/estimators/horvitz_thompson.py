@@ -1,8 +1,7 @@
 """The Horvitz-Thompson estimator, ``stat``."""
 
-from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.frame.frame import Frame
-from bayeseval.messages import Message, Option
 
 
 def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
@@ -20,12 +19,5 @@ def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRele
     Cormack and Grossman (2019), section 2, doi:10.1145/3331184.3331355; D. G. Horvitz and D. J.
     Thompson, JASA 47 (1952).
     """
-    if predictor is not None:
-        raise ValueError(
-            Message(
-                "estimator 'stat' uses no predictor; use ",
-                Option("estimator", "dyn"),
-                " with a predictor",
-            )
-        )
+    check_no_predictor("stat", predictor)
     return EstimatedRelevance(frame.sample, frame.grade, frame.scale, random_seed=random_seed)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
+from bayeseval.messages import Message, Option
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
 Model = Callable[[Sample, NDArray, tuple, bool], NDArray]
@@ -198,3 +199,15 @@ def filled_relevance(
     replicate, slot = np.nonzero(~empty)
     value[slots.row[replicate, slot], replicate] += expanded[replicate, slot]
     return FilledRelevance(value, expanded, seen.sum(axis=1))
+
+
+def check_no_predictor(estimator: str, predictor) -> None:
+    """Refuse a predictor that the estimator would not use."""
+    if predictor is not None:
+        raise ValueError(
+            Message(
+                f"estimator '{estimator}' uses no predictor; use ",
+                Option("estimator", "dyn"),
+                " with a predictor",
+            )
+        )

@@ -20,7 +20,7 @@ from bayeseval.estimators.registry import (
     estimated_relevance,
     list_estimator,
 )
-from bayeseval.estimators.relevance import EstimatedRelevance
+from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
@@ -28,7 +28,6 @@ from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
-from bayeseval.messages import Message, Option
 
 OPTIONS = {
     "outside": ("nonrelevant", "missing", "error"),
@@ -91,7 +90,7 @@ class Problem:
         random = ESTIMATORS[estimator].schemes is not None
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if ESTIMATORS[estimator].lists is not None:
-            _check_no_predictor(estimator, predictor)
+            check_no_predictor(estimator, predictor)
             scores = list_estimator(estimator, options)
             return cls(frame, parsed, random, list_scores=scores)
         seed = random_seed or 0
@@ -187,15 +186,3 @@ class Problem:
         judged = sample.selected[:, sample.start[topic] : sample.start[topic + 1]]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
-
-
-def _check_no_predictor(estimator: str, predictor) -> None:
-    """Refuse a predictor that the estimator would not use."""
-    if predictor is not None:
-        raise ValueError(
-            Message(
-                f"estimator '{estimator}' uses no predictor; use ",
-                Option("estimator", "dyn"),
-                " with a predictor",
-            )
-        )
