@@ -168,7 +168,7 @@ BAD = [
     (["--model", "grades", "--approximation", "laplace"], ["laplace", "--model relevance only"]),
     (["--model", "grades", "--relevance-level", "2"], ["P(rel=2)@10"]),
     (["--relevance-level", "0"], ["--relevance-level", "1 or more, not 0"]),
-    (["--relevance-level", "7"], ["--relevance-level=1"]),
+    (["--relevance-level", "7"], ["--relevance-level 1"]),
     (["--outside", "missing"], ["--outside", "model"]),
     (["--format", "trec_eval"], ["--format", "json"]),
     (["--output", "judged"], ["judged is a file", "folder"]),
@@ -270,7 +270,7 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
 
 @pytest.mark.parametrize(
     ("measure", "part"),
-    [("AP", "AP has no posterior scores"), ("P(rel=2)@10", "--relevance-level=2")],
+    [("AP", "AP has no posterior scores"), ("P(rel=2)@10", "--relevance-level 2")],
 )
 def test_an_urn_is_asked_for_sums_over_ranks_of_its_relevance(command, pooled, measure, part):
     words = ["--model", "urn", "--pool-depth", "5"]
