@@ -147,9 +147,12 @@ def compare(
                 matrix = covariance(sampled, measures, estimator=estimator, **given).to_numpy()
             p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
     dims = ("measure", "comparison")
+    # with the learned prior the normal distribution is the calibrated one (rank_probabilities)
+    by_sample = found.attrs["population"] == "sample" and prior == "normal"
+    known = np.full_like(freedom, np.inf) if by_sample else freedom
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
     result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
-        probability_better=(dims, probability_better(estimate, error, freedom, runs.size, prior)),
+        probability_better=(dims, probability_better(estimate, error, known, runs.size, prior)),
         standardised=(dims, _sizes(estimate, over_topics.transpose(*dims).to_numpy())),
         p_value=(dims, p_value),
         p_holm=(dims, holm(p_value)),

@@ -136,13 +136,12 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     estimate = scores["estimate"].transpose("measure", "run").to_numpy()
     _refuse_nan(estimate)
     _refuse_nan(matrix)
-    freedom = np.full(estimate.shape, np.inf)
-    if "degrees_of_freedom" in scores:
-        freedom = scores["degrees_of_freedom"].transpose("measure", "run").to_numpy()
+    # the degrees of freedom of single runs say little of differences: some have 3 where the normal
+    # distribution serves the pairs (benchmarks/rankings_reliability.py)
+    unlimited = np.full((estimate.shape[1],) * 2, np.inf)
     return [
-        # a difference is known no better than the less well known of its runs
-        Evidence(one, 0.5 * (of + of.T), np.minimum(df[:, None], df), None, combined=own)
-        for one, of, df in zip(estimate, matrix, freedom, strict=True)
+        Evidence(one, 0.5 * (of + of.T), unlimited, None, combined=own)
+        for one, of in zip(estimate, matrix, strict=True)
     ]
 
 

@@ -34,9 +34,8 @@ def rank_probabilities(
     r"""Probability of every rank for every run, and of every run being better than another.
 
     From posterior draws these are shares of draws (equal scores count half for ``better``, and
-    share the best rank). From estimates with a covariance the errors are jointly normal (Student's
-    t for a single difference where the variance has degrees of freedom), and the true differences
-    have a prior:
+    share the best rank). From estimates with a covariance the errors are jointly normal (from
+    scores per topic, Student's t), and the true differences have a prior:
 
     ``"normal"``
         each is normal around 0 with a variance that is a multiple of its error variance; the
