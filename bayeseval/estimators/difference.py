@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import xarray as xr
 
+from bayeseval.estimators.denominators import RatioOptions, count_model
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
 from bayeseval.predictors import predicted_relevance
@@ -12,7 +13,9 @@ from bayeseval.predictors import predicted_relevance
 DEFAULT_PREDICTOR = "pooled"
 
 
-def difference(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
+def difference(
+    frame: Frame, predictor, random_seed: int, options: RatioOptions
+) -> EstimatedRelevance:
     r"""Predicted relevance, corrected by the expanded residuals of the judged pairs.
 
     .. math:: dyn = \sum_i weight_i \left( M(d_i) + \frac{1[d_i \in J]}{\pi(d_i)}
@@ -45,7 +48,12 @@ def difference(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
         return predicted_relevance(sample, observed, name, columns=columns, counted=counted)
 
     return EstimatedRelevance(
-        frame.ranked_sample, frame.grade, frame.scale, model, random_seed=random_seed
+        frame.ranked_sample,
+        frame.grade,
+        frame.scale,
+        model,
+        counts=lambda: count_model(frame, options, random_seed),
+        random_seed=random_seed,
     )
 
 

@@ -1,10 +1,13 @@
 """The Horvitz-Thompson estimator, ``stat``."""
 
+from bayeseval.estimators.denominators import RatioOptions, count_model
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.frame.frame import Frame
 
 
-def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRelevance:
+def horvitz_thompson(
+    frame: Frame, predictor, random_seed: int, options: RatioOptions
+) -> EstimatedRelevance:
     r"""Relevance of the judged pairs by their inclusion probability.
 
     .. math:: stat = \sum_i weight_i \frac{1[d_i \in J]\, rel(d_i)}{\pi(d_i)}
@@ -20,4 +23,10 @@ def horvitz_thompson(frame: Frame, predictor, random_seed: int) -> EstimatedRele
     Thompson, JASA 47 (1952).
     """
     check_no_predictor("stat", predictor)
-    return EstimatedRelevance(frame.sample, frame.grade, frame.scale, random_seed=random_seed)
+    return EstimatedRelevance(
+        frame.sample,
+        frame.grade,
+        frame.scale,
+        counts=lambda: count_model(frame, options, random_seed),
+        random_seed=random_seed,
+    )

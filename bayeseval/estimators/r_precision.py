@@ -3,12 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts import TopicCounts
+from bayeseval.estimators.denominators import with_counts
 from bayeseval.estimators.relevance import TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
 from bayeseval.uncertainty.slots import Slots
 
 N_BOOTSTRAP = 100
+N_CUTOFFS = 16
 
 
 def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -16,35 +19,78 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
     The cutoff is itself estimated, so the score is not a smooth ratio. Precision is linear between
     two whole cutoffs, and the deviations are those of a rescaled stratified bootstrap (Rao and Wu
-    1988).
+    1988). Where the counts of all topics say more of that number, the precision is also taken at
+    the numbers that they make likely.
     """
-    from bayeseval.measures.rank_sums import cumulative_at
-
     filled = topic.binary(measure.relevance_level)
-
-    def precision_at_count(value, seen):
-        count = np.maximum(value.sum(axis=0), np.maximum(seen, 1.0))
-        return cumulative_at(topic.position, np.ascontiguousarray(value), count) / count
-
     seen = filled.seen
-    raw = precision_at_count(filled.value, seen)
+
+    def precision_at_count(value, column):
+        least = np.maximum(seen[column], 1.0)
+        return _precision_at(topic.position, value, np.maximum(value.sum(axis=0), least))
+
+    everywhere = np.arange(seen.size)
+    raw = precision_at_count(filled.value, everywhere)
     limited = (raw < 0.0) | (raw > 1.0) | (filled.value.sum(axis=0) < np.maximum(seen, 1.0))
     limited &= (topic.slots.probability < 1.0).any(axis=1)
     estimate = np.clip(raw, 0.0, 1.0)
     factor = _bootstrap_factors(topic.slots, topic.random_seed)
-    deviation = np.zeros((*estimate.shape, factor.shape[0]))
+    deviation = _bootstrapped(topic, filled, factor, precision_at_count)
+    score = TopicScore(estimate, deviation, None, limited)
+    counts = topic.counts(measure)
+    if counts is None:
+        return score
+    likely = 1.0 / np.where(counts.inverse > 0.0, counts.inverse, 1.0)
+
+    def precision_at_likely(value, column):
+        return _precision_at(topic.position, value, np.repeat(likely[column], value.shape[1]))
+
+    modelled, slope = _over_counts(topic.position, filled.value, counts)
+    again = _bootstrapped(topic, filled, factor, precision_at_likely)
+    return with_counts(score, counts, estimate=modelled, deviation=again, slope=slope)
+
+
+def _precision_at(position, value, count) -> NDArray[np.float64]:
+    """Precision (run, column) at fractional cutoffs (column,)."""
+    from bayeseval.measures.rank_sums import cumulative_at
+
+    return cumulative_at(position, np.ascontiguousarray(value), count) / count
+
+
+def _bootstrapped(topic: TopicRelevance, filled, factor, score) -> NDArray[np.float64]:
+    """Deviations (run, replicate, bootstrap) of a score of values changed by the factors."""
+    n_bootstrap, n_replicates, _ = factor.shape
+    deviation = np.zeros((topic.position.shape[0], n_replicates, n_bootstrap))
     uncertain = (topic.slots.probability < 1.0).any(axis=1)
     for column in np.flatnonzero(uncertain):
         rows = topic.slots.row[column]
         used = rows >= 0
-        value = np.repeat(filled.value[:, column : column + 1], factor.shape[0], axis=1)
+        value = np.repeat(filled.value[:, column : column + 1], n_bootstrap, axis=1)
         change = (factor[:, column] - 1.0) * filled.expanded[column]
         value[rows[used]] += change[:, used].T
-        again = precision_at_count(value, np.full(factor.shape[0], seen[column]))
-        deviation[:, column] = (again - again.mean(axis=1, keepdims=True)) / np.sqrt(
-            factor.shape[0] - 1.0
-        )
-    return TopicScore(estimate, deviation, None, limited)
+        again = score(value, column)
+        centred = again - again.mean(axis=1, keepdims=True)
+        deviation[:, column] = centred / np.sqrt(n_bootstrap - 1.0)
+    return deviation
+
+
+def _over_counts(position, value, counts: TopicCounts) -> tuple:
+    """Mean precision at likely numbers of relevant documents, and its slope on their inverse.
+
+    The draws of the number are put in order and sixteen of them, evenly spaced, stand for all.
+    """
+    draws = np.sort(counts.draw, axis=1)
+    some = draws[:, ((np.arange(N_CUTOFFS) + 0.5) / N_CUTOFFS * draws.shape[1]).astype(int)]
+    mean, slope = (np.zeros((position.shape[0], len(some))) for _ in range(2))
+    for column, count in enumerate(some):
+        cutoff = np.maximum(count, 1.0)
+        repeated = np.repeat(value[:, column : column + 1], N_CUTOFFS, axis=1)
+        precision = np.where(count > 0.0, _precision_at(position, repeated, cutoff), 0.0)
+        mean[:, column] = precision.mean(axis=1)
+        inverse = 1.0 / cutoff - (1.0 / cutoff).mean()
+        square = (inverse**2).sum()
+        slope[:, column] = precision @ inverse / square if square > 0.0 else 0.0
+    return mean, slope
 
 
 def _bootstrap_factors(slots: Slots, random_seed: int) -> NDArray[np.float64]:

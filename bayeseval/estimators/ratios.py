@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.denominators import with_counts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 
@@ -24,7 +25,7 @@ def relevant_count(topic: TopicRelevance, filled: FilledRelevance, least: float 
 
 
 def ratio_score(
-    topic, numerator, expanded, denominator, denominator_expanded, raised
+    topic, numerator, expanded, denominator, denominator_expanded, raised, counts=None
 ) -> TopicScore:
     """Ratio of two estimates with its second-order bias removed.
 
@@ -32,7 +33,7 @@ def ratio_score(
     to second order and stays finite where D is small. Where D was raised to a floor, or its
     relative variance is above a quarter, the ratio is limited to [0, 1] and its variance to 1/4.
     Elsewhere it is left alone: it is nearly linear there, and clipping would bias it, as it would
-    P@k.
+    P@k. ``counts`` is the posterior of the denominator, if there is one.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(denominator > 0, numerator / denominator, 0.0)
@@ -54,7 +55,16 @@ def ratio_score(
     estimate = np.where(doubtful, np.clip(raw, 0.0, 1.0), raw)
     deviation = np.where(doubtful[..., None], _bounded(deviation), deviation)
     limited = (np.abs(estimate - raw) > 1e-12) | raised
-    return topic.score(estimate, deviation, limited)
+    score = topic.score(estimate, deviation, limited)
+    if counts is None:
+        return score
+    return with_counts(
+        score,
+        counts,
+        estimate=numerator * counts.inverse,
+        deviation=above * counts.inverse[:, None],
+        slope=numerator,
+    )
 
 
 def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:

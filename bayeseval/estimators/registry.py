@@ -9,6 +9,7 @@ import xarray as xr
 
 from bayeseval.estimators.assumed import JudgedRelevance, assumed
 from bayeseval.estimators.condensed import CondensedOptions, condensed_list
+from bayeseval.estimators.denominators import RatioOptions
 from bayeseval.estimators.difference import difference
 from bayeseval.estimators.horvitz_thompson import horvitz_thompson
 from bayeseval.estimators.importance import IMPORTANCE, ImportanceOptions, importance
@@ -53,8 +54,18 @@ class Estimator:
 
 ESTIMATORS = {
     "assumed": Estimator(tuple(MEASURES), relevance=assumed),
-    "stat": Estimator(tuple(SCORES), relevance=horvitz_thompson, schemes=("stratified", "poisson")),
-    "dyn": Estimator(tuple(SCORES), relevance=difference, schemes=("stratified", "poisson")),
+    "stat": Estimator(
+        tuple(SCORES),
+        relevance=horvitz_thompson,
+        options=RatioOptions,
+        schemes=("stratified", "poisson"),
+    ),
+    "dyn": Estimator(
+        tuple(SCORES),
+        relevance=difference,
+        options=RatioOptions,
+        schemes=("stratified", "poisson"),
+    ),
     "condensed": Estimator(tuple(MEASURES), lists=condensed_list, options=CondensedOptions),
     "inf": Estimator(
         tuple(INFERRED),

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts import CountModel, TopicCounts, ideal_counts, number_counts
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
@@ -47,6 +49,8 @@ class TopicRelevance:
     binary : callable (relevance_level) -> FilledRelevance
     gain_levels : callable (measure) -> list of (gain step, FilledRelevance)
         Gain as a sum of steps times the relevance "gain at or above this".
+    counts : callable (measure) -> TopicCounts or None
+        Posterior of the measure's denominator.
     random_seed : int
         For measures whose variance is found by replication.
     """
@@ -55,6 +59,7 @@ class TopicRelevance:
     slots: Slots
     binary: Callable[[int], FilledRelevance]
     gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
+    counts: Callable[[Measure], TopicCounts | None]
     random_seed: int
 
     def top(self, cutoff: int | None) -> NDArray[np.int32]:
@@ -88,6 +93,8 @@ class EstimatedRelevance:
     model : callable (sample, observed, counted grades, higher) -> M, optional
         Predictions of the estimator, if it uses any. ``higher`` says that the grades counted are
         those of a step of the gain above the first.
+    counts : callable () -> CountModel or None
+        Model of the numbers of relevant documents, asked for where a ratio needs one.
     random_seed : int
         For measures whose variance is found by replication.
     """
@@ -99,6 +106,7 @@ class EstimatedRelevance:
         scale: tuple[float, ...],
         model: Model | None = None,
         *,
+        counts: Callable[[], CountModel | None],
         random_seed: int,
     ) -> None:
         self.sample = sample
@@ -106,6 +114,7 @@ class EstimatedRelevance:
         self._scale = np.array(scale)
         self._model = model
         self._random_seed = random_seed
+        self._make_counts = counts
         self._filled: dict[tuple, tuple] = {}
         self._slots: dict[int, Slots] = {}
 
@@ -116,6 +125,7 @@ class EstimatedRelevance:
             slots=self._topic_slots(topic),
             binary=lambda level: self._counted(topic, (float(level),), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
+            counts=lambda measure: self._counts(topic, measure),
             random_seed=self._random_seed + topic,
         )
 
@@ -126,13 +136,44 @@ class EstimatedRelevance:
 
     def _gain_levels(self, topic: int, measure: Measure) -> list[tuple[float, FilledRelevance]]:
         """Gain as steps: gain(grade) = sum of the steps at or below it."""
+        return [
+            (step, self._counted(topic, counted, number > 0))
+            for number, (step, counted) in enumerate(self._steps(measure))
+        ]
+
+    def _steps(self, measure: Measure) -> list[tuple[float, tuple[float, ...]]]:
+        """Steps of the gain, each with the grades that have it."""
         gains = relevance(measure, self._scale)
         levels = np.unique(gains[gains > 0]) if (gains > 0).any() else np.ones(1)
         steps = np.diff(levels, prepend=0.0)
         return [
-            (float(step), self._counted(topic, self._grades_with(gains >= level), number > 0))
-            for number, (step, level) in enumerate(zip(steps, levels, strict=True))
+            (float(step), self._grades_with(gains >= level))
+            for step, level in zip(steps, levels, strict=True)
         ]
+
+    @cached_property
+    def _count_model(self) -> CountModel | None:
+        return self._make_counts()
+
+    def _counts(self, topic: int, measure: Measure) -> TopicCounts | None:
+        """Posterior of the number of relevant documents of a topic, or of its ideal gain."""
+        model = self._count_model
+        if model is None:
+            return None
+        if measure.name != "nDCG":
+            name = (float(measure.relevance_level),)
+            return number_counts(model.level((name,), [self._relevant(name)]), topic)
+        steps = self._steps(measure)
+        names = tuple(counted for _, counted in steps)
+        observed = [self._relevant(counted) for counted in names]
+        levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
+        return ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
+
+    def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
+        """1 where a judged pair has one of the grades ``counted``; one grade: it and above."""
+        if len(counted) == 1:
+            return (self._grade >= counted[0]).astype(float)
+        return np.isin(self._grade, counted).astype(float)
 
     def _grades_with(self, enough: NDArray[np.bool_]) -> tuple[float, ...]:
         """Grades with enough gain: the lowest alone where it and all above it have it."""
@@ -143,10 +184,7 @@ class EstimatedRelevance:
     def _counted(self, topic: int, counted: tuple, higher: bool) -> FilledRelevance:
         """Filled relevance where the grades ``counted`` are relevant; one grade: it and above."""
         if (counted, higher) not in self._filled:
-            relevant = (
-                self._grade >= counted[0] if len(counted) == 1 else np.isin(self._grade, counted)
-            )
-            observed = relevant.astype(float)
+            observed = self._relevant(counted)
             model = None
             if self._model is not None:
                 model = self._model(self.sample, observed, counted, higher)

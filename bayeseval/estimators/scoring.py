@@ -44,7 +44,9 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     filled = topic.binary(measure.relevance_level)
     weight = rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
-    return ratio_score(topic, estimate, expanded, *relevant_count(topic, filled))
+    return ratio_score(
+        topic, estimate, expanded, *relevant_count(topic, filled), topic.counts(measure)
+    )
 
 
 def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -61,7 +63,9 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
             position, filled.value, slots.row, filled.expanded, slots.joint_excess, slots.stratum
         )
         numerator, expanded = both[..., 0], both[..., 1:]
-    return ratio_score(topic, numerator, expanded, *relevant_count(topic, filled))
+    return ratio_score(
+        topic, numerator, expanded, *relevant_count(topic, filled), topic.counts(measure)
+    )
 
 
 def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -77,7 +81,8 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
         ideal += step * discount_sum(count, measure.cutoff)
         ideal_expanded += step * discount_slope(count, measure.cutoff)[:, None] * count_expanded
         raised |= floored
-    return ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised)
+    counts = topic.counts(measure)
+    return ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts)
 
 
 SCORES = {name: linear_score for name in names_of("linear")} | {

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts import TopicCounts
+
 
 @dataclass(frozen=True, eq=False)
 class TopicScore:
@@ -20,23 +22,39 @@ class TopicScore:
     limited : bool array (run, replicate)
         Where a rule for ratios was needed: the number of relevant documents was raised to the
         number seen, or the ratio was brought back into [0, 1].
+    effect : float array (run, replicate), optional
+        How much the score moves with `direction`.
+    direction : float array (replicate, direction), optional
+        Deviations that all topics share, along the hyperparameters of a model of all topics.
+    counts : TopicCounts, optional
+        Posterior of the denominator, where there is one.
     """
 
     estimate: NDArray[np.float64]
     deviation: NDArray[np.float64]
     group: NDArray[np.int64] | None
     limited: NDArray[np.bool_]
+    effect: NDArray[np.float64] | None = None
+    direction: NDArray[np.float64] | None = None
+    counts: TopicCounts | None = None
+
+    @property
+    def shared(self) -> NDArray[np.float64]:
+        """Deviations that all topics share (run, replicate, direction)."""
+        if self.effect is None or self.direction is None:
+            return np.zeros((*self.estimate.shape, 0))
+        return self.effect[..., None] * self.direction
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Design variance (run, replicate)."""
-        return (self.deviation**2).sum(axis=-1)
+        """Variance of the error (run, replicate)."""
+        return (self.deviation**2).sum(axis=-1) + (self.shared**2).sum(axis=-1)
 
     @property
     def spread(self) -> NDArray[np.float64]:
         """Sum over strata of variance^2 / (sampled documents - 1), (run, replicate)."""
         if self.group is None:
-            return self.variance**2 / (self.deviation.shape[-1] - 1.0)
+            return (self.deviation**2).sum(axis=-1) ** 2 / (self.deviation.shape[-1] - 1.0)
         from bayeseval.uncertainty.centred import variance_spread
 
         return variance_spread(self.deviation, self.group)

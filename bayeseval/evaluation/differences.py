@@ -129,7 +129,11 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     first, second = position.reshape(2, -1)
     shape = (len(problem.measures), first.size, sampled.sizes["topic"])
     estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
+    effect = np.zeros(shape)
+    direction: dict[tuple[int, int], NDArray] = {}
     for index, topic, score in problem.topic_scores(runs.tolist()):
+        if score.direction is not None:
+            direction[index, topic] = score.direction[0]
         for start in range(0, first.size, BLOCK):
             block = slice(start, start + BLOCK)
             a, b = first[block], second[block]
@@ -137,11 +141,23 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
                 score,
                 estimate=score.estimate[a] - score.estimate[b],
                 deviation=score.deviation[a] - score.deviation[b],
+                effect=None if score.effect is None else score.effect[a] - score.effect[b],
             )
+            if pair.effect is not None:
+                effect[index, block, topic] = pair.effect[:, 0]
             estimate[index, block, topic] = pair.estimate[:, 0]
             variance[index, block, topic] = pair.variance[:, 0]
             freedom[index, block, topic] = degrees_of_freedom(pair.variance, pair.spread)[:, 0]
-    return _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
+    scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
+    if not direction:
+        return scores
+    along = np.zeros((shape[0], shape[2], max(values.size for values in direction.values())))
+    for at, values in direction.items():
+        along[(*at, slice(values.size))] = values
+    return scores.assign(
+        denominator_effect=(("measure", "comparison", "topic"), effect),
+        denominator_direction=(("measure", "topic", "direction"), along),
+    )
 
 
 def _is_default(name: str, value) -> bool:

@@ -12,7 +12,8 @@ def mean_over_topics(
     r"""Mean of the scores over topics, for these topics or for the population they stand for.
 
     With ``population="sample"`` the topics are fixed and samples of different topics independent:
-    :math:`SE^2 = \sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom for the interval.
+    :math:`SE^2 = \sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom for the interval,
+    and the covariance of scores whose denominators rest on one model of the counts of all topics.
     With ``"topics"`` they are a random sample themselves:
     :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the *estimates* over
     topics, which already contains the design variance; the interval uses Student's t with T - 1
@@ -31,7 +32,8 @@ def mean_over_topics(
     -------
     Dataset
         ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``outside_weight``,
-        ``n_topics`` and ``n_limited`` without the dim topic.
+        ``n_topics`` and ``n_limited`` without the dim topic; ``n_modelled``, the number of topics
+        whose denominator comes mostly from the counts of all topics, where there is such a model.
 
     Raises
     ------
@@ -63,13 +65,14 @@ def mean_over_topics(
     mean = estimate.mean("topic", skipna=True)
     if population == "sample":
         variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
+        variance = (variance + _between_topics(scores, known)).clip(min=0.0)
         error = variance**0.5 / n_topics.where(n_topics > 0)
         freedom = degrees_of_freedom(variance, _spread(scores, known))
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         freedom = (n_topics - 1.0).where(n_topics > 1)
         error = (spread / freedom / n_topics) ** 0.5
-    return xr.Dataset(
+    result = xr.Dataset(
         {
             "estimate": mean,
             "standard_error": error,
@@ -81,6 +84,22 @@ def mean_over_topics(
         },
         attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
     )
+    if "modelled_share" in scores:
+        share = scores["modelled_share"]
+        mostly = (share > 0.5).sum("topic").where(share.notnull().any("topic"))
+        result = result.assign(n_modelled=mostly)
+    return result
+
+
+def _between_topics(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray | float:
+    """Sum of the covariances between topics, whose denominators rest on one model."""
+    if "denominator_effect" not in scores:
+        return 0.0
+    effect = scores["denominator_effect"].where(known, 0.0)
+    direction = scores["denominator_direction"]
+    total = xr.dot(effect, direction, dim="topic")
+    alone = xr.dot(effect**2, (direction**2).sum("direction"), dim="topic")
+    return (total**2).sum("direction") - alone
 
 
 def _spread(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
 from bayeseval.estimators.registry import HAS_COVARIANCE
@@ -20,7 +21,9 @@ def covariance(
     r"""Design covariance between the scores of runs, which share judged documents.
 
     For a stratified sample :math:`\sum_h N_h^2 (1 - n_h/N_h) s_{h,ab} / n_h` with :math:`s_{h,ab}`
-    the sample covariance in stratum h of the two runs' weight times residual.
+    the sample covariance in stratum h of the two runs' weight times residual. Where ratios are
+    divided by what the counts of all topics say, their error is part of it, the part that topics
+    share included.
 
     Parameters
     ----------
@@ -59,9 +62,14 @@ def covariance(
     problem = _design_problem(sampled, measures, estimator, options)
     n_runs, n_topics = problem.frame.rankings.length.shape
     matrix = np.zeros((len(problem.measures), n_topics, n_runs, n_runs))
+    shared: dict[int, NDArray] = {}
+    alone = np.zeros((len(problem.measures), n_runs, n_runs))
     for index, topic, score in problem.topic_scores():
-        deviation = score.deviation[:, 0]
-        matrix[index, topic] = deviation @ deviation.T
+        deviation, common = score.deviation[:, 0], score.shared[:, 0]
+        own = common @ common.T
+        matrix[index, topic] = deviation @ deviation.T + own
+        alone[index] += own
+        shared[index] = shared.get(index, 0.0) + common
     matrix[:, ~problem.judged_topic] = np.nan
     labels = problem.labels
     result = xr.DataArray(
@@ -73,8 +81,10 @@ def covariance(
     )
     if over is None:
         return result
+    between = np.array([sums @ sums.T for _, sums in sorted(shared.items())]) - alone
     judged = result.isel(topic=np.flatnonzero(problem.judged_topic))
-    return (judged.sum("topic", skipna=False) / judged.sizes["topic"] ** 2).rename("covariance")
+    total = judged.sum("topic", skipna=False) + between
+    return (total / judged.sizes["topic"] ** 2).rename("covariance")
 
 
 def paired_difference(

@@ -15,22 +15,45 @@ from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
+OF_TOPIC = ("denominator_error", "modelled_share", "denominator_direction")  # not of the run
 
 
 def scored(problem: Problem) -> Arrays:
-    """Arrays (measure, run, topic, replicate) of everything a result holds."""
+    """Arrays (measure, run, topic, replicate) of everything a result holds.
+
+    What belongs to the denominator of a topic has no dim run, and its directions one dim more.
+    """
     n_runs, n_topics = problem.frame.rankings.length.shape
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
     arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["limited"] = np.zeros(shape, dtype=bool)
+    arrays["denominator_effect"] = np.zeros(shape)
+    for name in OF_TOPIC[:2]:
+        arrays[name] = np.full((shape[0], *shape[2:]), np.nan)
+    arrays["denominator_direction"] = np.zeros((shape[0], *shape[2:], 0))
     scores = _scores_of(problem)
     for topic, position in problem.topics():
         arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
         for index, score in enumerate(scores(topic, position)):
             for name, values in score.items():
-                arrays[name][index, :, topic] = values
+                if name in OF_TOPIC:
+                    arrays[name] = _placed(arrays[name], index, topic, values)
+                else:
+                    arrays[name][index, :, topic] = values
     return arrays
+
+
+def _placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
+    """Array with the values of one measure and topic, widened where they have more directions."""
+    if values.ndim == 2 and values.shape[1] > array.shape[-1]:
+        wider = [(0, 0)] * 3 + [(0, values.shape[1] - array.shape[-1])]
+        array = np.pad(array, wider)
+    if values.ndim == 2:
+        array[index, topic, :, : values.shape[1]] = values
+    else:
+        array[index, topic] = values
+    return array
 
 
 def _scores_of(problem: Problem) -> Callable[[int, NDArray], Iterator[Arrays]]:
@@ -55,12 +78,18 @@ def _plain(problem: Problem, relevance: JudgedRelevance, topic: int, position) -
 def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:
     """Scores from relevances estimated document by document, with their errors."""
     for score in problem.sampled_scores(topic, position):
-        yield {
+        answer: Arrays = {
             "estimate": score.estimate,
             "limited": score.limited,
             "standard_error": np.sqrt(score.variance),
             "degrees_of_freedom": degrees_of_freedom(score.variance, score.spread),
         }
+        if score.counts is not None and score.effect is not None and score.direction is not None:
+            answer["denominator_effect"] = score.effect
+            answer["denominator_direction"] = score.direction
+            answer["denominator_error"] = score.counts.relative_error
+            answer["modelled_share"] = 1.0 - score.counts.own_share
+        yield answer
 
 
 def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:

@@ -13,6 +13,8 @@ from bayeseval.evaluation.scored import scored
 from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import interval
 
+DENOMINATOR = ("denominator_effect", "denominator_direction", "denominator_error", "modelled_share")
+
 
 def evaluate(
     sampled: xr.DataTree,
@@ -59,7 +61,8 @@ def evaluate(
     ci_prob : float
         Coverage of the interval per topic.
     estimator_options : dict, optional
-        Of "inf": ``relevant_smoothing`` (1e-5) and ``sampled_smoothing`` (3e-5, the larger one). Of
+        Of "stat" and "dyn": ``denominator``, "counts" (default) or "topic" (Notes). Of "inf":
+        ``relevant_smoothing`` (1e-5) and ``sampled_smoothing`` (3e-5, the larger one). Of
         "importance": ``conditioning`` ("run" or "none") and ``ratio`` ("plain" or "beale"). Of
         "condensed": ``depth``, the ranks that documents may move up from.
 
@@ -70,6 +73,10 @@ def evaluate(
         ``outside_weight`` and ``limited`` over measure, run, topic and replicate, if any.
         ``outside_weight`` is the share (for linear measures, the weight) of the ranks whose
         document is outside the frame. ``limited`` marks ratios that needed a rule (see Notes).
+        For ratios whose denominator rests on the counts of all topics also ``denominator_error``,
+        the relative error of the number of relevant documents, and ``modelled_share``, how much of
+        what is known of it comes from other topics, both (measure, topic); and
+        ``denominator_effect`` and ``denominator_direction``, the errors that topics share.
         Linear estimates may lie outside [0, 1]: clipping them would bias them.
 
     Raises
@@ -97,7 +104,19 @@ def evaluate(
     goes on to the third order, V(l) (1 + 3 V(D) / D^2) + 5 C(l, D)^2 / D^2: the linear part alone
     is too small where the number of relevant documents is poorly known. D is never taken below the
     number of documents seen relevant, or below 1, and the ratio is limited to [0, 1] (its standard
-    error to 1/2); ``limited`` says where. The numerator of AP is exactly unbiased for ``stat``, and
+    error to 1/2); ``limited`` says where.
+
+    That is the estimate with ``denominator="topic"``. Where few documents are relevant a topic's
+    own sample can tell neither D nor its variance, and the default "counts" asks all topics: the
+    relevant among the sampled documents of a stratum are binomial, with a curve over ranks for all
+    topics and correlated deviations of each topic from it, whose posterior gives that of D. The
+    ratio is own^3 times the one above plus (1 - own^3) N E[1/D], where own is the posterior
+    variance of D by the variance that the topic's own strata leave; N E[1/D] is limited to [0, 1]
+    where D has a relative error above 1/4. The errors of N and 1/D are taken for independent, so
+    that intervals are rather too long than too short; the error of 1/D is common to all runs and
+    partly to all topics, and means over topics, covariances and paired differences carry it.
+
+    The numerator of AP is exactly unbiased for ``stat``, and
     for ``dyn`` with a fixed M, where two or more are drawn per stratum; with an M learned from the
     sample a small bias remains, and with one document per stratum no unbiased numerator exists.
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
@@ -181,9 +200,16 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
 
 def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     dims = ("measure", "run", "topic", "replicate")
-    scores = xr.Dataset(
-        {name: (dims, values) for name, values in arrays.items()}, coords=problem.labels
-    )
+    of_topic = ("measure", "topic", "replicate")
+    dims_of = {
+        "denominator_error": of_topic,
+        "modelled_share": of_topic,
+        "denominator_direction": (*of_topic, "direction"),
+    }
+    held = {name: (dims_of.get(name, dims), values) for name, values in arrays.items()}
+    if not arrays["denominator_direction"].shape[-1]:  # no model of the counts was used
+        held = {name: values for name, values in held.items() if name not in DENOMINATOR}
+    scores = xr.Dataset(held, coords=problem.labels)
     if "replicate" not in problem.frame.collection["judgments/grade"].dims:
         scores = scores.isel(replicate=0)
     bounds = interval(

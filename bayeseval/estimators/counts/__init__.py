@@ -1,0 +1,6 @@
+"""The number of relevant documents of a topic, from the counts of all topics."""
+
+from bayeseval.estimators.counts.denominator import TopicCounts, ideal_counts, number_counts
+from bayeseval.estimators.counts.posterior import CountModel
+
+__all__ = ["CountModel", "TopicCounts", "ideal_counts", "number_counts"]

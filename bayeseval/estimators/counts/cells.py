@@ -1,0 +1,119 @@
+"""The frame of every topic cut into cells, whose documents count as alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.frame.sample import Sample
+
+N_CELLS = 20
+EVEN = 2.5  # largest ratio of the inclusion probabilities of a topic that counts as equal
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of all topics, those of a topic in a row.
+
+    Parameters
+    ----------
+    of_pair : int array (frame_pair,)
+        Cell of each frame pair.
+    start : int array (topic + 1,)
+        The cells of topic t are ``start[t]:start[t + 1]``.
+    size : float array (cell,)
+        Number of documents.
+    curve : float array (cell, column)
+        What the curve of all topics is made of: 1, the standardised cube root of the rank, the
+        standardised log of the rank and its square less 1, and the share of documents that no
+        contributing run retrieved, where that differs.
+    slope : float array (cell,)
+        What a topic may deviate along: the standardised sixth root of the rank.
+    """
+
+    of_pair: NDArray[np.int64]
+    start: NDArray[np.int64]
+    size: NDArray[np.float64]
+    curve: NDArray[np.float64]
+    slope: NDArray[np.float64]
+
+    def sums(self, value: NDArray) -> NDArray[np.float64]:
+        """Sum of values (frame_pair,) over the documents of each cell."""
+        return np.bincount(self.of_pair, weights=value, minlength=self.size.size)
+
+
+def cells(sample: Sample) -> Cells:
+    """Cells of the frame: the strata, or blocks of the fused rank.
+
+    Within a cell every document must be as likely to be sampled as any other, whatever its
+    relevance. Strata are cells where the inclusion probability falls from one to the next; a
+    document's rank is then its place by falling probability, then by fused rank. Where the
+    probabilities of a topic are all alike, or there are no strata (Poisson sampling by rank), the
+    cells are blocks of documents by fused rank, whose cube roots are equally far apart; what is
+    judged for certain is kept apart.
+
+    Parameters
+    ----------
+    sample : Sample
+        With the ranks of its pairs.
+
+    Returns
+    -------
+    Cells
+    """
+    of_pair = np.zeros(sample.n_pairs, dtype=np.int64)
+    rank = np.zeros(sample.n_pairs)
+    start = np.zeros(sample.n_topics + 1, dtype=np.int64)
+    for topic in range(sample.n_topics):
+        inside = slice(sample.start[topic], sample.start[topic + 1])
+        label, rank[inside] = _topic_cells(
+            sample.stratum[inside],
+            sample.inclusion_probability[inside],
+            sample.fused_rank[inside],
+        )
+        of_pair[inside] = start[topic] + label
+        start[topic + 1] = start[topic] + label.max(initial=-1) + 1
+    size = np.bincount(of_pair, minlength=start[-1]).astype(float)
+
+    def mean(value):
+        return np.bincount(of_pair, weights=value, minlength=size.size) / size
+
+    cube_root, log_rank = _standard(mean(np.cbrt(rank))), _standard(mean(np.log(rank)))
+    columns = [np.ones(size.size), cube_root, log_rank, log_rank**2 - 1.0]
+    unretrieved = mean((sample.run_rank == 0).all(axis=1).astype(float))
+    if np.ptp(unretrieved) > 0.01:
+        columns.append(unretrieved - unretrieved.mean())
+    slope = _standard(mean(rank ** (1.0 / 6.0)))
+    return Cells(of_pair, start, size, np.column_stack(columns), slope)
+
+
+def _topic_cells(stratum, probability, fused_rank) -> tuple[NDArray, NDArray]:
+    """Cell (from 0) and rank (from 1) of the pairs of one topic."""
+    if not stratum.size:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    open_to_chance = probability[probability < 1.0]
+    even = open_to_chance.size and open_to_chance.max() <= EVEN * open_to_chance.min()
+    if (stratum < 0).any() or even:
+        place = _places(np.lexsort((fused_rank,)))
+        edge = (np.cbrt(place.size) * np.arange(1, N_CELLS) / N_CELLS) ** 3
+        label = 2 * np.searchsorted(edge, place, side="left") + (probability < 1.0)
+    else:
+        place = _places(np.lexsort((fused_rank, stratum, -probability)))
+        first = np.full(stratum.max() + 1, np.inf)
+        np.minimum.at(first, stratum, place)
+        label = first[stratum]
+    return np.unique(label, return_inverse=True)[1], place.astype(float)
+
+
+def _places(order: NDArray) -> NDArray[np.int64]:
+    """Rank from 1 of every element of an order."""
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(1, order.size + 1)
+    return place
+
+
+def _standard(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values less their mean, by their standard deviation where there is one."""
+    centred = value - value.mean() if value.size else value
+    spread = centred.std() if value.size else 0.0
+    return centred / spread if spread > 1e-9 else np.zeros_like(centred)

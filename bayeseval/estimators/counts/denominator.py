@@ -1,0 +1,91 @@
+"""What a ratio is divided by, as a posterior: a number of documents, or an ideal gain."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.counts.posterior import LevelCounts
+from bayeseval.measures.ratio import discount_sum
+
+
+@dataclass(frozen=True, eq=False)
+class TopicCounts:
+    """The denominator of a measure on one topic.
+
+    Parameters
+    ----------
+    draw : float array (replicate, draw)
+        Number of relevant documents, or ideal gain, as drawn from its posterior.
+    direction : float array (draw, direction)
+        Where the hyperparameters stand.
+    own_share : float array (replicate,)
+        Posterior variance of the number of relevant documents by the variance that the topic's own
+        strata alone would leave, at most 1: 1 where the other topics tell nothing new.
+    relative_error : float array (replicate,)
+        Posterior standard deviation of the number of relevant documents by its mean.
+    """
+
+    draw: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    own_share: NDArray[np.float64]
+    relative_error: NDArray[np.float64]
+
+    @property
+    def inverse(self) -> NDArray[np.float64]:
+        """Posterior mean of 1 / denominator (replicate,), 0 where there is nothing to divide by."""
+        return self._inverses.mean(axis=1)
+
+    @property
+    def common(self) -> NDArray[np.float64]:
+        """Deviations of the inverse that all topics share (replicate, direction)."""
+        return self._inverses @ self.direction / self.direction.shape[0]
+
+    @property
+    def own_error(self) -> NDArray[np.float64]:
+        """Standard deviation of the inverse that the topic has for itself (replicate,)."""
+        shared = (self.common**2).sum(axis=1)
+        return np.sqrt(np.maximum(self._inverses.var(axis=1) - shared, 0.0))
+
+    @property
+    def _inverses(self) -> NDArray[np.float64]:
+        known = self.draw > 1e-9
+        return np.where(known, 1.0 / np.where(known, self.draw, 1.0), 0.0)
+
+
+def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
+    """Number of relevant documents of a topic."""
+    return TopicCounts(
+        level.total[:, topic],
+        level.direction,
+        own_share(level, topic),
+        relative_error(level, topic),
+    )
+
+
+def ideal_counts(
+    steps: list[float], levels: list[LevelCounts], topic: int, cutoff: int | None
+) -> TopicCounts:
+    """Ideal discounted gain of a topic, whose nested levels have these steps of the gain."""
+    ideal = np.zeros_like(levels[0].total[:, topic])
+    for step, level in zip(steps, levels, strict=True):
+        count = level.total[:, topic]
+        ideal += step * discount_sum(count.ravel(), cutoff).reshape(count.shape)
+    first = levels[0]
+    return TopicCounts(
+        ideal, levels[-1].direction, own_share(first, topic), relative_error(first, topic)
+    )
+
+
+def own_share(level: LevelCounts, topic: int) -> NDArray[np.float64]:
+    """Posterior variance by the variance of the topic's own strata, at most 1, (replicate,)."""
+    own = level.own_variance[:, topic]
+    variance = level.total[:, topic].var(axis=1)
+    return np.where(own > 1e-12, np.minimum(variance / np.where(own > 1e-12, own, 1.0), 1.0), 1.0)
+
+
+def relative_error(level: LevelCounts, topic: int) -> NDArray[np.float64]:
+    """Posterior standard deviation by the mean, 0 where nothing can be relevant, (replicate,)."""
+    draw = level.total[:, topic]
+    mean = draw.mean(axis=1)
+    return np.where(mean > 1e-9, draw.std(axis=1) / np.where(mean > 1e-9, mean, 1.0), 0.0)

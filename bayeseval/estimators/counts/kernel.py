@@ -1,0 +1,184 @@
+"""Counts of all topics, integrated over topic effects (compiled; import inside functions).
+
+The relevant among the sampled documents of cell c are Binomial(n_c, p_c) with
+logit p_c = eta_c + u_0 + u_1 z_c, and the pair (u_0, u_1) of a topic is normal. The integral over
+the pair is a Gauss-Hermite rule around its mode, scaled by the curvature there.
+"""
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def topic_mode(relevant, sampled, eta, slope, precision, mode):
+    """Newton's method from ``mode``, which it overwrites; the three entries of the curvature."""
+    curvature = np.zeros(3)
+    for _ in range(50):
+        u0, u1 = mode[0], mode[1]
+        g0 = -(precision[0, 0] * u0 + precision[0, 1] * u1)
+        g1 = -(precision[0, 1] * u0 + precision[1, 1] * u1)
+        h00, h01, h11 = precision[0, 0], precision[0, 1], precision[1, 1]
+        for cell in range(relevant.size):
+            if sampled[cell] > 0.0:
+                p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+                residual = relevant[cell] - sampled[cell] * p
+                weight = sampled[cell] * p * (1.0 - p)
+                g0 += residual
+                g1 += residual * slope[cell]
+                h00 += weight
+                h01 += weight * slope[cell]
+                h11 += weight * slope[cell] ** 2
+        determinant = h00 * h11 - h01 * h01
+        d0 = (h11 * g0 - h01 * g1) / determinant
+        d1 = (h00 * g1 - h01 * g0) / determinant
+        size = max(abs(d0), abs(d1))
+        shrink = min(1.0, 1.5 / size) if size > 0.0 else 1.0
+        mode[0] += shrink * d0
+        mode[1] += shrink * d1
+        curvature[0], curvature[1], curvature[2] = h00, h01, h11
+        if size < 1e-7:
+            break
+    return curvature
+
+
+@numba.njit(cache=True, nogil=True)
+def place_nodes(mode, curvature, point, node):
+    """Fill ``node`` (node, 2) with the rule's points around the mode; log of the scale."""
+    determinant = curvature[0] * curvature[2] - curvature[1] ** 2
+    l00 = np.sqrt(curvature[2] / determinant)
+    l10 = -curvature[1] / determinant / l00
+    l11 = np.sqrt(max(curvature[0] / determinant - l10 * l10, 1e-300))
+    j = 0
+    for first in point:
+        for second in point:
+            node[j, 0] = mode[0] + l00 * first
+            node[j, 1] = mode[1] + l10 * first + l11 * second
+            j += 1
+    return np.log(l00) + np.log(l11)
+
+
+@numba.njit(cache=True, nogil=True)
+def log_likelihood(
+    start, relevant, sampled, curve, slope, beta, scale, point, log_weight, mode, node, share
+):
+    """Log marginal likelihood, its gradient in beta, and the sum of E[u u'] over topics.
+
+    ``scale`` holds the two standard deviations and the correlation of the topic effects. On return
+    ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of each topic's effects
+    as points and probabilities. The gradient is the posterior mean of that of the complete data.
+    """
+    n_nodes = point.size**2
+    s0, s1, rho = scale
+    determinant = (s0 * s1) ** 2 * (1.0 - rho * rho)
+    precision = np.array([[s1 * s1, -rho * s0 * s1], [-rho * s0 * s1, s0 * s0]]) / determinant
+    eta = curve @ beta
+    gradient = np.zeros(beta.size)
+    moment = np.zeros((2, 2))
+    width = 0
+    for topic in range(start.size - 1):
+        width = max(width, start[topic + 1] - start[topic])
+    p = np.zeros((n_nodes, width))
+    log_density = np.zeros(n_nodes)
+    total = 0.0
+    for topic in range(start.size - 1):
+        first, last = start[topic], start[topic + 1]
+        curvature = topic_mode(
+            relevant[first:last],
+            sampled[first:last],
+            eta[first:last],
+            slope[first:last],
+            precision,
+            mode[topic],
+        )
+        log_scale = place_nodes(mode[topic], curvature, point, node[topic])
+        for j in range(n_nodes):
+            u0, u1 = node[topic, j]
+            value = -0.5 * (
+                precision[0, 0] * u0 * u0 + 2 * precision[0, 1] * u0 * u1 + precision[1, 1] * u1**2
+            )
+            for cell in range(first, last):
+                if sampled[cell] > 0.0:
+                    logit = eta[cell] + u0 + u1 * slope[cell]
+                    odds = np.exp(-abs(logit))
+                    more = 1.0 / (1.0 + odds)  # the larger of p and 1 - p
+                    value += sampled[cell] * np.log(more)
+                    if logit > 0.0:
+                        p[j, cell - first] = more
+                        value -= (sampled[cell] - relevant[cell]) * logit
+                    else:
+                        p[j, cell - first] = 1.0 - more
+                        value += relevant[cell] * logit
+            log_density[j] = value + log_weight[j]
+        highest = log_density.max()
+        mass = np.exp(log_density - highest)
+        total += highest + np.log(mass.sum()) + log_scale - 0.5 * np.log(determinant)
+        share[topic] = mass / mass.sum()
+        for j in range(n_nodes):
+            weight = share[topic, j]
+            if weight > 1e-8:
+                u0, u1 = node[topic, j]
+                moment[0, 0] += weight * u0 * u0
+                moment[0, 1] += weight * u0 * u1
+                moment[1, 1] += weight * u1 * u1
+                for cell in range(first, last):
+                    if sampled[cell] > 0.0:
+                        residual = relevant[cell] - sampled[cell] * p[j, cell - first]
+                        for column in range(beta.size):
+                            gradient[column] += weight * residual * curve[cell, column]
+    moment[1, 0] = moment[0, 1]
+    return total, gradient, moment
+
+
+@numba.njit(cache=True, nogil=True)
+def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, normal, shift, out):
+    """Draws of the relevant among the unsampled documents of each cell, ``out[cell, draw]``.
+
+    The effects of a topic are drawn from its nodes, the number over all cells of the topic from the
+    binomial distribution with the right mean and variance (from 40 on a rounded normal one), and
+    the cells get their expected shares of it, so that a cell's number need not be whole.
+    ``unsampled[cell, draw]`` may itself be drawn. ``shift`` (topic, 2) moves the points of the
+    uniform sequence, modulo 1, so that topics are independent.
+    """
+    n_draws = out.shape[1]
+    for topic in range(start.size - 1):
+        first, last = start[topic], start[topic + 1]
+        for draw in range(n_draws):
+            x = (uniform[draw, 0] + shift[topic, 0]) % 1.0
+            y = (uniform[draw, 1] + shift[topic, 1]) % 1.0
+            j, mass = 0, share[topic, 0]
+            while mass < x and j < share.shape[1] - 1:
+                j += 1
+                mass += share[topic, j]
+            mean, variance, most = 0.0, 0.0, 0.0
+            for cell in range(first, last):
+                logit = eta[cell] + node[topic, j, 0] + node[topic, j, 1] * slope[cell]
+                p = 1.0 / (1.0 + np.exp(-logit))
+                expected = unsampled[cell, draw] * p
+                out[cell, draw] = expected
+                mean += expected
+                variance += expected * (1.0 - p)
+                most += unsampled[cell, draw]
+            if mean > 0.0:
+                number = _quantile(y, mean, variance, normal)
+                factor = min(max(number, 0.0), most) / mean
+                for cell in range(first, last):
+                    out[cell, draw] *= factor
+
+
+@numba.njit(cache=True, nogil=True)
+def _quantile(y, mean, variance, normal):
+    """Quantile of the binomial distribution of this mean and variance, its size not whole."""
+    if mean >= 40.0:
+        place = y * (normal.size - 1.0)
+        below = min(int(place), normal.size - 2)
+        z = normal[below] + (place - below) * (normal[below + 1] - normal[below])
+        return np.round(mean + np.sqrt(variance) * z)
+    p = max(1.0 - variance / mean, 1e-9)
+    size = mean / p
+    mass = np.exp(size * np.log1p(-p)) if p < 1.0 else 0.0
+    total, number = mass, 0.0
+    while total < y and number < size - 1e-9 and number < 400.0:
+        mass *= (size - number) / (number + 1.0) * p / (1.0 - p)
+        number += 1.0
+        total += mass
+    return number

@@ -1,0 +1,234 @@
+"""Fit of the counts model to one sample, and draws of what was not sampled."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_POINTS = 7  # of the Gauss-Hermite rule, each way
+DRAWS_PER_POINT = 8
+BETA_SD = 5.0  # of the curve's columns; twice that for the intercept
+EFFECT_MEAN = np.array([0.0, -0.5, 0.0])  # log sd, log sd, Fisher's z of the correlation
+EFFECT_SD = np.array([0.75, 0.75, 0.75])
+STEP = 1e-3  # of the differences that give the curvature
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Sampled and relevant documents of the cells of all topics, in one sample.
+
+    Parameters
+    ----------
+    start : int array (topic + 1,)
+        The cells of topic t are ``start[t]:start[t + 1]``.
+    relevant, sampled : float array (cell,)
+    curve : float array (cell, column)
+    slope : float array (cell,)
+    """
+
+    start: NDArray[np.int64]
+    relevant: NDArray[np.float64]
+    sampled: NDArray[np.float64]
+    curve: NDArray[np.float64]
+    slope: NDArray[np.float64]
+
+
+class CountFit:
+    r"""Empirical-Bayes fit of the counts of all topics, with the hyperparameters' uncertainty.
+
+    .. math:: k_{tc} \sim \mathrm{Binomial}(n_{tc}, p_{tc}), \qquad
+              \mathrm{logit}\, p_{tc} = \beta' x_{tc} + u_{t0} + u_{t1} z_{tc}, \qquad
+              u_t \sim N(0, \Sigma)
+
+    The hyperparameters are beta, the logs of the two standard deviations and Fisher's z of the
+    correlation; their weak priors keep the fit of a few topics finite. They are set where marginal
+    likelihood times prior is largest, the topic effects integrated out, and then move by the
+    curvature there, one principal direction of a fixed rotation after the other.
+
+    Parameters
+    ----------
+    counts : Counts
+    """
+
+    def __init__(self, counts: Counts) -> None:
+        from scipy.optimize import minimize
+
+        self._counts = counts
+        self._n_beta = counts.curve.shape[1]
+        n_topics = counts.start.size - 1
+        self._mode = np.zeros((n_topics, 2))
+        self._node = np.zeros((n_topics, N_POINTS**2, 2))
+        self._share = np.zeros((n_topics, N_POINTS**2))
+        options = {"maxiter": 200, "ftol": 1e-8, "gtol": 1e-3}
+        found = minimize(self._loss, self._initial(), jac=True, method="L-BFGS-B", options=options)
+        self.hyper = found.x
+        self._root = self._curvature_root()
+
+    @property
+    def n_hyper(self) -> int:
+        """Number of hyperparameters."""
+        return self.hyper.size
+
+    def log_marginal(self, hyper: NDArray[np.float64]) -> float:
+        """Log marginal likelihood of hyperparameters, without the prior."""
+        return self._likelihood(hyper)[0]
+
+    def _initial(self) -> NDArray[np.float64]:
+        share = (self._counts.relevant.sum() + 0.5) / (self._counts.sampled.sum() + 1.0)
+        hyper = np.zeros(self._n_beta + 3)
+        hyper[0] = np.log(share / (1.0 - share))
+        hyper[self._n_beta :] = EFFECT_MEAN
+        return hyper
+
+    def _likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
+        from bayeseval.estimators.counts.kernel import log_likelihood
+
+        point, log_weight = _rule()
+        counts, n_beta = self._counts, self._n_beta
+        return log_likelihood(
+            counts.start,
+            counts.relevant,
+            counts.sampled,
+            counts.curve,
+            counts.slope,
+            np.ascontiguousarray(hyper[:n_beta]),
+            _scale(hyper[n_beta:]),
+            point,
+            log_weight,
+            self._mode,
+            self._node,
+            self._share,
+        )
+
+    def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
+        """Minus the log posterior density of the hyperparameters, and its gradient."""
+        beta, effects = hyper[: self._n_beta], hyper[self._n_beta :]
+        value, gradient, moment = self._likelihood(hyper)
+        beta_sd = np.full(beta.size, BETA_SD)
+        beta_sd[0] *= 2.0
+        beta_pull, effect_pull = beta / beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
+        value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
+        slope = _scale_gradient(effects, moment, self._share.shape[0])
+        gradient = np.concatenate([gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD])
+        return -value, -gradient
+
+    def _curvature_root(self) -> NDArray[np.float64]:
+        """Root of the inverse curvature (hyperparameter, direction)."""
+        n = self.n_hyper
+        hessian = np.empty((n, n))
+        for column, step in enumerate(STEP * np.eye(n)):
+            above, below = self._loss(self.hyper + step)[1], self._loss(self.hyper - step)[1]
+            hessian[:, column] = (above - below) / (2.0 * STEP)
+        value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
+        return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
+
+    def draws(
+        self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
+    ) -> NDArray[np.float64]:
+        """Draws of the relevant among the unsampled documents (cell, draw).
+
+        The hyperparameters stand, for a block of draws each, at the points of
+        :func:`draw_directions`, which have the mean and covariance of their posterior.
+
+        Parameters
+        ----------
+        unsampled : float array (cell,) or (cell, draw)
+        number : int
+            Of the level: levels are drawn independently.
+        random_seed : int
+            For the shifts of the topics' sequences.
+        """
+        from bayeseval.estimators.counts.kernel import unsampled_relevant
+
+        counts = self._counts
+        direction = draw_directions(self.n_hyper, number)
+        if unsampled.ndim == 1:
+            unsampled = np.repeat(unsampled[:, None], len(direction), axis=1)
+        uniform = _sequence(len(direction), number)
+        shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
+        out = np.zeros(unsampled.shape)
+        for along in _points(self.n_hyper):
+            hyper = self.hyper + self._root @ along
+            self._likelihood(hyper)
+            here = np.flatnonzero((direction == along).all(axis=1))
+            drawn = np.zeros((unsampled.shape[0], here.size))
+            unsampled_relevant(
+                counts.start,
+                np.ascontiguousarray(unsampled[:, here]),
+                counts.curve @ hyper[: self._n_beta],
+                counts.slope,
+                self._node,
+                self._share,
+                np.ascontiguousarray(uniform[here]),
+                _normal_quantiles(),
+                shift,
+                drawn,
+            )
+            out[:, here] = drawn
+        return out
+
+
+@cache
+def _rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points of the rule each way, and the log weights of its pairs of points."""
+    point, weight = np.polynomial.hermite_e.hermegauss(N_POINTS)
+    log_weight = np.log(weight / np.sqrt(2.0 * np.pi)) + 0.5 * point**2
+    return point, (log_weight[:, None] + log_weight).ravel()
+
+
+def _scale(effects: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviations and correlation of the topic effects."""
+    return np.array([np.exp(effects[0]), np.exp(effects[1]), np.tanh(effects[2])])
+
+
+def _scale_gradient(effects, moment, n_topics) -> NDArray[np.float64]:
+    """Gradient of the log density of all topic effects, given the sum of E[u u']."""
+    s0, s1, rho = _scale(effects)
+    covariance = np.array([[s0 * s0, rho * s0 * s1], [rho * s0 * s1, s1 * s1]])
+    precision = np.linalg.inv(covariance)
+    inner = 0.5 * (precision @ moment @ precision - n_topics * precision)
+    crossed = 2.0 * inner[0, 1] * s0 * s1
+    return np.array(
+        [
+            2.0 * inner[0, 0] * s0**2 + crossed * rho,
+            2.0 * inner[1, 1] * s1**2 + crossed * rho,
+            crossed * (1.0 - rho**2),
+        ]
+    )
+
+
+@cache
+def _points(n: int) -> NDArray[np.float64]:
+    """2 n points in n dimensions with mean 0 and unit covariance, (point, dimension)."""
+    grid = np.arange(n)
+    rotation = np.cos(np.pi * (grid[:, None] + 0.5) * grid / n) * np.sqrt(2.0)
+    rotation[:, 0] = 1.0
+    return np.concatenate([rotation, -rotation])
+
+
+@cache
+def draw_directions(n: int, number: int) -> NDArray[np.float64]:
+    """Where n hyperparameters stand, in standard deviations, in each draw (draw, direction).
+
+    Mean 0, unit covariance, and no correlation with those of the two other levels (a fourth level
+    has the signs of the first again).
+    """
+    half = _points(n)[:n]
+    signs = ((1, -1, 1, -1), (1, -1, -1, 1), (1, 1, -1, -1))[number % 3]
+    return np.repeat(np.concatenate([sign * half for sign in signs]), DRAWS_PER_POINT, axis=0)
+
+
+@cache
+def _sequence(n: int, number: int) -> NDArray[np.float64]:
+    """Evenly spread points in the unit square (point, 2): multiples of irrational steps."""
+    root = 1.1127756842787055  # x^7 = x + 1: steps for three independent squares
+    step = root ** -np.arange(1.0, 7.0)[2 * (number % 3) : 2 * (number % 3) + 2]
+    return (0.5 + np.outer(np.arange(1, n + 1), step)) % 1.0
+
+
+@cache
+def _normal_quantiles() -> NDArray[np.float64]:
+    from scipy.special import ndtri
+
+    return ndtri(np.linspace(1e-4, 1.0 - 1e-4, 2001))

@@ -1,0 +1,123 @@
+"""Posterior numbers of relevant documents of all topics, in many samples at once."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.counts.cells import cells
+from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
+from bayeseval.frame.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class LevelCounts:
+    """Relevant documents of all topics at one level, in draws from the posterior.
+
+    Parameters
+    ----------
+    total : float array (replicate, topic, draw)
+        Number of relevant documents, the seen ones included.
+    unsampled : list of float array (cell, draw), one per replicate
+        Relevant among the unsampled documents of each cell.
+    direction : float array (draw, direction)
+        Where the hyperparameters stand, in standard deviations, this level's and those above it.
+    seen : float array (replicate, cell)
+        Relevant among the sampled documents.
+    own_variance : float array (replicate, topic)
+        Variance that an estimate from the topic's own strata alone would have under the model.
+    """
+
+    total: NDArray[np.float64]
+    unsampled: list[NDArray[np.float64]]
+    direction: NDArray[np.float64]
+    seen: NDArray[np.float64]
+    own_variance: NDArray[np.float64]
+
+
+class CountModel:
+    """Posterior counts of a sample at any level, kept for the next measure.
+
+    Parameters
+    ----------
+    sample : Sample
+        With the ranks of its pairs.
+    random_seed : int
+    """
+
+    def __init__(self, sample: Sample, random_seed: int) -> None:
+        self._sample = sample
+        self._cells = cells(sample)
+        self._sampled = np.array([self._cells.sums(row) for row in sample.selected])
+        self._random_seed = random_seed
+        self._levels: dict[tuple[Hashable, ...], LevelCounts] = {}
+
+    def level(
+        self, names: tuple[Hashable, ...], observed: list[NDArray[np.float64]]
+    ) -> LevelCounts:
+        """Counts at the last of some nested levels, each level among the one before.
+
+        Parameters
+        ----------
+        names : tuple
+            One name per level, from the lowest.
+        observed : list of float array (replicate, frame_pair)
+            Relevance of the selected pairs at each of them.
+        """
+        if names not in self._levels:
+            above = self.level(names[:-1], observed[:-1]) if len(names) > 1 else None
+            self._levels[names] = self._fitted(observed[-1], above, len(names) - 1)
+        return self._levels[names]
+
+    def _fitted(
+        self, observed: NDArray[np.float64], above: LevelCounts | None, number: int
+    ) -> LevelCounts:
+        from bayeseval.predictors.threads import each_on_a_core
+
+        n_replicates = observed.shape[0]
+        seen = np.array([self._cells.sums(row) for row in observed])
+        sampled = self._sampled if above is None else above.seen
+
+        def draws(replicate: int):
+            left = self._cells.size - self._sampled[replicate]
+            if above is not None:
+                left = above.unsampled[replicate]
+            fit = CountFit(
+                Counts(
+                    self._cells.start,
+                    seen[replicate],
+                    sampled[replicate],
+                    self._cells.curve,
+                    self._cells.slope,
+                )
+            )
+            return fit.draws(left, number=number, random_seed=self._random_seed)
+
+        unsampled = each_on_a_core(draws, range(n_replicates), "numbers of relevant documents")
+        direction = draw_directions(self._cells.curve.shape[1] + 3, number)
+        if above is not None:
+            direction = np.concatenate([above.direction, direction], axis=1)
+        total = np.array(
+            [
+                self._by_topic(drawn) + self._by_topic(row[:, None])
+                for drawn, row in zip(unsampled, seen, strict=True)
+            ]
+        )
+        return LevelCounts(total, unsampled, direction, seen, self._own_variance(unsampled))
+
+    def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums (topic, draw) over the cells of each topic."""
+        running = np.concatenate([np.zeros((1, value.shape[1])), np.cumsum(value, axis=0)])
+        return running[self._cells.start[1:]] - running[self._cells.start[:-1]]
+
+    def _own_variance(self, unsampled) -> NDArray[np.float64]:
+        """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic)."""
+        size = self._cells.size
+        rows = []
+        for drawn, sampled in zip(unsampled, self._sampled, strict=True):
+            left = size - sampled
+            p = np.where(left > 0, drawn.mean(axis=1) / np.maximum(left, 1.0), 0.0)
+            cell = size * left / np.maximum(sampled, 1.0) * p * (1.0 - p)
+            rows.append(self._by_topic(cell[:, None])[:, 0])
+        return np.array(rows)
