@@ -79,7 +79,8 @@ def test_neither_the_order_of_judgments_nor_of_runs_matters(judged, order, seed)
         collection = be.select(be.read_collection(q, r), runs=["a", "b"])
         design = be.designs.pps_strata(collection, budget=4, n_strata=2)
         sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-        return be.evaluate(sampled, ALL, estimator="stat")
+        own = {"denominator": "topic"}
+        return be.evaluate(sampled, ALL, estimator="stat", estimator_options=own)
 
     shuffled = scores(qrels.sample(frac=1, random_state=seed), runs.iloc[::-1])
     xr.testing.assert_allclose(scores(qrels, runs), shuffled, rtol=0, atol=1e-13)
@@ -117,7 +118,7 @@ def test_ratios_stay_in_bounds_and_say_where_a_rule_was_needed(collection):
     sampled = be.reveal(collection, design, samples)
     scores = be.evaluate(
         sampled, ["AP", "nDCG@5", "R@3", "NumRel"], estimator="dyn",
-        predictor=("external", "llm"),
+        predictor=("external", "llm"), estimator_options={"denominator": "topic"},
     )  # fmt: skip
     ratios = scores.estimate.drop_sel(measure="NumRel")
     limited = scores.limited.drop_sel(measure="NumRel")
@@ -141,7 +142,8 @@ def test_ratios_are_nearly_unbiased_and_their_variances_nearly_right():
     design = be.designs.pps_strata(truth, budget=60, n_strata=6)
     sampled = be.reveal(truth, design, be.draw(design, n_replicates=600, random_seed=3))
     measures = ["AP", "nDCG@20", "R@50", "Rprec"]
-    scores = be.evaluate(sampled, measures, estimator="stat")
+    own = {"denominator": "topic"}
+    scores = be.evaluate(sampled, measures, estimator="stat", estimator_options=own)
     exact = be.evaluate(truth, measures, estimator="assumed").estimate
     error = scores.estimate - exact
     spread = error.std("replicate", ddof=1)
@@ -159,7 +161,8 @@ def test_a_nearly_linear_ratio_is_not_clipped_and_so_not_biased():
     )
     design = be.designs.uniform_strata(truth, budget=100, n_strata=5, random_seed=1)
     sampled = be.reveal(truth, design, be.draw(design, n_replicates=2000, random_seed=3))
-    scores = be.evaluate(sampled, "nDCG@3", estimator="stat")
+    own = {"denominator": "topic"}
+    scores = be.evaluate(sampled, "nDCG@3", estimator="stat", estimator_options=own)
     exact = be.evaluate(truth, "nDCG@3", estimator="assumed").estimate
     error = (scores.estimate - exact).mean(["run", "topic"])
     assert (scores.estimate > 1).mean() > 0.1 and not scores.limited.any()
@@ -257,7 +260,7 @@ def test_condensed_equals_assumed_when_everything_is_judged(collection):
     ("options", "message"),
     [
         ({"estimator": "condensed", "predictor": "pooled"}, "'condensed' uses no predictor"),
-        ({"estimator": "stat", "estimator_options": {"depth": 3}}, "among none at all, not"),
+        ({"estimator": "stat", "estimator_options": {"depth": 3}}, "among denominator, not"),
     ],
 )
 def test_requests_that_an_estimator_cannot_use_are_refused(collection, options, message):

@@ -135,5 +135,8 @@ def test_differences_of_r_precision_have_the_degrees_of_freedom_of_the_bootstrap
     design = be.designs.pps_strata(truth, budget=150, n_strata=10)
     sampled = be.reveal(truth, design, be.draw(design, random_seed=2))
     first, second = truth["run"].to_numpy()
-    pair = be.paired_difference(sampled, "Rprec", first, second, estimator="stat")
+    own = {"denominator": "topic"}
+    pair = be.paired_difference(
+        sampled, "Rprec", first, second, estimator="stat", estimator_options=own
+    )
     assert pair.degrees_of_freedom.item() == pytest.approx(99)

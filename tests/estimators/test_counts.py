@@ -1,0 +1,223 @@
+"""The counts of all topics: likelihood, posterior draws, and the ratios that rest on them."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.special import expit
+from scipy.stats import multivariate_normal
+
+import bayeseval as be
+from bayeseval.estimators.counts.cells import cells
+from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
+from bayeseval.frame.frame import Frame
+
+RATIOS = ["AP", "nDCG@10", "R@50", "Rprec"]
+
+
+def small_counts(n_topics=4, n_cells=3, seed=1) -> Counts:
+    random = np.random.default_rng(seed)
+    n = n_topics * n_cells
+    slope = np.tile(np.linspace(-1.2, 1.2, n_cells), n_topics)
+    sampled = random.integers(0, 8, n).astype(float)
+    relevant = random.binomial(sampled.astype(int), expit(-1.0 - slope)).astype(float)
+    curve = np.column_stack([np.ones(n), slope])
+    return Counts(np.arange(0, n + 1, n_cells), relevant, sampled, curve, slope)
+
+
+def grid_posterior(counts, topic, hyper, half=9.0, points=401):
+    """Log integral over one topic's effects on a fine grid, and the grid's posterior."""
+    inside = slice(*counts.start[topic : topic + 2])
+    s0, s1, rho = np.exp(hyper[-3]), np.exp(hyper[-2]), np.tanh(hyper[-1])
+    axis = np.linspace(-half, half, points)
+    u0, u1 = np.meshgrid(axis * s0, axis * s1, indexing="ij")
+    covariance = [[s0**2, rho * s0 * s1], [rho * s0 * s1, s1**2]]
+    density = multivariate_normal.logpdf(np.stack([u0, u1], axis=-1), cov=covariance)
+    eta = counts.curve[inside] @ hyper[:-3]
+    for k, n, base, z in zip(
+        counts.relevant[inside], counts.sampled[inside], eta, counts.slope[inside], strict=True
+    ):
+        logit = base + u0 + u1 * z
+        density = density + k * logit - n * np.logaddexp(0.0, logit)
+    step = (axis[1] - axis[0]) ** 2 * s0 * s1
+    highest = density.max()
+    mass = np.exp(density - highest)
+    return highest + np.log(mass.sum() * step), mass / mass.sum(), u0, u1
+
+
+def test_the_quadrature_is_the_integral_on_a_fine_grid():
+    counts = small_counts()
+    fit = CountFit(counts)
+    hyper = np.array([-1.2, -0.7, 0.1, -0.4, 0.3])
+    grid = sum(grid_posterior(counts, topic, hyper)[0] for topic in range(4))
+    assert fit.log_marginal(hyper) == pytest.approx(grid, abs=2e-4)
+
+
+def test_the_gradient_is_the_slope_of_the_log_posterior():
+    fit = CountFit(small_counts(n_topics=6, seed=3))
+    hyper = np.array([-0.9, -0.5, -0.2, -0.6, 0.4])
+    gradient = fit._loss(hyper)[1]
+    step = 1e-5 * np.eye(5)
+    slope = [(fit._loss(hyper + h)[0] - fit._loss(hyper - h)[0]) / 2e-5 for h in step]
+    np.testing.assert_allclose(gradient, slope, rtol=5e-3, atol=5e-3)
+
+
+def test_the_fit_is_at_the_top_of_the_log_posterior():
+    fit = CountFit(small_counts(n_topics=8, seed=5))
+    assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
+
+
+def test_draws_have_the_moments_of_the_enumerated_posterior():
+    """Hyperparameters held still: number of relevant among 6 unsampled, by grid and binomials."""
+    counts = small_counts(seed=7)
+    fit = CountFit(counts)
+    fit._root = np.zeros_like(fit._root)
+    unsampled = np.full(counts.relevant.size, 2.0)
+    draws = fit.draws(unsampled, random_seed=2)
+    for topic in range(4):
+        inside = slice(*counts.start[topic : topic + 2])
+        _, mass, u0, u1 = grid_posterior(counts, topic, fit.hyper)
+        eta = counts.curve[inside] @ fit.hyper[:-3]
+        p = [expit(base + u0 + u1 * z) for base, z in zip(eta, counts.slope[inside], strict=True)]
+        pmf = np.zeros((7, *u0.shape))
+        pmf[0] = 1.0
+        for chance in p:
+            for _ in range(2):
+                pmf[1:] = pmf[1:] * (1 - chance) + pmf[:-1] * chance
+                pmf[0] *= 1 - chance
+        exact = (pmf * mass).sum(axis=(1, 2))
+        number = np.arange(7)
+        mean = exact @ number
+        total = draws[inside].sum(axis=0)
+        np.testing.assert_allclose(total, np.round(total), atol=1e-9)
+        assert total.mean() == pytest.approx(mean, abs=0.12)
+        assert total.var() == pytest.approx(exact @ (number - mean) ** 2, rel=0.2)
+
+
+def test_directions_have_unit_covariance_and_levels_do_not_correlate():
+    every = np.concatenate([draw_directions(7, number) for number in range(3)], axis=1)
+    np.testing.assert_allclose(every.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(every.T @ every / len(every), np.eye(21), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    relevant = np.array([0, 2, 3, 5, 6, 8, 10, 12, 15, 20, 30, 60])
+    return be.simulate.urn_collection(
+        [0.03, 0.08, 0.2], n_documents=500, n_relevant=relevant, depth=150, keep="retrieved",
+        grade_proportions=(0.8, 0.2), random_seed=4,
+    )  # fmt: skip
+
+
+def sampled(truth, name, n_replicates=None):
+    options = {"random_seed": 1} if name == "uniform_strata" else {}
+    strata = {} if name == "poisson" else {"n_strata": 10}
+    design = getattr(be.designs, name)(truth, budget=40, **strata, **options)
+    return be.reveal(truth, design, be.draw(design, n_replicates=n_replicates, random_seed=2))
+
+
+@pytest.mark.parametrize("name", ["pps_strata", "uniform_strata", "poisson"])
+def test_cells_hold_every_document_once_and_are_alike_in_probability(truth, name):
+    frame = Frame.drawn_from(sampled(truth, name))
+    cut = cells(frame.ranked_sample)
+    assert cut.size.sum() == frame.sample.n_pairs and (cut.size > 0).all()
+    topic = np.repeat(np.arange(12), np.diff(cut.start))
+    np.testing.assert_array_equal(topic[cut.of_pair], frame.topic)
+    pi = frame.sample.inclusion_probability
+    for cell in range(cut.size.size):
+        here = pi[cut.of_pair == cell]
+        assert (here == 1).all() or here.max() < 1
+        if name == "pps_strata":
+            assert np.ptp(here) == 0
+
+
+@pytest.mark.parametrize("name", ["pps_strata", "uniform_strata", "poisson"])
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_replicates_side_by_side_are_one_by_one(truth, name, estimator):
+    many = sampled(truth, name, n_replicates=2)
+    measures = RATIOS[:3]  # Rprec's bootstrap depends on how many slots stand side by side
+    together = be.evaluate(many, measures, estimator=estimator)
+    alone = many["judgments"].to_dataset(inherit=False).isel(replicate=1)
+    one = be.collection.with_node(many, "judgments", alone)
+    single = be.evaluate(one, measures, estimator=estimator)
+    for variable in ("estimate", "standard_error", "denominator_error", "modelled_share"):
+        xr.testing.assert_allclose(
+            together[variable].isel(replicate=1), single[variable], rtol=0, atol=1e-10
+        )
+
+
+def test_when_all_is_judged_the_estimate_is_the_truth_without_error(truth):
+    exact = be.evaluate(truth, RATIOS, estimator="assumed").estimate
+    whole = be.designs.pps_strata(truth, budget=10_000, n_strata=3)
+    judged = be.reveal(truth, whole, be.draw(whole, random_seed=1))
+    scores = be.evaluate(judged, RATIOS, estimator="stat")
+    np.testing.assert_allclose(scores.estimate, exact, atol=1e-12)
+    assert (scores.standard_error == 0).all()
+
+
+def test_a_topic_without_relevant_documents_scores_zero(truth):
+    scores = be.evaluate(sampled(truth, "pps_strata"), RATIOS, estimator="stat")
+    assert (scores.estimate.sel(topic="1") == 0).all()
+
+
+def test_means_differences_and_covariances_share_the_error_of_the_counts(truth):
+    one = sampled(truth, "pps_strata")
+    scores = be.evaluate(one, RATIOS, estimator="stat")
+    mean = be.mean_over_topics(scores)
+    covariance = be.covariance(one, RATIOS, estimator="stat")
+    variance = np.einsum("mii->mi", covariance.transpose("measure", "run", "run_other").values)
+    error = mean.standard_error.transpose("measure", "run")
+    np.testing.assert_allclose(np.sqrt(variance), error, rtol=1e-9)
+    alone = (scores.standard_error**2).sum("topic") / 12**2
+    assert (error**2 > alone.transpose("measure", "run")).mean() > 0.5
+    pair = be.paired_difference(one, RATIOS, "run001", "run003", estimator="stat")
+    a, b = {"run": "run001"}, {"run": "run003"}
+    expected = (
+        covariance.sel(a | {"run_other": "run001"})
+        + covariance.sel(b | {"run_other": "run003"})
+        - 2 * covariance.sel(a | {"run_other": "run003"})
+    )
+    np.testing.assert_allclose(pair.standard_error**2, expected, rtol=1e-9)
+
+
+def test_one_topic_or_an_unknown_frame_falls_back_on_the_topic_with_a_warning(truth):
+    one = be.select(truth, topics=["8"])
+    design = be.designs.pps_strata(one, budget=40, n_strata=10)
+    drawn = be.reveal(one, design, be.draw(design, random_seed=1))
+    with pytest.warns(UserWarning, match="only one topic has documents that were not sampled"):
+        scores = be.evaluate(drawn, "AP", estimator="stat")
+    own = be.evaluate(drawn, "AP", estimator="stat", estimator_options={"denominator": "topic"})
+    xr.testing.assert_identical(scores, own)
+    with pytest.raises(ValueError, match="denominator must be one of"):
+        be.evaluate(drawn, "AP", estimator="stat", estimator_options={"denominator": "all"})
+
+
+def test_linear_measures_do_not_change_with_the_denominator(truth):
+    one = sampled(truth, "pps_strata")
+    linear = ["P@10", "NumRel", "RBP(p=0.8)"]
+    scores = be.evaluate(one, linear, estimator="stat")
+    own = be.evaluate(one, linear, estimator="stat", estimator_options={"denominator": "topic"})
+    xr.testing.assert_identical(scores, own)
+
+
+@pytest.mark.slow
+def test_intervals_hold_where_few_documents_are_relevant():
+    random = np.random.default_rng(8)
+    relevant = np.clip(np.exp(random.normal(3.2, 0.9, 30)), 2, 150).astype(int)
+    truth = be.simulate.urn_collection(
+        [0.02, 0.04, 0.08, 0.16], n_documents=2000, n_relevant=relevant, depth=150,
+        keep="retrieved", random_seed=9,
+    )  # fmt: skip
+    design = be.designs.pps_strata(truth, budget=60)
+    many = be.reveal(truth, design, be.draw(design, n_replicates=30, random_seed=10))
+    measures = ["AP", "R@100"]
+    exact = be.evaluate(truth, measures, estimator="assumed").estimate.mean("topic")
+
+    def coverage(denominator):
+        options = {"denominator": denominator}
+        scores = be.evaluate(many, measures, estimator="stat", estimator_options=options)
+        bounds = be.mean_over_topics(scores)["interval"]
+        held = (bounds.sel(ci_bound="lower") <= exact) & (exact <= bounds.sel(ci_bound="upper"))
+        return held.mean(["replicate", "run"])
+
+    assert (coverage("counts") >= 0.8).all()
+    assert (coverage("counts") > coverage("topic")).all()
