@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.evaluation import compared_pairs
+from bayeseval.messages import Message, Option
 from bayeseval.rankings.comparisons import (
     equivalence_margins,
     equivalence_probability,
@@ -69,7 +70,7 @@ def compare_draws(
     (0.15, 0.75)
     """
     if not 0.0 < ci_prob < 1.0:
-        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
     measures, runs, known = evidence_by_measure(scores, covariance)
     first, second = compared_pairs(runs, reference)
     margins = equivalence_margins(equivalence, np.array(measures))

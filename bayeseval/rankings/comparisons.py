@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.messages import Message, Option
 from bayeseval.rankings.difference_prior import learned_weights, probability_positive
 from bayeseval.rankings.separation import studentised
 
@@ -64,7 +65,7 @@ def equivalence_margins(
     else:
         values = np.full(measures.size, float(equivalence))
     if not (values > 0).all():
-        raise ValueError(f"equivalence must be above 0, not {values.min():g}")
+        raise ValueError(Message(Option("equivalence"), f" must be above 0, not {values.min():g}"))
     return values
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.rankings.geometry import Request, geometry
 
@@ -41,7 +42,7 @@ def geometry_interval(
     if n_outer < 20:
         raise ValueError(f"n_outer must be at least 20 for an interval, not {n_outer}")
     if not 0.0 < ci_prob < 1.0:
-        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
     sizes = [table.shape[1] for table in tables]
     paired = np.array_equal(*labels)
     outer = np.empty((n_outer, 4))

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
 
@@ -85,10 +86,12 @@ def rank_sets(
     ([[[1, 2], [1, 2], [3, 3]]], [[1, 1, 2]])
     """
     if not 0.0 < ci_prob < 1.0:
-        raise ValueError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
     measures, runs, known = evidence_by_measure(scores, covariance)
     if top is not None and not 1 <= top <= runs.size:
-        raise ValueError(f"top must be a number of runs from 1 to {runs.size}, not {top}")
+        raise ValueError(
+            Message(Option("top"), f" must be a number of runs from 1 to {runs.size}, not {top}")
+        )
     options = {"ci_prob": ci_prob, "n_draws": n_draws}
     bounds, groups, apart = [], [], []
     for one in known:
