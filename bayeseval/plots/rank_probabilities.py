@@ -147,7 +147,7 @@ def name_of(shown: xr.Dataset, measure: str | None) -> str:
 def chosen_runs(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str]:
     """Labels of the runs to show."""
     known = [str(run) for run in shown["run"].to_numpy()]
-    absent = sorted(set(map(str, runs or [])) - set(known))
+    absent = sorted(set(map(str, () if runs is None else runs)) - set(known))
     if absent:
         raise ValueError(f"the result has no run {absent[0]!r}")
     return known if runs is None else [str(run) for run in runs]
