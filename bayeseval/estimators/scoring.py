@@ -45,7 +45,7 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     weight = rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
     return ratio_score(
-        topic, estimate, expanded, *relevant_count(topic, filled), topic.counts(measure)
+        topic, estimate, expanded, *relevant_count(topic, filled), counts=topic.counts(measure)
     )
 
 
@@ -64,7 +64,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
         )
         numerator, expanded = both[..., 0], both[..., 1:]
     return ratio_score(
-        topic, numerator, expanded, *relevant_count(topic, filled), topic.counts(measure)
+        topic, numerator, expanded, *relevant_count(topic, filled), counts=topic.counts(measure)
     )
 
 

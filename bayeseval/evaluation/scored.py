@@ -26,7 +26,7 @@ def scored(problem: Problem) -> Arrays:
     n_runs, n_topics = problem.frame.rankings.length.shape
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
-    arrays = {name: np.full(shape, np.nan) for name in names}
+    arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["limited"] = np.zeros(shape, dtype=bool)
     arrays["denominator_effect"] = np.zeros(shape)
     for name in OF_TOPIC[:2]:

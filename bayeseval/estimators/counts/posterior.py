@@ -73,7 +73,7 @@ class CountModel:
     def _fitted(
         self, observed: NDArray[np.float64], above: LevelCounts | None, number: int
     ) -> LevelCounts:
-        from bayeseval.predictors.threads import each_on_a_core
+        from bayeseval.processors import each_on_a_core
 
         n_replicates = observed.shape[0]
         seen = np.array([self._cells.sums(row) for row in observed])
