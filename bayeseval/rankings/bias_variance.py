@@ -85,6 +85,11 @@ def bias_variance(
     logarithm of :math:`\sigma`. Where b is small beside :math:`\sigma` the interval reaches below
     0, which says that no bias was found; it is not to be read as a size.
 
+    Measured without bias on 30 simulated tables of 20 runs and 30 topics (truth: 4,000 fresh draws,
+    40 outer samples of 60 rankings): intervals of 90 % held the bias in .97 of them and reached
+    below 0 in all but one, but held sigma in only .70, because the bootstrap's sigma is too small
+    there (.19 for .22). With few topics take sigma and RMSE for lower limits.
+
     References
     ----------
     Cormack and Grossman, "Quantifying bias and variance of system rankings", SIGIR 2019, sections 2
