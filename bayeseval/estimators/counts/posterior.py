@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts.cells import cells
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.frame.sample import Sample
+from bayeseval.processors import each_on_a_core
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,6 @@ class CountModel:
     def _fitted(
         self, observed: NDArray[np.float64], above: LevelCounts | None, number: int
     ) -> LevelCounts:
-        from bayeseval.processors import each_on_a_core
-
         n_replicates = observed.shape[0]
         seen = np.array([self._cells.sums(row) for row in observed])
         sampled = self._sampled if above is None else above.seen
