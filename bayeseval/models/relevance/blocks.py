@@ -9,15 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.frame.rankings import TopicRanks
 from bayeseval.frame.scale import RankScale
 
 # Effect of each block: name of the variable, and whether each topic has one of its own.
 EFFECTS = {
     "topic": ("topic_effect", True),
     "population": ("population_effect", False),
-    "component": ("component_effect", False),
     "curve": ("curvature", False),
+    "tail": ("tail_effect", False),
+    "component": ("component_effect", False),
+    "agreement": ("agreement_effect", False),
     "topic_component": ("topic_component_effect", True),
+    "topic_agreement": ("topic_agreement_effect", True),
 }
 
 
@@ -51,34 +55,59 @@ class Block(NamedTuple):
         return self.values @ effect.T
 
 
-def blocks(
-    scale: RankScale,
-    log_rank: NDArray[np.float64],
-    component: NDArray[np.float64],
-    *,
-    n_topic_components: int,
-    topic_effects: bool,
-) -> list[Block]:
-    """Blocks of pairs with these log ranks (pair,) and components (pair, component).
+class Parts(NamedTuple):
+    """Which blocks a model has besides those of the fused rank.
+
+    Parameters
+    ----------
+    n_topic_components : int
+        Components that have effects per topic.
+    topic_effects : bool
+        Whether topics have an intercept and a slope of their own.
+    agreement : bool
+        Whether the agreement of the runs speaks, and by topic where topics have effects.
+    """
+
+    n_topic_components: int
+    topic_effects: bool
+    agreement: bool
+
+
+def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> list[Block]:
+    """Blocks of some pairs (row,) of a topic.
 
     Intercept and slope come first, of every topic or of all together.
 
     Examples
     --------
-    >>> scale = RankScale(9, 0.0, 1.0, 0.0, *np.zeros((2, 1)), np.eye(1), np.full(1, 0.5))
+    >>> import pandas as pd, bayeseval as be
+    >>> from bayeseval.frame.frame import Frame
+    >>> from bayeseval.frame.scale import rank_scale
+    >>> runs = pd.DataFrame({"run": list("aaabbb"), "topic": "1", "document": list("xyzzyx")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyz"), "grade": [1, 0, 0]})
+    >>> collection = be.read_collection(qrels, runs.assign(score=[3, 2, 1] * 2))
+    >>> frame = Frame.of_one_sample(collection)
     >>> found = blocks(
-    ...     scale, np.ones(2), np.ones((2, 1)), n_topic_components=1, topic_effects=True
+    ...     rank_scale(frame, 1), frame.ranks(0), np.arange(3), Parts(1, True, False)
     ... )
-    >>> [(block.effect, block.values[0].tolist()) for block in found]
-    [('topic_effect', [1.0, 1.0]), ('component_effect', [1.0]), ('curvature', 0.0),
-     ('topic_component_effect', [2.0])]
+    >>> [block.effect for block in found]
+    ['topic_effect', 'curvature', 'tail_effect', 'component_effect', 'topic_component_effect']
     """
+    log_rank, run_rank = scale.log_rank(ranks, rows), ranks.run_rank[rows]
+    curve = scale.curve(log_rank)
+    component = scale.components(run_rank, log_rank)
     own = np.column_stack([np.ones(log_rank.size), log_rank])
-    found = [Block("topic" if topic_effects else "population", own)]
+    found = [Block("topic" if parts.topic_effects else "population", own)]
+    found += [Block("curve", curve), Block("tail", scale.tail_of(log_rank))]
     if component.shape[1]:
         found.append(Block("component", component))
-    found.append(Block("curve", scale.curve(log_rank)))
-    if n_topic_components:
-        scaled = component[:, :n_topic_components] / scale.first_sd
+    if parts.n_topic_components:
+        scaled = component[:, : parts.n_topic_components] / scale.first_sd
         found.append(Block("topic_component", scaled))
+    if parts.agreement:
+        shape = np.column_stack([log_rank, curve])
+        agreement, alone = scale.agreement.predictors(run_rank, shape)
+        found.append(Block("agreement", agreement))
+        if parts.topic_effects:
+            found.append(Block("topic_agreement", alone))
     return found

@@ -9,7 +9,8 @@ import xarray as xr
 from bayeseval.frame.frame import Frame
 from bayeseval.models.identity import name_model
 from bayeseval.models.relevance.external import label_judgments
-from bayeseval.models.relevance.predictor import Predictors, linear_predictor, prior_values
+from bayeseval.models.relevance.judged import Predictors
+from bayeseval.models.relevance.predictor import linear_predictor, prior_values
 
 N_COMPONENTS = 60
 N_TOPIC_COMPONENTS = 4
@@ -24,6 +25,7 @@ def relevance_model(
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
     topic_effects: bool = True,
+    agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):
     r"""Hierarchical logistic model of the relevance of topic-document pairs.
@@ -133,7 +135,13 @@ def relevance_model(
 
     values = prior_values(priors)
     frame = Frame.of_one_sample(sampled, runs)
-    predictors = Predictors.of(frame, n_components, n_topic_components, topic_effects)
+    predictors = Predictors.of(
+        frame,
+        n_components=n_components,
+        n_topic_components=n_topic_components,
+        topic_effects=topic_effects,
+        agreement=agreement,
+    )
     judged = predictors.judged
     observed = (frame.grade[0, judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:
@@ -154,6 +162,7 @@ def grade_model(
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
     topic_effects: bool = True,
+    agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):
     r"""Hierarchical ordered logistic model of the grade of topic-document pairs.
@@ -208,7 +217,13 @@ def grade_model(
 
     values = prior_values(priors)
     frame = Frame.of_one_sample(sampled, runs)
-    predictors = Predictors.of(frame, n_components, n_topic_components, topic_effects)
+    predictors = Predictors.of(
+        frame,
+        n_components=n_components,
+        n_topic_components=n_topic_components,
+        topic_effects=topic_effects,
+        agreement=agreement,
+    )
     judged = predictors.judged
     scale = np.array(grade_scale(sampled))
     if scale.size < 2:

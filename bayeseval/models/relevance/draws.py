@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.labels import check_rankings, label_positions
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.scale import RankScale
-from bayeseval.models.relevance.blocks import blocks
+from bayeseval.models.relevance.blocks import Parts, blocks
+from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.external import external_values, label_codes
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
@@ -52,16 +52,7 @@ class RelevanceDraws:
             .reshape(self.n_draws, *values.shape[2:])
             for name, values in fitted["posterior"].data_vars.items()
         }
-        self._rank_scale = RankScale(
-            depth=int(self._constant["rank_depth"]),
-            log_rank_mean=float(self._constant["log_rank_mean"]),
-            log_rank_sd=float(self._constant["log_rank_sd"]),
-            log_rank_skew=float(self._constant["log_rank_skew"]),
-            run_slope=self._constant["run_slope"].to_numpy(),
-            run_mean=self._constant["run_mean"].to_numpy(),
-            rotation=self._constant["rotation"].transpose("run", "component").to_numpy(),
-            component_sd=self._constant["component_sd"].to_numpy(),
-        )
+        self._scale = kept_scale(self._constant)
         self.graded = "grade_scale" in self._constant
         level = self._constant.get("relevance_level", 1)
         binary = np.array([0.0, float(level)])
@@ -117,12 +108,12 @@ class RelevanceDraws:
     def _logit(self, topic: int, ranks, rows: NDArray) -> NDArray[np.float64]:
         """Linear predictor (row, draw); a model may do without topic effects and components."""
         own = self._draws.get("topic_component_effect")
-        found = blocks(
-            self._rank_scale,
-            *self._rank_scale.predictors(ranks, rows),
+        parts = Parts(
             n_topic_components=0 if own is None else own.shape[2],
             topic_effects="topic_effect" in self._draws,
+            agreement="agreement_effect" in self._draws,
         )
+        found = blocks(self._scale, ranks, rows, parts)
         logit = np.zeros((rows.size, self.n_draws))
         for block in found:
             effect = self._draws[block.effect]

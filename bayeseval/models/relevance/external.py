@@ -16,7 +16,7 @@ columns that copy each other, which count twice; labels of unjudged documents ar
 the error rates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,3 +121,45 @@ def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
     """
     code = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, None)
     return np.where(np.isnan(values), -1, code)
+
+
+def label_columns(model) -> list[str]:
+    """Names of the external columns of a model."""
+    names = [variable.name for variable in model.data_vars]
+    return [name.removesuffix("_edges") for name in names if name.endswith("_edges")]
+
+
+def drawn_error_rates(
+    model, column: str, known: Mapping[str, Any], n_draws: int, random: np.random.Generator
+) -> dict[str, NDArray[np.float64]]:
+    r"""Draws of a column's shares and error rates, exact given judgments and labels.
+
+    Of the pairs of one state that have label j or a later one, :math:`n_j` have j and :math:`m_j` a
+    later one; the share of label j is then :math:`Beta(1 + n_j, K - j + m_j)`.
+
+    Parameters
+    ----------
+    model : pymc.Model
+    column : str
+    known : dict
+        Values of ``relevance`` (or ``grade``) and of the column's labels.
+    n_draws : int
+    random : Generator
+
+    Returns
+    -------
+    dict of variable -> float array (draw, state, step or value)
+    """
+    edges, states = model.coords[f"{column}_value"], model.coords["state"]
+    row = {label: number for number, label in enumerate(model.coords["judged_pair"])}
+    labelled = [row[label] for label in model.coords[f"{column}_pair"]]
+    state = np.asarray(next(known[name] for name in ("relevance", "grade") if name in known))
+    count = np.zeros((len(states), len(edges)))
+    np.add.at(count, (state[labelled], np.asarray(known[f"{column}_label"])), 1.0)
+    later = count[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    left = np.arange(len(edges) - 1.0, 0.0, -1.0)
+    share = random.beta(1.0 + count[:, :-1], left + later, size=(n_draws, *later.shape))
+    kept = np.cumprod(1.0 - share, axis=2)
+    before = np.concatenate([np.ones_like(kept[:, :, :1]), kept[:, :, :-1]], axis=2)
+    rate = np.concatenate([share * before, kept[:, :, -1:]], axis=2)
+    return {f"{column}_share": share, f"{column}_rate": rate}

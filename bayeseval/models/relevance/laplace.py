@@ -1,48 +1,43 @@
-"""Laplace approximation of the relevance model: seconds, without a compiler or a chain."""
+"""Approximation of the relevance model: a normal one at its mode, then a few Hamiltonian steps."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.models.relevance.blocks import EFFECTS
+from bayeseval.models.relevance.chain import Chains
+from bayeseval.models.relevance.external import drawn_error_rates, label_columns
+from bayeseval.models.relevance.regression import Arrow, Regression
+from bayeseval.models.relevance.spreads import CORRELATION, TOPIC, Spreads
 
-N_ROUNDS = 40
+N_ROUNDS = 15
 N_NEWTON = 20  # in the first round; the mode moves little afterwards
-SMALLEST_VARIANCE = 1e-4
-N_GROUPS = 4  # topics' intercepts, their slopes, components, topics' own effects of components
-
-
-class _Problem(NamedTuple):
-    """Design matrix (row, coefficient), responses, and the groups of the coefficients.
-
-    ``group`` is the position of a coefficient's standard deviation, -1 where its prior is fixed;
-    ``precision`` and ``mean`` are those of the fixed priors.
-    """
-
-    features: NDArray[np.float64]
-    relevance: NDArray[np.float64]
-    group: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    precision: NDArray[np.float64]
+N_CHAINS = 16
+N_WARM = 40
+SMALLEST, LARGEST = 0.02, 3.0  # standard deviations where the chains start
 
 
 def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr.DataTree:
-    r"""Normal approximation of the posterior of ``relevance_model`` at its mode.
+    r"""Draws of the posterior of ``relevance_model`` that start from a normal approximation.
 
-    Given the standard deviations the posterior of the coefficients is log-concave; it is replaced
-    by the normal distribution with its mode and curvature. The standard deviations maximise the
-    marginal likelihood, by MacKay's fixed point :math:`\sigma^2 = \sum_j b_j^2 / \gamma` with
-    :math:`\gamma` the number of coefficients that the data determine, and are then taken for known:
-    their own uncertainty, and their prior, are left out.
+    Given the standard deviations the posterior of the effects is log-concave, and nearly the normal
+    distribution with its mode and curvature. The standard deviations that this is made with come
+    from MacKay's fixed point :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
+    number of effects that the data determine. By itself this Laplace approximation overstates what
+    is rare: around the mode it is symmetric where the posterior of a small log odds leans
+    downwards, and the standard deviations come out too small. So its draws are only the start of
+    16 short chains, whose steps leave the posterior invariant: Metropolis steps of the standard
+    deviations, and Hamiltonian paths of the effects in coordinates in which the approximation is a
+    standard normal, so that a path of a few steps forgets where it began. The first 40 steps tune
+    and are dropped. What it is not: a sampler with a verdict; compare with one where it matters.
 
     Parameters
     ----------
     model : pymc.Model
-        Of ``relevance_model``, without external labels.
+        Of ``relevance_model``.
     known : dict
-        Values of ``relevance``.
+        Values of ``relevance``, and of the labels of external columns.
     draws : int
         Number of draws, in one chain.
     random_seed : int
@@ -55,129 +50,141 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     References
     ----------
     MacKay, "Bayesian interpolation", Neural Computation 4 (1992). Rue, Martino and Chopin,
-    "Approximate Bayesian inference for latent Gaussian models", JRSS B 71 (2009).
+    "Approximate Bayesian inference for latent Gaussian models", JRSS B 71 (2009). Neal, "MCMC using
+    Hamiltonian dynamics", Handbook of Markov Chain Monte Carlo (2011). Yu and Meng, "To center or
+    not to center", Journal of Computational and Graphical Statistics 20 (2011), on stretching.
     """
-    if set(known) != {"relevance"}:
-        raise ValueError(
-            "approximation='laplace' is made for relevance_model without external labels; this "
-            f"model observes {', '.join(known) or 'nothing'}: leave approximation out"
-        )
-    problem, sizes = _problem(model, np.asarray(known["relevance"], dtype=float))
-    mode, factor, variance = _mode(problem)
-    from scipy.linalg import solve_triangular
-
-    random = np.random.default_rng(random_seed)
-    noise = random.standard_normal((mode.size, draws))
-    coefficients = (mode[:, None] + solve_triangular(factor.T, noise, lower=False)).T
-    return _labelled(model, coefficients, np.sqrt(variance), sizes)
-
-
-def _problem(model, relevance: NDArray[np.float64]) -> tuple[_Problem, dict[str, int]]:
-    """Coefficients: population (2), curvature, components, topics' intercepts, slopes, and own."""
     data = {variable.name: variable.get_value() for variable in model.data_vars}
-    held = {name: data[f"{name}_value"] for name in EFFECTS if f"{name}_value" in data}
-    rows = relevance.size
-    nothing = np.zeros((rows, 0))
-    level = held["topic"] if "topic" in held else held["population"]
-    component = held.get("component", nothing)
-    effects, own = held.get("topic", nothing), held.get("topic_component", nothing)
-    n_topics = len(model.coords["topic"])
-    by_topic = np.column_stack([effects, own])
-    indicator = np.eye(n_topics)[data["judged_topic"]]
-    columns = [indicator * values[:, None] for values in by_topic.T]
-    features = np.column_stack([level, held["curve"], component, *columns])
-    kinds = [*range(effects.shape[1]), *[3] * own.shape[1]]
-    group = np.concatenate(
-        [[-1] * 3, np.full(component.shape[1], 2), np.repeat(kinds, n_topics)]
-    ).astype(np.int64)
-    mean, precision = np.zeros(group.size), np.zeros(group.size)
-    mean[:3], spread = data["fixed_prior"]
-    precision[:3] = 1.0 / spread**2
-    sizes = {
-        "component": component.shape[1],
-        "topic": n_topics,
-        "effect": effects.shape[1],
-        "own": own.shape[1],
-    }
-    return _Problem(features, relevance, group, mean, precision), sizes
+    relevance = np.asarray(known["relevance"], dtype=float)
+    regression = Regression.of(data, relevance, len(model.coords["topic"]))
+    random = np.random.default_rng(random_seed)
+    common, own, arrow, spreads = normal_start(regression, data)
+    noise = [random.standard_normal((*part.shape, N_CHAINS)) for part in (common, own)]
+    off = arrow.effects(*noise)
+    start = common[:, None] + off[0], own[:, :, None] + off[1]
+    chains = Chains(regression, spreads, arrow, *start, random)
+    kept = []
+    for number in range(N_WARM + -(-draws // N_CHAINS)):
+        chains.step(number < N_WARM)
+        if number >= N_WARM:
+            kept.append((chains.common, chains.own.copy(), dict(spreads.value)))
+    common, own = (np.concatenate([one[k] for one in kept], axis=-1) for k in (0, 1))
+    spread = {name: np.concatenate([one[2][name] for one in kept]) for name in spreads.value}
+    values = _named(model, regression, common, own, spread)
+    values = {name: drawn[:draws] for name, drawn in values.items()}
+    for column in label_columns(model):
+        values |= drawn_error_rates(model, column, known, draws, random)
+    return _labelled(model, values)
 
 
-def _mode(problem: _Problem) -> tuple[NDArray, NDArray, NDArray]:
-    """Mode, Cholesky factor of the precision there, and variances of the groups."""
-    variance = np.full(N_GROUPS, 0.25)
-    mode = problem.mean.copy()
-    factor = np.eye(mode.size)
+def normal_start(
+    regression: Regression, data: dict[str, NDArray]
+) -> tuple[NDArray, NDArray, Arrow, Spreads]:
+    """Mode (common and topics' effects), its curvature, and spreads for all chains."""
+    one = Spreads(regression, data)
+    common, own = one.mean.copy(), np.zeros(regression.own.shape[::2])
     for number in range(N_ROUNDS):
-        learned = problem.group >= 0
-        precision = np.where(learned, 1.0 / variance[problem.group], problem.precision)
-        mode, factor = _newton(problem, mode, precision, 1 if number else N_NEWTON)
-        inverse = np.linalg.inv(factor)
-        spread = (inverse**2).sum(axis=0)  # diagonal of the covariance
-        before = variance.copy()
-        for kind in range(N_GROUPS):
-            members = problem.group == kind
-            determined = members.sum() - (spread[members] * precision[members]).sum()
-            size = (mode[members] ** 2).sum() / max(determined, 1e-6)
-            variance[kind] = max(size, SMALLEST_VARIANCE)
-        if np.abs(np.log(variance / before)).max() < 0.01:
-            break
-    learned = problem.group >= 0
-    precision = np.where(learned, 1.0 / variance[problem.group], problem.precision)
-    return *_newton(problem, mode, precision, N_NEWTON), variance
+        n_steps = N_NEWTON if number == 0 else 2
+        common, own, arrow = _newton(regression, one, common, own, n_steps)
+        _learn(one, common, own, arrow)
+    common, own, arrow = _newton(regression, one, common, own, N_NEWTON)
+    return common, own, arrow, one.of_many(N_CHAINS)
 
 
 def _newton(
-    problem: _Problem, mode: NDArray, precision: NDArray, n_steps: int
-) -> tuple[NDArray, NDArray]:
-    """Mode given the prior precisions, with steps halved until the posterior does not fall."""
-    from scipy.linalg import cho_solve
-    from scipy.special import expit
+    regression: Regression, spreads: Spreads, common: NDArray, own: NDArray, n_steps: int
+) -> tuple[NDArray, NDArray, Arrow]:
+    """Mode given the spreads, with steps halved until the posterior does not fall."""
+    precision, own_precision = (part[..., 0] for part in _single(spreads.precisions()))
 
-    def loss(coefficients):
-        logit = problem.features @ coefficients
-        likelihood = np.logaddexp(0.0, logit) - problem.relevance * logit
-        return likelihood.sum() + 0.5 * (precision * (coefficients - problem.mean) ** 2).sum()
+    def posterior(common, own):
+        logit = regression.logit(common[:, None], own[:, :, None])
+        off = common - spreads.mean
+        prior = (precision * off**2).sum() + np.einsum("tj,jk,tk", own, own_precision, own)
+        return regression.likelihood(logit)[0] - 0.5 * prior, logit
 
-    factor = np.eye(mode.size)
+    now, logit = posterior(common, own)
+    arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
     for _ in range(n_steps):
-        share = expit(problem.features @ mode)
-        root = np.sqrt(share * (1.0 - share))
-        scaled = problem.features * root[:, None]
-        hessian = scaled.T @ scaled
-        hessian[np.diag_indices_from(hessian)] += precision
-        factor = np.linalg.cholesky(hessian)
-        gradient = problem.features.T @ (problem.relevance - share)
-        gradient -= precision * (mode - problem.mean)
-        step = cho_solve((factor, True), gradient)
-        now = loss(mode)
+        rise, own_rise = regression.slope(logit)
+        rise -= (precision * (common - spreads.mean))[:, None]
+        own_rise -= (own @ own_precision)[:, :, None]
+        step, own_step = (part[..., 0] for part in arrow.solved(rise, own_rise))
+        expected = float((rise[:, 0] * step).sum() + (own_rise[:, :, 0] * own_step).sum())
         for size in 0.5 ** np.arange(20):
-            if loss(mode + size * step) <= now + 1e-12 * abs(now):
+            there, logit = posterior(common + size * step, own + size * own_step)
+            if there >= now - 1e-12 * abs(now):
                 break
-        mode = mode + size * step
-        if gradient @ step < 1e-6:
+        common, own, now = common + size * step, own + size * own_step, there
+        arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
+        if expected < 1e-6:
             break
-    return mode, factor
+    return common, own, arrow
 
 
-def _labelled(model, coefficients, sd, sizes: dict[str, int]) -> xr.DataTree:
+def _single(precisions: tuple[NDArray, NDArray]) -> tuple[NDArray, NDArray]:
+    """Precisions with the draws last."""
+    return precisions[0], np.moveaxis(precisions[1], 0, -1)
+
+
+def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> None:
+    """One round of the fixed point of the standard deviations."""
+    covariance, own_covariance = arrow.covariances()
+    limits = np.log([SMALLEST, LARGEST])
+    for name in spreads.shrunk:
+        columns = spreads.columns(name)
+        shared = spreads.is_common(name)
+        effects = common[columns] if shared else own[:, columns]
+        sizes = np.diagonal(covariance if shared else own_covariance, axis1=-2, axis2=-1)
+        unknown = sizes[..., columns].sum() * np.exp(-2.0 * spreads.value[name][0])
+        known = max(effects.size - unknown, 1e-6)
+        spreads.determined[name] = known / effects.size
+        variance = (effects**2).sum() / known
+        spreads.value[name][:] = np.clip(0.5 * np.log(max(variance, 1e-9)), *limits)
+    if spreads.has_topics:
+        second = np.einsum("tj,tk->tjk", own, own) + own_covariance
+        moment = second[:, :2, :2].mean(axis=0)
+        sd = np.sqrt(np.diag(moment))
+        correlation = np.clip(moment[0, 1] / sd.prod(), -0.95, 0.95)
+        values = (*np.clip(np.log(sd), *limits), np.arctanh(correlation))
+        for name, value in zip((*TOPIC, CORRELATION), values, strict=True):
+            spreads.value[name][:] = value
+
+
+def _named(model, regression: Regression, common, own, spread) -> dict[str, NDArray]:
+    """Draws (draw, ...) of the model's variables by name."""
+    common, own = common.T, np.moveaxis(own, -1, 0)
+    shared = {name: common[:, columns] for name, columns in regression.common_spans.items()}
+    apart = {name: own[:, :, columns] for name, columns in regression.own_spans.items()}
+    sd = {name: np.exp(value) for name, value in spread.items()}
+    population = shared.pop("population")
+    values = {
+        "population_effect": population,
+        "curvature": shared.pop("curve")[:, 0],
+        "tail_effect": shared.pop("tail")[:, 0],
+    }
+    if "topic" in apart:
+        effect = population[:, None] + apart.pop("topic")
+        values |= {
+            "topic_sd": np.column_stack([sd[name] for name in TOPIC]),
+            "topic_fisher_z": spread[CORRELATION],
+            "topic_correlation": np.tanh(spread[CORRELATION]),
+            "topic_effect": effect,
+            "topic_intercept": effect[..., 0],
+            "topic_slope": effect[..., 1],
+        }
+    if "component" in shared:
+        values["reliability_sd"] = sd["component"]
+        values["reliability"] = shared["component"] @ model["rotation"].get_value().T
+    for name, effect in (shared | apart).items():
+        values[f"{name}_effect"] = effect
+        if name != "component":
+            values[f"{name}_sd"] = sd[name]
+    return {name: drawn for name, drawn in values.items() if name in model.named_vars}
+
+
+def _labelled(model, values: dict[str, NDArray]) -> xr.DataTree:
     """Draws under the names and dims of the model, as a sampler would return them."""
-    n_draws = len(coefficients)
-    parts = np.split(coefficients, np.cumsum([2, 1, sizes["component"]]), axis=1)
-    population, curvature, along, by_topic = parts
-    by_topic = by_topic.reshape(n_draws, -1, sizes["topic"])
-    n_effects = sizes["effect"]
-    values = {"population_effect": population, "curvature": curvature[:, 0]}
-    if n_effects:
-        deviation = np.moveaxis(by_topic[:, :n_effects], 1, 2)
-        values["topic_sd"] = np.tile(sd[:n_effects], (n_draws, 1))
-        values["topic_effect"] = population[:, None] + deviation
-    if sizes["component"]:
-        values["reliability_sd"] = np.repeat(sd[2], n_draws)
-        values["component_effect"] = along
-        values["reliability"] = along @ model["rotation"].get_value().T
-    if sizes["own"]:
-        values["topic_component_sd"] = np.repeat(sd[3], n_draws)
-        values["topic_component_effect"] = np.moveaxis(by_topic[:, n_effects:], 1, 2)
     dims = model.named_vars_to_dims
     posterior = {
         name: (("chain", "draw", *(dims.get(name) or ())), draws[None])

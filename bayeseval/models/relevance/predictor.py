@@ -1,35 +1,41 @@
-"""Linear predictor that the models of relevance and of grades share, with its priors."""
+"""Variables of the linear predictor that the models of relevance and of grades share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayeseval.collection.labels import ranking_checksums
-from bayeseval.frame.frame import Frame
-from bayeseval.frame.scale import RankScale, rank_scale
 from bayeseval.models.priors import checked_priors
-from bayeseval.models.relevance.blocks import Block, blocks
+from bayeseval.models.relevance.constants import keep_scale
+from bayeseval.models.relevance.judged import Predictors
 
 PRIORS: dict[str, tuple[float, ...]] = {
-    "intercept": (-1.5, 1.5),
-    "slope": (-0.5, 1.0),
+    "intercept": (-3.0, 3.0),
+    "slope": (-1.0, 2.0),
     "curvature": (0.0, 0.5),
-    "topic_intercept_sd": (-0.4, 0.6),
-    "topic_slope_sd": (-1.2, 0.6),
+    "tail": (0.0, 1.0),
+    "topic_intercept_sd": (0.0, 0.75),
+    "topic_slope_sd": (-0.7, 0.75),
+    "topic_fisher_z": (0.0, 0.75),
     "reliability_sd": (1.0,),
+    "agreement_sd": (1.0,),
     "topic_component_sd": (1.0,),
+    "topic_agreement_sd": (1.0,),
     "grade_gap": (0.0, 0.75),
 }
+FIXED = ("intercept", "slope", "curvature", "tail")  # not learned from the judgments
+TOPIC = ("topic_intercept_sd", "topic_slope_sd", "topic_fisher_z")
+SCALES = ("reliability_sd", "agreement_sd", "topic_component_sd", "topic_agreement_sd")
 
 COLUMNS = {
     "topic": ("judged_pair", "predictor"),
     "population": ("judged_pair", "predictor"),
-    "component": ("judged_pair", "component"),
     "curve": ("judged_pair",),
+    "tail": ("judged_pair",),
+    "component": ("judged_pair", "component"),
+    "agreement": ("judged_pair", "agreement"),
     "topic_component": ("judged_pair", "topic_component"),
+    "topic_agreement": ("judged_pair", "topic_agreement"),
 }
 
 CENTRED_FROM = 80  # judged pairs a topic, of
@@ -49,79 +55,6 @@ def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64
     return checked_priors(PRIORS, priors)
 
 
-@dataclass(frozen=True, eq=False)
-class Predictors:
-    """Predictors of the judged pairs.
-
-    Parameters
-    ----------
-    frame : Frame
-    scale : RankScale
-    judged : int array (judged_pair,)
-        Rows of the frame that are judged.
-    log_rank : float array (judged_pair,)
-    component : float array (judged_pair, component)
-    n_topic_components : int
-    topic_effects : bool
-        Whether topics have an intercept and a slope of their own.
-    """
-
-    frame: Frame
-    scale: RankScale
-    judged: NDArray[np.int64]
-    log_rank: NDArray[np.float64]
-    component: NDArray[np.float64]
-    n_topic_components: int
-    topic_effects: bool = True
-
-    @classmethod
-    def of(
-        cls, frame: Frame, n_components: int, n_topic_components: int, topic_effects: bool = True
-    ) -> "Predictors":
-        """Predictors of the judged pairs of a frame."""
-        numbers = {"n_components": n_components, "n_topic_components": n_topic_components}
-        for name, number in numbers.items():
-            if number < 0:
-                raise ValueError(f"{name} is {number}; allowed: 0 or more")
-        scale = rank_scale(frame, n_components)
-        known = ~np.isnan(frame.grade[0])
-        parts = []
-        for topic, ranks in frame.topics():
-            inside = known[frame.topic == topic]
-            parts.append(scale.predictors(ranks, np.flatnonzero(ranks.in_frame)[inside]))
-        log_rank, component = (np.concatenate(part) for part in zip(*parts, strict=True))
-        n_own = min(n_topic_components, component.shape[1])
-        judged = np.flatnonzero(known)
-        return cls(frame, scale, judged, log_rank, component, n_own, topic_effects)
-
-    @property
-    def blocks(self) -> list[Block]:
-        """Blocks of the linear predictor of the judged pairs."""
-        return blocks(
-            self.scale,
-            self.log_rank,
-            self.component,
-            n_topic_components=self.n_topic_components,
-            topic_effects=self.topic_effects,
-        )
-
-    @property
-    def coords(self) -> dict[str, Any]:
-        """Labels of the model's dims."""
-        collection = self.frame.collection
-        number = np.arange(1, self.component.shape[1] + 1)
-        return {
-            "topic": collection["topic"].to_numpy(),
-            "run": collection["run"].to_numpy()[self.frame.run],
-            "predictor": ["intercept", "log_rank"],
-            "fixed_effect": ["intercept", "log_rank", "curvature"],
-            "prior_number": ["mean", "sd"],
-            "component": number,
-            "topic_component": number[: self.n_topic_components],
-            "judged_pair": self.frame.labels(self.judged),
-        }
-
-
 def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float64, ...]]):
     """Variables of the linear predictor in the model of the context; returns it (judged_pair,).
 
@@ -131,11 +64,13 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     import pymc as pm
     import pytensor.tensor as pt
 
-    _constants(predictors)
-    fixed = np.array([values[name] for name in ("intercept", "slope", "curvature")]).T
+    keep_scale(predictors.frame, predictors.scale)
+    fixed = np.array([values[name] for name in FIXED]).T
     pm.Data("fixed_prior", fixed, dims=("prior_number", "fixed_effect"))
-    judged_topic = predictors.frame.topic[predictors.judged]
-    topic: Any = pm.Data("judged_topic", judged_topic, dims="judged_pair")
+    normal = np.array([values[name] for name in TOPIC]).T
+    pm.Data("topic_prior", normal, dims=("prior_number", "topic_number"))
+    pm.Data("scale_prior", np.concatenate([values[name] for name in SCALES]), dims="scale")
+    topic: Any = pm.Data("judged_topic", predictors.topic, dims="judged_pair")
     effects = _effects(predictors, values)
     terms: list[Any] = []
     for block in predictors.blocks:
@@ -156,14 +91,22 @@ def _effects(predictors: Predictors, values) -> dict[str, Any]:
 
     mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
     population = pm.Normal("population_effect", mean, spread, dims="predictor")
-    curvature = pm.Normal("curvature", *values["curvature"])
-    effects: dict[str, Any] = {"population_effect": population, "curvature": curvature}
-    if predictors.topic_effects:
+    effects: dict[str, Any] = {
+        "population_effect": population,
+        "curvature": pm.Normal("curvature", *values["curvature"]),
+        "tail_effect": pm.Normal("tail_effect", *values["tail"]),
+    }
+    parts = predictors.parts
+    if parts.topic_effects:
         effects["topic_effect"] = _topic_effects(predictors, values, population)
-    if predictors.component.shape[1]:
+    if predictors.scale.component_sd.size:
         effects["component_effect"] = _component_effects(predictors, values)
-    if predictors.n_topic_components:
-        effects["topic_component_effect"] = _topic_components(values)
+    if parts.n_topic_components:
+        effects["topic_component_effect"] = _shrunk("topic_component", values, by_topic=True)
+    if parts.agreement:
+        effects["agreement_effect"] = _shrunk("agreement", values)
+    if parts.agreement and parts.topic_effects:
+        effects["topic_agreement_effect"] = _shrunk("topic_agreement", values, by_topic=True)
     return effects
 
 
@@ -172,18 +115,28 @@ def _topic_effects(predictors: Predictors, values, population) -> Any:
 
     The two ways of writing say the same; which the sampler takes to depends on how much a topic's
     judgments tell: with few, or few topics, effects in units of their standard deviation leave no
-    funnel.
+    funnel. Slopes are normal given the intercepts, by the correlation of the two.
     """
     import pymc as pm
+    import pytensor.tensor as pt
 
     log_sd = np.array([values[name] for name in ("topic_intercept_sd", "topic_slope_sd")])
-    topic_sd = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
+    topic_sd: Any = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
+    z: Any = pm.Normal("topic_fisher_z", *values["topic_fisher_z"])
+    correlation: Any = pm.Deterministic("topic_correlation", pt.tanh(z))
+    alone: Any = topic_sd[1] / pt.cosh(z)  # what the intercept leaves of the slope's spread
     dims = ("topic", "predictor")
     n_topics = np.unique(predictors.frame.topic).size
     if n_topics >= MANY_TOPICS and predictors.judged.size >= CENTRED_FROM * n_topics:
-        return pm.Normal("topic_effect", population, topic_sd, dims=dims)
-    deviation = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims=dims)
-    return pm.Deterministic("topic_effect", population + topic_sd * deviation, dims=dims)
+        intercept: Any = pm.Normal("topic_intercept", population[0], topic_sd[0], dims="topic")
+        tilt = correlation * topic_sd[1] / topic_sd[0]
+        expected = population[1] + tilt * (intercept - population[0])
+        slope = pm.Normal("topic_slope", expected, alone, dims="topic")
+    else:
+        unit: Any = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims=dims)
+        intercept = population[0] + topic_sd[0] * unit[:, 0]
+        slope = population[1] + correlation * topic_sd[1] * unit[:, 0] + alone * unit[:, 1]
+    return pm.Deterministic("topic_effect", pt.stack([intercept, slope], axis=1), dims=dims)
 
 
 def _component_effects(predictors: Predictors, values) -> Any:
@@ -191,7 +144,7 @@ def _component_effects(predictors: Predictors, values) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    number = predictors.component.shape[1]
+    number = predictors.scale.component_sd.size
     known = predictors.judged.size >= PAIRS_PER_COMPONENT * number
     sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
     if known and number >= MANY_COMPONENTS:
@@ -203,29 +156,11 @@ def _component_effects(predictors: Predictors, values) -> Any:
     return effect
 
 
-def _topic_components(values) -> Any:
-    """What single topics make of the first components, beyond what all make of them."""
+def _shrunk(name: str, values, by_topic: bool = False) -> Any:
+    """Effects along the dim of that name, in units of their one standard deviation."""
     import pymc as pm
 
-    sd = pm.HalfNormal("topic_component_sd", *values["topic_component_sd"])
-    dims = ("topic", "topic_component")
-    deviation = pm.Normal("topic_component_deviation", np.float64(0), np.float64(1), dims=dims)
-    return pm.Deterministic("topic_component_effect", sd * deviation, dims=dims)
-
-
-def _constants(predictors: Predictors) -> None:
-    """What it takes to find the predictors of other pairs, kept with the model and its fit."""
-    import pymc as pm
-
-    scale = predictors.scale
-    frame = predictors.frame
-    pm.Data("frame_checksum", np.int64(frame.checksum))
-    pm.Data("run_checksum", ranking_checksums(frame.collection, frame.run), dims="run")
-    pm.Data("rank_depth", np.int64(scale.depth))
-    pm.Data("log_rank_mean", np.float64(scale.log_rank_mean))
-    pm.Data("log_rank_sd", np.float64(scale.log_rank_sd))
-    pm.Data("log_rank_skew", np.float64(scale.log_rank_skew))
-    pm.Data("run_slope", scale.run_slope, dims="run")
-    pm.Data("run_mean", scale.run_mean, dims="run")
-    pm.Data("rotation", scale.rotation, dims=("run", "component"))
-    pm.Data("component_sd", scale.component_sd, dims="component")
+    sd = pm.HalfNormal(f"{name}_sd", *values[f"{name}_sd"])
+    dims = ("topic", name) if by_topic else (name,)
+    deviation = pm.Normal(f"{name}_deviation", np.float64(0), np.float64(1), dims=dims)
+    return pm.Deterministic(f"{name}_effect", sd * deviation, dims=dims)

@@ -1,0 +1,96 @@
+"""How far the runs agree on a document: its best ranks over the runs, and how many found it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.frame.features import principal_directions
+
+SMALLEST_SD = 1e-6  # of a column that the fused rank does not say already
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    r"""How best ranks and the number of runs become predictors; fixed once, by the frame.
+
+    Of a document: the logs of the best, 2nd, 4th, 8th, ... best of its ranks over the runs, where a
+    run that did not retrieve it counts as one below the deepest rank of any run, and
+    :math:`\log(1 + n)` with n the number of runs that retrieved it. Each is taken with mean 0 and
+    standard deviation 1 over the frame, and their squares beside them; all less their regression on
+    the log of the fused rank and its square, and rotated to principal components. A document at the
+    top of one run that no other run found has the fused rank of one that many runs place in the
+    middle: these columns tell the two apart.
+
+    Parameters
+    ----------
+    absent_rank : int
+        Rank where a run did not retrieve the document.
+    mean, sd : float array (feature,)
+        Over the frame.
+    slope : float array (2, column)
+        Regression of the features and their squares on the log rank and its curve.
+    rotation : float array (column, agreement)
+        Principal directions of what is left.
+    left_sd : float array (2,)
+        Standard deviation of what is left of the log of the best rank and of the number of runs;
+        infinite where nothing is.
+    """
+
+    absent_rank: int
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    left_sd: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, best: NDArray[np.float64], absent_rank: int, shape: NDArray[np.float64]
+    ) -> "Agreement":
+        """Predictors from the features of the frame.
+
+        Parameters
+        ----------
+        best : float array (frame_pair, feature)
+            Of :func:`best_ranks`.
+        absent_rank : int
+        shape : float array (frame_pair, 2)
+            Log rank and its curve: means 0, uncorrelated.
+        """
+        mean, sd = best.mean(axis=0), best.std(axis=0)
+        sd[sd < SMALLEST_SD] = 1.0
+        columns = _with_squares((best - mean) / sd)
+        size = (shape**2).sum(axis=0)[:, None]
+        slope = shape.T @ columns / np.where(size > 0, size, 1.0)
+        left = columns - shape @ slope
+        rotation, _ = principal_directions(left.T @ left / len(left), left.shape[1])
+        own = left[:, [0, best.shape[1] - 1]].std(axis=0)
+        own[own < SMALLEST_SD] = np.inf
+        return cls(absent_rank, mean, sd, slope, rotation, own)
+
+    def predictors(
+        self, run_rank: NDArray[np.integer], shape: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Components (pair, agreement), and what best rank and number of runs leave (pair, 2)."""
+        scaled = (best_ranks(run_rank, self.absent_rank) - self.mean) / self.sd
+        left = _with_squares(scaled) - shape @ self.slope
+        return left @ self.rotation, left[:, [0, scaled.shape[1] - 1]] / self.left_sd
+
+
+def best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.float64]:
+    """Logs of the best, 2nd, 4th, ... best rank, and of 1 + the number of runs (pair, feature).
+
+    Examples
+    --------
+    >>> best_ranks(np.array([[1, 9, 0]]), 20).round(2)
+    array([[0. , 2.2, 1.1]])
+    """
+    rank = np.where(run_rank > 0, np.minimum(run_rank, absent_rank), absent_rank)
+    n_features = int(run_rank.shape[1]).bit_length()
+    best = np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1]
+    return np.column_stack([np.log(best), np.log1p((run_rank > 0).sum(axis=1))])
+
+
+def _with_squares(scaled: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([scaled, scaled**2 - 1.0])

@@ -1,0 +1,76 @@
+"""What it takes to find the predictors of other pairs, kept with the model and with its fit."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.labels import ranking_checksums
+from bayeseval.frame.agreement import Agreement
+from bayeseval.frame.frame import Frame
+from bayeseval.frame.scale import RankScale
+
+NUMBERS = {
+    "rank_depth": "depth",
+    "log_rank_mean": "log_rank_mean",
+    "log_rank_sd": "log_rank_sd",
+    "log_rank_skew": "log_rank_skew",
+}
+ARRAYS = {
+    "run_slope": ("run",),
+    "run_mean": ("run",),
+    "rotation": ("run", "component"),
+    "component_sd": ("component",),
+    "tail": ("line",),
+}
+AGREEMENT = {
+    "mean": ("rank_feature",),
+    "sd": ("rank_feature",),
+    "slope": ("shape", "rank_column"),
+    "rotation": ("rank_column", "agreement"),
+    "left_sd": ("topic_agreement",),
+}
+LABELS = {
+    "line": ["mean", "slope", "sd"],
+    "shape": ["log_rank", "curvature"],
+    "topic_agreement": ["best_rank", "n_runs"],
+}
+
+
+def keep_scale(frame: Frame, scale: RankScale) -> None:
+    """Write the scale and the checksums of a frame as data of the model of the context."""
+    import pymc as pm
+
+    for name, field in NUMBERS.items():
+        value = getattr(scale, field)
+        pm.Data(name, np.int64(value) if name == "rank_depth" else np.float64(value))
+    for name, dims in ARRAYS.items():
+        pm.Data(name, np.asarray(getattr(scale, name)), dims=dims)
+    for name, dims in AGREEMENT.items():
+        pm.Data(f"rank_feature_{name}", getattr(scale.agreement, name), dims=dims)
+    pm.Data("frame_checksum", np.int64(frame.checksum))
+    pm.Data("run_checksum", ranking_checksums(frame.collection, frame.run), dims="run")
+
+
+def scale_coords(scale: RankScale) -> dict[str, object]:
+    """Labels of the dims of what is kept."""
+    n_features = scale.agreement.mean.size
+    best = [f"best_{2**number}" for number in range(n_features - 1)]
+    features = [*best, "n_runs"]
+    return LABELS | {
+        "rank_feature": features,
+        "rank_column": [*features, *(f"{name}_squared" for name in features)],
+        "agreement": np.arange(1, scale.agreement.rotation.shape[1] + 1),
+    }
+
+
+def kept_scale(constant: xr.Dataset) -> RankScale:
+    """Scale that a fit has kept."""
+
+    def array(name: str, dims: tuple[str, ...]):
+        return constant[name].transpose(*dims).to_numpy()
+
+    numbers = {field: constant[name].item() for name, field in NUMBERS.items()}
+    arrays = {name: array(name, dims) for name, dims in ARRAYS.items()}
+    parts = {name: array(f"rank_feature_{name}", dims) for name, dims in AGREEMENT.items()}
+    mean, slope, sd = arrays.pop("tail").tolist()
+    agreement = Agreement(absent_rank=numbers["depth"] + 1, **parts)
+    return RankScale(**numbers, **arrays, tail=(mean, slope, sd), agreement=agreement)

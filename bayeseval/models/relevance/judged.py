@@ -1,0 +1,92 @@
+"""Predictors of the judged pairs, as a model takes them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.frame.frame import Frame
+from bayeseval.frame.scale import RankScale, rank_scale
+from bayeseval.models.relevance.blocks import Block, Parts, blocks
+from bayeseval.models.relevance.constants import scale_coords
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors:
+    """Predictors of the judged pairs.
+
+    Parameters
+    ----------
+    frame : Frame
+    scale : RankScale
+    parts : Parts
+        Which blocks there are.
+    """
+
+    frame: Frame
+    scale: RankScale
+    parts: Parts
+
+    @classmethod
+    def of(
+        cls,
+        frame: Frame,
+        *,
+        n_components: int,
+        n_topic_components: int,
+        topic_effects: bool = True,
+        agreement: bool = True,
+    ) -> "Predictors":
+        """Predictors of the judged pairs of a frame, with the parts that it has columns for."""
+        numbers = {"n_components": n_components, "n_topic_components": n_topic_components}
+        for name, number in numbers.items():
+            if number < 0:
+                raise ValueError(f"{name} is {number}; allowed: 0 or more")
+        scale = rank_scale(frame, n_components)
+        n_own = min(n_topic_components, scale.component_sd.size)
+        agree = agreement and scale.agreement.rotation.shape[1] > 0
+        return cls(frame, scale, Parts(n_own, topic_effects, agree))
+
+    @cached_property
+    def judged(self) -> NDArray[np.int64]:
+        """Rows of the frame that are judged."""
+        return np.flatnonzero(~np.isnan(self.frame.grade[0]))
+
+    @cached_property
+    def topic(self) -> NDArray[np.int64]:
+        """Position of the topic of each judged pair."""
+        return self.frame.topic[self.judged]
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Blocks of the linear predictor of the judged pairs."""
+        known = ~np.isnan(self.frame.grade[0])
+        found = []
+        for topic, ranks in self.frame.topics():
+            inside = known[self.frame.topic == topic]
+            rows = np.flatnonzero(ranks.in_frame)[inside]
+            found.append(blocks(self.scale, ranks, rows, self.parts))
+        return [
+            Block(part[0].name, np.concatenate([block.values for block in part]))
+            for part in zip(*found, strict=True)
+        ]
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        """Labels of the model's dims."""
+        collection = self.frame.collection
+        number = np.arange(1, self.scale.component_sd.size + 1)
+        return scale_coords(self.scale) | {
+            "topic": collection["topic"].to_numpy(),
+            "run": collection["run"].to_numpy()[self.frame.run],
+            "predictor": ["intercept", "log_rank"],
+            "fixed_effect": ["intercept", "log_rank", "curvature", "tail"],
+            "topic_number": ["intercept_sd", "slope_sd", "fisher_z"],
+            "scale": ["reliability", "agreement", "topic_component", "topic_agreement"],
+            "prior_number": ["mean", "sd"],
+            "component": number,
+            "topic_component": number[: self.parts.n_topic_components],
+            "judged_pair": self.frame.labels(self.judged),
+        }

@@ -1,0 +1,158 @@
+"""The model of relevance as one logistic regression: common effects, and effects of each topic.
+
+Given the effects that all topics share, those of different topics are independent. So the curvature
+of the posterior is an arrow: a block for each topic, and a border that is as wide as the common
+effects are many. A factor of it costs as much as that of the border alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.models.relevance.blocks import EFFECTS
+
+COMMON = ("curve", "tail", "component", "agreement")
+OWN = ("topic_component", "topic_agreement")
+
+
+class Regression(NamedTuple):
+    """Judged pairs topic by topic, in arrays with room for as many as any topic has.
+
+    Parameters
+    ----------
+    relevance : float array (topic, row)
+    known : float array (topic, row)
+        1 where there is a judged pair, 0 where there is room left.
+    common : float array (topic, row, column)
+        Columns whose effects all topics share: population, curvature, tail, components, agreement.
+    own : float array (topic, row, own column)
+        Columns whose effects differ by topic: intercept and slope, components, agreement.
+    common_spans, own_spans : dict of block -> slice
+        Columns of each block.
+    """
+
+    relevance: NDArray[np.float64]
+    known: NDArray[np.float64]
+    common: NDArray[np.float64]
+    own: NDArray[np.float64]
+    common_spans: dict[str, slice]
+    own_spans: dict[str, slice]
+
+    @classmethod
+    def of(cls, data: Mapping[str, NDArray], relevance: NDArray, n_topics: int) -> "Regression":
+        """Regression of the data of a model: ``NAME_value`` of its blocks, and ``judged_topic``."""
+        held = {
+            name: data[f"{name}_value"].reshape(relevance.size, -1)
+            for name in EFFECTS
+            if f"{name}_value" in data
+        }
+        by_topic = {"topic": held["topic"]} if "topic" in held else {}
+        by_topic |= {name: held[name] for name in OWN if name in held}
+        shared = {"population": held.get("topic", held.get("population"))}
+        shared |= {name: held[name] for name in COMMON if name in held}
+        topic = data["judged_topic"]
+        count = np.bincount(topic, minlength=n_topics)
+        order = np.argsort(topic, kind="stable")
+        place = np.empty(topic.size, dtype=np.int64)
+        place[order] = np.arange(topic.size) - np.repeat(np.cumsum(count) - count, count)
+
+        def spread(values: NDArray) -> NDArray[np.float64]:
+            room = np.zeros((n_topics, int(count.max()), *values.shape[1:]))
+            room[topic, place] = values
+            return room
+
+        return cls(
+            spread(relevance),
+            spread(np.ones(relevance.size)),
+            spread(_side_by_side(shared, relevance.size)),
+            spread(_side_by_side(by_topic, relevance.size)),
+            _spans(shared),
+            _spans(by_topic),
+        )
+
+    def logit(self, common: NDArray, own: NDArray) -> NDArray[np.float64]:
+        """Linear predictor (topic, row, draw) of effects (column, draw), (topic, column, draw)."""
+        return self.common @ common + self.own @ own
+
+    def likelihood(self, logit: NDArray) -> NDArray[np.float64]:
+        """Log likelihood (draw,)."""
+        each = self.relevance[:, :, None] * logit - np.logaddexp(0.0, logit)
+        return (each * self.known[:, :, None]).sum(axis=(0, 1))
+
+    def slope(self, logit: NDArray) -> tuple[NDArray, NDArray]:
+        """Gradient of the log likelihood in the common and in the topics' effects."""
+        from scipy.special import expit
+
+        left = (self.relevance[:, :, None] - expit(logit)) * self.known[:, :, None]
+        n_columns = self.common.shape[2]
+        common = self.common.reshape(-1, n_columns).T @ left.reshape(-1, left.shape[2])
+        return common, self.own.transpose(0, 2, 1) @ left
+
+
+class Arrow:
+    """Factor of the curvature of a posterior at some logits.
+
+    With L its Cholesky factor, topics first, ``effects`` gives :math:`L^{-T} w` of noise w and
+    ``noise`` gives :math:`L^{-1} g` of a gradient g.
+
+    Parameters
+    ----------
+    regression : Regression
+    logit : float array (topic, row)
+    precision : float array (column,)
+        Of the prior of the common effects.
+    own_precision : float array (own column, own column)
+        Of the prior of a topic's effects.
+    """
+
+    def __init__(
+        self, regression: Regression, logit: NDArray, precision: NDArray, own_precision: NDArray
+    ) -> None:
+        from scipy.special import expit
+
+        share = expit(logit)
+        weight = (share * (1.0 - share) * regression.known)[:, :, None]
+        own = regression.own.transpose(0, 2, 1)
+        weighted = regression.common * weight
+        n_columns = precision.size
+        border = weighted.reshape(-1, n_columns).T @ regression.common.reshape(-1, n_columns)
+        block = own @ (regression.own * weight) + own_precision
+        self._own = np.linalg.inv(np.linalg.cholesky(block))  # (topic, column, column)
+        self._arm = self._own @ (own @ weighted)
+        arm = self._arm.reshape(-1, n_columns)
+        left = border + np.diag(precision) - arm.T @ arm
+        self._common = np.linalg.inv(np.linalg.cholesky(left))
+
+    def effects(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
+        """Common and topics' effects of noise (column, draw) and (topic, own column, draw)."""
+        shared = self._common.T @ common
+        return shared, self._own.transpose(0, 2, 1) @ (own - self._arm @ shared)
+
+    def noise(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
+        """Gradient in the noise, of one in the effects."""
+        alone = self._own @ own
+        arm = self._arm.reshape(-1, len(common))
+        return self._common @ (common - arm.T @ alone.reshape(-1, alone.shape[2])), alone
+
+    def solved(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
+        """Step of Newton's method for a gradient."""
+        return self.effects(*self.noise(common, own))
+
+    def covariances(self) -> tuple[NDArray, NDArray]:
+        """Covariance of the common effects, and of each topic's (topic, column, column)."""
+        shared = self._common.T @ self._common
+        back = self._own.transpose(0, 2, 1)
+        arm = back @ self._arm
+        return shared, back @ self._own + arm @ shared @ arm.transpose(0, 2, 1)
+
+
+def _side_by_side(parts: dict[str, Any], n_rows: int) -> NDArray[np.float64]:
+    return np.column_stack([np.zeros((n_rows, 0)), *parts.values()])
+
+
+def _spans(parts: dict[str, Any]) -> dict[str, slice]:
+    end = np.cumsum([values.shape[1] for values in parts.values()]).tolist()
+    start = [0, *end]
+    return {name: slice(first, last) for name, first, last in zip(parts, start, end, strict=False)}

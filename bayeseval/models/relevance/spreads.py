@@ -1,0 +1,159 @@
+"""Standard deviations of the effects in the approximation, and how their draws move."""
+
+from collections.abc import Mapping
+from copy import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.models.relevance.regression import Regression
+
+SHRUNK = ("component", "agreement", "topic_component", "topic_agreement")
+TOPIC = ("intercept", "slope")
+CORRELATION = "fisher_z"
+N_TRIES = 6  # of Metropolis steps that need no likelihood
+PROPOSAL = 1.7
+HALF = 0.5
+
+
+class Spreads:
+    """Logs of standard deviations (draw,), and Fisher's z of topics' intercepts and slopes.
+
+    Parameters
+    ----------
+    regression : Regression
+    data : mapping
+        ``scale_prior`` and ``topic_prior`` of the model.
+    """
+
+    def __init__(self, regression: Regression, data: Mapping[str, NDArray]) -> None:
+        spans = regression.common_spans | regression.own_spans
+        self.regression = regression
+        self.n_draws = n_draws = 1  # chains that move at once
+        self.has_topics = "topic" in regression.own_spans
+        self.shrunk = [name for name in SHRUNK if name in spans]
+        self._scale = dict(zip(SHRUNK, data["scale_prior"].tolist(), strict=True))
+        self._normal = dict(zip((*TOPIC, CORRELATION), data["topic_prior"].T, strict=True))
+        mean, spread = data["fixed_prior"]
+        n_columns = regression.common.shape[2]
+        self.mean, self._fixed = np.zeros(n_columns), np.zeros(n_columns)
+        self.mean[: mean.size], self._fixed[: mean.size] = mean, spread**-2.0
+        # Share of the effects of each standard deviation that the judgments determine.
+        self.determined = dict.fromkeys(self.shrunk, 1.0)
+        self.value = {name: np.full(n_draws, np.log(0.3)) for name in self.shrunk}
+        if self.has_topics:
+            start = {"intercept": np.log(0.7), "slope": np.log(0.3), CORRELATION: 0.0}
+            self.value |= {name: np.full(n_draws, value) for name, value in start.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """Standard deviations by name."""
+        return [name for name in self.value if name != CORRELATION]
+
+    def is_common(self, name: str) -> bool:
+        """Whether the effects are those of all topics."""
+        return name in self.regression.common_spans
+
+    def columns(self, name: str) -> slice:
+        """Columns, of the common or of the topics' effects, that a standard deviation is of."""
+        if name in TOPIC:
+            return slice(TOPIC.index(name), TOPIC.index(name) + 1)
+        return (self.regression.common_spans | self.regression.own_spans)[name]
+
+    def log_prior(self, name: str, value: NDArray) -> NDArray[np.float64]:
+        """Log density, up to a constant, of the log of a standard deviation or of Fisher's z."""
+        if name in self._normal:
+            mean, spread = self._normal[name]
+            return -0.5 * ((value - mean) / spread) ** 2
+        return value - 0.5 * np.exp(2.0 * value) / self._scale[name] ** 2
+
+    def precisions(self) -> tuple[NDArray, NDArray]:
+        """Of the priors of common effects (column, draw), and of topics' (draw, column, column)."""
+        common = np.repeat(self._fixed[:, None], self.n_draws, axis=1)
+        n_own = self.regression.own.shape[2]
+        own = np.zeros((self.n_draws, n_own, n_own))
+        for name in self.shrunk:
+            columns, precision = self.columns(name), np.exp(-2.0 * self.value[name])
+            if self.is_common(name):
+                common[columns] = precision
+            else:
+                at = np.arange(n_own)[columns]
+                own[:, at, at] = precision[:, None]
+        if self.has_topics:
+            first, second, z = (self.value[name] for name in (*TOPIC, CORRELATION))
+            widen = np.cosh(z) ** 2  # 1 / (1 - correlation squared)
+            own[:, 0, 0] = widen * np.exp(-2.0 * first)
+            own[:, 1, 1] = widen * np.exp(-2.0 * second)
+            own[:, 0, 1] = own[:, 1, 0] = -np.tanh(z) * widen * np.exp(-first - second)
+        return common, own
+
+    def of_many(self, n_draws: int) -> "Spreads":
+        """The same values for many chains."""
+        many = copy(self)
+        many.n_draws = n_draws
+        many.value = {name: np.repeat(value, n_draws) for name, value in self.value.items()}
+        many.start = {name: value.copy() for name, value in many.value.items()}
+        return many
+
+    def scale(self) -> tuple[NDArray, NDArray]:
+        """Factor of the common (column, draw) and the topics' effects since the chains' start.
+
+        1 for effects that the judgments determine, by more than half; else what became of their
+        standard deviation.
+        """
+        scale = tuple(
+            np.ones((columns.shape[2], self.n_draws))
+            for columns in (self.regression.common, self.regression.own)
+        )
+        for name in self.shrunk:
+            if self.determined[name] < HALF:
+                part = scale[0] if self.is_common(name) else scale[1]
+                part[self.columns(name)] = np.exp(self.value[name] - self.start[name])
+        return scale
+
+    def redraw(self, common: NDArray, own: NDArray, random: np.random.Generator) -> None:
+        """Metropolis steps of all values given the effects, which need no likelihood."""
+        for name in self.shrunk:
+            effects = (common if self.is_common(name) else own.swapaxes(0, 1))[self.columns(name)]
+            number = effects[..., 0].size
+            size = (effects**2).reshape(-1, self.n_draws).sum(axis=0)
+
+            def density(value, name=name, number=number, size=size):
+                inside = -number * value[0] - 0.5 * size * np.exp(-2.0 * value[0])
+                return inside + self.log_prior(name, value[0])
+
+            step = np.array([PROPOSAL / np.sqrt(2 * number)])
+            (self.value[name],) = self._metropolis([self.value[name]], density, step, random)
+        if self.has_topics:
+            names = (*TOPIC, CORRELATION)
+            step = 0.75 * PROPOSAL / np.sqrt(len(own)) * np.array([0.7, 0.7, 1.0])
+            given = [self.value[name] for name in names]
+            moved = self._metropolis(given, self._topic_density(own), step, random)
+            self.value |= dict(zip(names, moved, strict=True))
+
+    def _topic_density(self, own: NDArray):
+        """Log density of intercepts and slopes of topics as a function of their spreads."""
+        first, second = (own[:, 0] ** 2).sum(axis=0), (own[:, 1] ** 2).sum(axis=0)
+        product = (own[:, 0] * own[:, 1]).sum(axis=0)
+
+        def density(value):
+            a, b, z = value
+            form = first * np.exp(-2 * a) + second * np.exp(-2 * b)
+            form -= 2.0 * np.tanh(z) * product * np.exp(-a - b)
+            inside = -len(own) * (a + b - np.log(np.cosh(z))) - 0.5 * np.cosh(z) ** 2 * form
+            return inside + sum(
+                self.log_prior(name, part)
+                for name, part in zip((*TOPIC, CORRELATION), value, strict=True)
+            )
+
+        return density
+
+    def _metropolis(self, value: list, density, step: NDArray, random) -> NDArray:
+        here = np.array(value)
+        known = density(here)
+        for _ in range(N_TRIES):
+            there = here + step[:, None] * random.standard_normal(here.shape)
+            found = density(there)
+            taken = np.log(random.random(self.n_draws)) < found - known
+            here, known = np.where(taken, there, here), np.where(taken, found, known)
+        return here
