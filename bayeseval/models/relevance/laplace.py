@@ -15,7 +15,7 @@ N_ROUNDS = 15
 N_NEWTON = 20  # in the first round; the mode moves little afterwards
 N_CHAINS = 16
 N_WARM = 40
-SMALLEST, LARGEST = 0.02, 3.0  # standard deviations where the chains start
+SMALLEST, LARGEST = 0.02, 3.0  # topics' standard deviations where the chains start
 
 
 def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr.DataTree:
@@ -24,7 +24,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     Given the standard deviations the posterior of the effects is log-concave, and nearly the normal
     distribution with its mode and curvature. The standard deviations that this is made with come
     from MacKay's fixed point :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
-    number of effects that the data determine. By itself this Laplace approximation overstates what
+    number of effects that the data determine, and their priors. By itself this Laplace approximation overstates what
     is rare: around the mode it is symmetric where the posterior of a small log odds leans
     downwards, and the standard deviations come out too small. So its draws are only the start of
     16 short chains, whose steps leave the posterior invariant: Metropolis steps of the standard
@@ -130,7 +130,6 @@ def _single(precisions: tuple[NDArray, NDArray]) -> tuple[NDArray, NDArray]:
 def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> None:
     """One round of the fixed point of the standard deviations."""
     covariance, own_covariance = arrow.covariances()
-    limits = np.log([SMALLEST, LARGEST])
     for name in spreads.shrunk:
         columns = spreads.columns(name)
         shared = spreads.is_common(name)
@@ -139,10 +138,10 @@ def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> Non
         unknown = sizes[..., columns].sum() * np.exp(-2.0 * spreads.value[name][0])
         known = max(effects.size - unknown, 1e-6)
         spreads.determined[name] = known / effects.size
-        variance = (effects**2).sum() / known
-        spreads.value[name][:] = np.clip(0.5 * np.log(max(variance, 1e-9)), *limits)
+        spreads.value[name][:] = spreads.best(name, known, float((effects**2).sum()))
     if spreads.has_topics:
         second = np.einsum("tj,tk->tjk", own, own) + own_covariance
+        limits = np.log([SMALLEST, LARGEST])
         moment = second[:, :2, :2].mean(axis=0)
         sd = np.sqrt(np.diag(moment))
         correlation = np.clip(moment[0, 1] / sd.prod(), -0.95, 0.95)

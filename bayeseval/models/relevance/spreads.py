@@ -14,6 +14,7 @@ CORRELATION = "fisher_z"
 N_TRIES = 6  # of Metropolis steps that need no likelihood
 PROPOSAL = 1.7
 HALF = 0.5
+SMALLEST_VARIANCE = 4e-4
 
 
 class Spreads:
@@ -66,6 +67,17 @@ class Spreads:
             mean, spread = self._normal[name]
             return -0.5 * ((value - mean) / spread) ** 2
         return value - 0.5 * np.exp(2.0 * value) / self._scale[name] ** 2
+
+    def best(self, name: str, known: float, size: float) -> float:
+        r"""Log of the most likely standard deviation of shrunk effects.
+
+        Where :math:`\gamma` effects of the sum of squares S are known, it solves
+        :math:`\sigma^4 / s^2 + (\gamma - 1) \sigma^2 = S`, s the scale of the half-normal prior of
+        :math:`\sigma`, whose density is that of its log.
+        """
+        half = 0.5 * self._scale[name] ** 2
+        variance = half * (1.0 - known + np.sqrt((known - 1.0) ** 2 + 2.0 * size / half))
+        return 0.5 * np.log(max(variance, SMALLEST_VARIANCE))
 
     def precisions(self) -> tuple[NDArray, NDArray]:
         """Of the priors of common effects (column, draw), and of topics' (draw, column, column)."""

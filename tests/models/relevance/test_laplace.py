@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.relevance.laplace import _mode, _problem
+from bayeseval.models.relevance.chain import Chains
+from bayeseval.models.relevance.laplace import normal_start
+from bayeseval.models.relevance.regression import Regression
 
 
 @pytest.fixture(scope="module")
@@ -24,24 +27,125 @@ def fitted(model):
     return be.fit(model, approximation="laplace", draws=500, random_seed=1)
 
 
-def test_the_mode_has_no_gradient_and_the_draws_its_curvature(model):
-    problem, _ = _problem(model, model["judged_relevance"].get_value().astype(float))
-    mode, factor, variance = _mode(problem)
-    learned = problem.group >= 0
-    precision = np.where(learned, 1 / variance[problem.group], problem.precision)
+@pytest.fixture(scope="module")
+def started(model):
+    data = {variable.name: variable.get_value() for variable in model.data_vars}
+    relevance = model["judged_relevance"].get_value().astype(float)
+    regression = Regression.of(data, relevance, 8)
+    return regression, *normal_start(regression, data)
 
-    def log_posterior(coefficients):
-        logit = problem.features @ coefficients
-        likelihood = problem.relevance * logit - np.logaddexp(0, logit)
-        return likelihood.sum() - 0.5 * (precision * (coefficients - problem.mean) ** 2).sum()
 
-    step = 1e-4
-    for direction in np.eye(mode.size)[:: mode.size // 10] * step:
-        up, here, down = (log_posterior(mode + k * direction) for k in (1, 0, -1))
-        assert abs(up - down) / (2 * step) < 1e-2
-        curvature = -(up - 2 * here + down) / step**2
-        row = (direction / step) @ factor
-        assert curvature == pytest.approx(row @ row, rel=1e-3)
+def minus_log_posterior(regression, spreads, common, own) -> float:
+    """Of effects given the spreads, by the formula."""
+    precision, own_precision = (part for part in spreads.precisions())
+    logit = (regression.common @ common + np.einsum("trk,tk->tr", regression.own, own)).ravel()
+    known, relevance = regression.known.ravel() > 0, regression.relevance.ravel()
+    fit = relevance[known] * logit[known] - np.logaddexp(0, logit[known])
+    off = common - spreads.mean
+    prior = (precision[:, 0] * off**2).sum()
+    prior += sum(effect @ own_precision[0] @ effect for effect in own)
+    return 0.5 * prior - fit.sum()
+
+
+def test_the_mode_has_no_gradient_and_the_arrow_is_the_factor_of_its_curvature(started):
+    regression, common, own, arrow, spreads = started
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        noise = random.standard_normal((common.size, 1)), random.standard_normal((*own.shape, 1))
+        size = sum((part**2).sum() for part in noise)
+        step = [0.01 * part[..., 0] / np.sqrt(size) for part in arrow.effects(*noise)]
+        down, here, up = (
+            minus_log_posterior(regression, spreads, common + k * step[0], own + k * step[1])
+            for k in (-1, 0, 1)
+        )
+        assert abs(up - down) < 1e-6
+        assert (up - 2 * here + down) / 0.01**2 == pytest.approx(1.0, rel=1e-3)
+
+
+def test_the_gradient_of_a_path_is_that_of_its_energy(started):
+    regression, common, own, arrow, spreads = started
+    random = np.random.default_rng(2)
+    start = common[:, None] + random.normal(size=(common.size, 16)), own[:, :, None] * np.ones(16)
+    chains = Chains(regression, spreads, arrow, *start, random)
+    for name in spreads.value:
+        spreads.value[name] = spreads.value[name] + 0.3
+    prior, scale = spreads.precisions(), spreads.scale()
+    energy, slope = chains._energy(start, prior, scale)
+    assert energy[0] == pytest.approx(
+        minus_log_posterior(regression, spreads, start[0][:, 0], start[1][:, :, 0])
+    )
+    assert max(part.max() for part in scale) > 1
+    noise = random.normal(size=(common.size, 1)), random.normal(size=(*own.shape, 1))
+    step = [part * factor for part, factor in zip(arrow.effects(*noise), scale, strict=True)]
+    there = [part + 1e-6 * move for part, move in zip(start, step, strict=True)]
+    gained = (chains._energy(there, prior, scale)[0] - energy) / 1e-6
+    expected = (slope[0] * noise[0]).sum(axis=0) + (slope[1] * noise[1]).sum(axis=(0, 1))
+    np.testing.assert_allclose(gained, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
+    topics = 5
+    names = {"topic": 2, "curve": 1, "tail": 1, "component": 6, "agreement": 3}
+    names |= {"topic_component": 2, "topic_agreement": 2}
+    data = {f"{name}_value": np.zeros((topics, width)) for name, width in names.items()}
+    data |= {
+        "judged_topic": np.arange(topics),
+        "fixed_prior": np.array([[-3.0, -1.0, 0.0, 0.5], [3.0, 2.0, 1.0, 2.0]]),
+        "topic_prior": np.array([[0.0, -0.7, 0.0], [0.75, 0.5, 0.6]]),
+        "scale_prior": np.array([2.0, 1.0, 0.5, 1.0]),
+    }
+    regression = Regression.of(data, np.ones(topics), topics)
+    common, own, arrow, spreads = normal_start(regression, data)
+    random = np.random.default_rng(3)
+    start = common[:, None] + np.zeros(16), own[:, :, None] + np.zeros(16)
+    chains = Chains(regression, spreads, arrow, *start, random)
+    kept = []
+    for number in range(1500):
+        chains.step(number < 200)
+        if number >= 200:
+            values = [*spreads.value.values(), chains.common[0], chains.common[4], chains.own[0, 1]]
+            kept.append(np.array(values))
+    draws = np.array(kept)  # (step, value, chain)
+    share = dict(
+        zip([*spreads.value, "intercept", "component", "slope of one"], draws.mean((0, 2)))
+    )
+    found = draws.mean(axis=0)
+    error = found.std(axis=1) / np.sqrt(15)
+    half_normal = np.log(np.array([2.0, 1.0, 0.5, 1.0])) - 0.635  # mean of log |z|
+    expected = np.array([*half_normal, 0.0, -0.7, 0.0, -3.0, 0.0, 0.0])
+    assert (np.abs(found.mean(axis=1) - expected) < 4 * error).all(), share
+    spread = np.array([1.11, 1.11, 1.11, 1.11, 0.75, 0.5, 0.6, 3.0])
+    np.testing.assert_allclose(draws.std(axis=(0, 2))[:8], spread, rtol=0.15)
+
+
+def test_effects_without_spreads_are_drawn_from_their_posterior(sampled):
+    """The exact mean and standard deviation by importance sampling."""
+    parts = {"topic_effects": False, "n_components": 0, "agreement": False}
+    collection = be.simulate.urn_collection([0.3, 0.5], n_topics=2, prevalence=0.02, random_seed=1)
+    design = be.designs.pps_strata(collection, budget=25, n_strata=5)
+    few = be.reveal(collection, design, be.draw(design, random_seed=1))
+    model = be.models.relevance_model(few, **parts)
+    fitted = be.fit(model, approximation="laplace", draws=2000, random_seed=1)["posterior"]
+    columns = ("population_effect", "curvature", "tail_effect")
+    draws = np.column_stack([fitted[name].to_numpy().reshape(8000, -1) for name in columns])
+    names = ("population_value", "curve_value", "tail_value")
+    features = np.column_stack([model[name].get_value() for name in names])
+    relevance = model["judged_relevance"].get_value()
+    mean, spread = model["fixed_prior"].get_value()
+    random = np.random.default_rng(1)
+    root = np.linalg.cholesky(np.cov(draws.T) * 1.5)
+    noise = random.standard_t(8, size=(100_000, 4))
+    tried = draws.mean(axis=0) + noise @ root.T
+    logit = tried @ features.T
+    target = (relevance * logit - np.logaddexp(0, logit)).sum(axis=1)
+    target -= 0.5 * (((tried - mean) / spread) ** 2).sum(axis=1)
+    target += 4.5 * np.log1p(noise**2 / 8).sum(axis=1)
+    weight = np.exp(target - target.max())
+    weight /= weight.sum()
+    exact = weight @ tried
+    sd = np.sqrt(weight @ (tried - exact) ** 2)
+    np.testing.assert_allclose((draws.mean(axis=0) - exact) / sd, 0.0, atol=0.1)
+    np.testing.assert_allclose(draws.std(axis=0) / sd, 1.0, atol=0.1)
 
 
 def test_draws_carry_the_names_and_dims_of_the_model(model, fitted):
@@ -53,6 +157,7 @@ def test_draws_carry_the_names_and_dims_of_the_model(model, fitted):
         assert posterior[variable.name].dims == ("chain", "draw", *dims)
         assert np.isfinite(posterior[variable.name]).all()
     assert fitted.attrs["approximation"] == "laplace"
+    assert posterior.sizes["draw"] == 2000
 
 
 def test_probabilities_match_the_share_of_relevant_documents(sampled, fitted):
@@ -60,6 +165,29 @@ def test_probabilities_match_the_share_of_relevant_documents(sampled, fitted):
     truth = 0.2 * 1000
     assert abs(float(post.mean()) - truth) < 4 * float(post.std())
     assert float(post.std()) < 0.2 * truth
+
+
+def test_error_rates_of_labels_are_drawn_exactly(sampled):
+    grade = sampled["judgments/grade"].to_numpy()
+    judged = np.flatnonzero(~np.isnan(grade))
+    labels = np.full(grade.size, np.nan)
+    labels[judged] = np.random.default_rng(1).integers(0, 3, judged.size)
+    labels[judged[:50]] = np.nan
+    labelled = sampled.copy()
+    labelled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", labels)}))
+    model = be.models.relevance_model(labelled, external="llm")
+    fitted = be.fit(model, approximation="laplace", draws=500, random_seed=1)
+    rate = fitted["posterior/llm_rate"].to_numpy().reshape(2000, 2, 3)
+    relevant = (grade[judged[50:]] >= 1).astype(int)
+    count = np.ones((2, 3))
+    np.add.at(count, (relevant, labels[judged[50:]].astype(int)), 1)
+    exact = count / count.sum(axis=1, keepdims=True)
+    sd = np.sqrt(exact * (1 - exact) / (count.sum(axis=1, keepdims=True) + 1))
+    np.testing.assert_allclose((rate.mean(axis=0) - exact) / sd, 0.0, atol=0.1)
+    np.testing.assert_allclose(rate.std(axis=0) / sd, 1.0, atol=0.1)
+    assert fitted["posterior/llm_share"].dims == ("chain", "draw", "state", "llm_step")
+    post = be.posterior_scores(fitted, labelled, "P@10", random_seed=1).estimate
+    assert np.isfinite(post).all()
 
 
 def test_what_the_approximation_cannot_do_is_refused(sampled, model, fitted):

@@ -20,16 +20,12 @@ def sampled() -> xr.DataTree:
 
 def frame_predictors(frame, n_components=60):
     scale = rank_scale(frame, n_components)
-    parts = [
-        (ranks, *scale.predictors(ranks, np.flatnonzero(ranks.in_frame)))
-        for _, ranks in frame.topics()
-    ]
-    return (
-        scale,
-        np.concatenate([ranks.run_rank[ranks.in_frame] for ranks, _, _ in parts]),
-        np.concatenate([log_rank for _, log_rank, _ in parts]),
-        np.concatenate([component for _, _, component in parts]),
-    )
+    run_rank, log_rank = [], []
+    for _, ranks in frame.topics():
+        run_rank.append(ranks.run_rank[ranks.in_frame])
+        log_rank.append(scale.log_rank(ranks, np.flatnonzero(ranks.in_frame)))
+    run_rank, log_rank = np.concatenate(run_rank), np.concatenate(log_rank)
+    return scale, run_rank, log_rank, scale.components(run_rank, log_rank)
 
 
 def test_ranks_are_those_of_the_runs_and_of_their_sum_of_reciprocals(sampled):
@@ -63,13 +59,21 @@ def test_a_pair_outside_the_frame_has_the_rank_it_would_take_there():
 
 
 def test_predictors_are_uncorrelated_over_the_frame(sampled):
-    scale, _, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
-    predictors = np.column_stack([log_rank, scale.curve(log_rank), component])
+    scale, run_rank, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
+    curve, tail = scale.curve(log_rank), scale.tail_of(log_rank)
+    agreement, own = scale.agreement.predictors(run_rank, np.column_stack([log_rank, curve]))
+    predictors = np.column_stack([log_rank, curve, tail, component, agreement, own])
     np.testing.assert_allclose(predictors.mean(axis=0), 0.0, atol=1e-12)
     covariance = predictors.T @ predictors / len(predictors)
     np.testing.assert_allclose(covariance[0, 1:], 0.0, atol=1e-12)
-    below = covariance[2:, 2:]
+    np.testing.assert_allclose(covariance[2, 2], 1.0)
+    n = component.shape[1]
+    below = covariance[3 : 3 + n, 3 : 3 + n]
     np.testing.assert_allclose(below, np.diag(scale.component_sd**2), atol=1e-12)
+    np.testing.assert_allclose(covariance[1, 3 + n :], 0.0, atol=1e-12)
+    below = covariance[3 + n : -2, 3 + n : -2]
+    np.testing.assert_allclose(below, np.diag(np.diag(below)), atol=1e-12)
+    np.testing.assert_allclose(np.diag(covariance)[-2:], 1.0)
 
 
 def test_all_components_say_what_the_runs_say_beyond_the_fusion(sampled):
@@ -127,19 +131,30 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     model = be.models.relevance_model(sampled, n_topic_components=1)
     point = {
         "curvature": np.array(0.2),
-        "topic_effect": np.array([[-1.2, -0.5], [0.3, 0.2]]),
+        "tail_effect": np.array(-0.6),
+        "topic_intercept": np.array([-1.2, 0.3]),
+        "topic_slope": np.array([-0.5, 0.2]),
         "component_effect": np.array([0.4, -0.8, 0.3])[: len(model.coords["component"])],
         "topic_component_sd_log__": np.log(0.3),
         "topic_component_deviation": np.array([[1.0], [-2.0]]),
+        "agreement_sd_log__": np.log(0.5),
+        "agreement_deviation": np.linspace(-1, 1, len(model.coords["agreement"])),
+        "topic_agreement_sd_log__": np.log(0.4),
+        "topic_agreement_deviation": np.array([[1.0, -1.5], [0.5, 2.0]]),
     }
     known = model["judged_relevance"].get_value()
-    scale, _, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
+    scale, run_rank, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
     topic = sampled["pair_topic"].to_numpy()
-    effect = point["topic_effect"][topic]
+    effect = np.column_stack([point["topic_intercept"], point["topic_slope"]])[topic]
+    shape = np.column_stack([log_rank, scale.curve(log_rank)])
+    agreement, alone = scale.agreement.predictors(run_rank, shape)
     own = 0.3 * point["topic_component_deviation"][topic, 0]
     logit = effect[:, 0] + effect[:, 1] * log_rank + point["curvature"] * scale.curve(log_rank)
     logit = logit + component @ point["component_effect"]
+    logit = logit + point["tail_effect"] * scale.tail_of(log_rank)
+    logit = logit + 0.5 * agreement @ point["agreement_deviation"]
+    logit = logit + 0.4 * (alone * point["topic_agreement_deviation"][topic]).sum(axis=1)
     logit = (logit + own * component[:, 0] / scale.component_sd[0])[rows]
     expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
     found = response_logp(model, {"relevance": known}, "relevance", **point)
@@ -149,6 +164,7 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
 def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypatch):
     logps = []
     population, sd = np.array([-1.0, -0.4]), np.array([0.8, 0.5])
+    root = np.array([[0.8, 0.0], [0.5 * np.tanh(0.7), 0.5 / np.cosh(0.7)]])
     deviation = np.array([[0.5, -1.0], [2.0, 0.3]])
     along = np.array([0.3, -0.2, 0.9])
     for least in (0, 100):
@@ -157,11 +173,14 @@ def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypa
         model = be.models.relevance_model(sampled)
         known = {"relevance": model["judged_relevance"].get_value()}
         effect = along[: len(model.coords["component"])]
-        given = {"topic_effect": population + sd * deviation, "component_effect": 0.7 * effect}
+        topics = population + deviation @ root.T
+        given = {"topic_intercept": topics[:, 0], "topic_slope": topics[:, 1]}
+        given |= {"component_effect": 0.7 * effect}
         if least:
             given = {
                 "topic_deviation": deviation,
                 "topic_sd_log__": np.log(sd),
+                "topic_fisher_z": np.array(0.7),
                 "population_effect": population,
                 "component_deviation": effect,
                 "reliability_sd_log__": np.log(0.7),
@@ -180,8 +199,8 @@ def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
     design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     names = {variable.name for variable in be.models.relevance_model(sampled).free_RVs}
-    ways = {"topic_effect", "topic_deviation"}
-    assert names & ways == {"topic_effect" if centred else "topic_deviation"}
+    ways = {"topic_intercept", "topic_deviation"}
+    assert names & ways == {"topic_intercept" if centred else "topic_deviation"}
 
 
 @pytest.mark.parametrize(("budget", "centred"), [(70, True), (60, False)])
@@ -214,14 +233,17 @@ def test_parts_left_out_leave_no_variables(sampled):
     names = {
         key: {variable.name for variable in be.models.relevance_model(sampled, **left).basic_RVs}
         for key, left in {
-            "all": {},
-            "no_runs": {"n_components": 0},
-            "no_topics": {"topic_effects": False, "n_topic_components": 0},
-            "ranks": {"topic_effects": False, "n_components": 0},
+            "all": {"agreement": False},
+            "no_runs": {"n_components": 0, "agreement": False},
+            "no_topics": {"topic_effects": False, "n_topic_components": 0, "agreement": False},
+            "ranks": {"topic_effects": False, "n_components": 0, "agreement": False},
+            "agreement": {},
+            "agreement of all": {"topic_effects": False},
         }.items()
     }
-    ranks = {"population_effect", "curvature", "relevance"}
-    topics, runs = {"topic_sd", "topic_deviation"}, {"reliability_sd", "component_deviation"}
+    ranks = {"population_effect", "curvature", "tail_effect", "relevance"}
+    topics = {"topic_sd", "topic_fisher_z", "topic_deviation"}
+    runs = {"reliability_sd", "component_deviation"}
     assert names["ranks"] == ranks
     assert names["no_runs"] == ranks | topics
     assert names["no_topics"] == ranks | runs
@@ -229,15 +251,27 @@ def test_parts_left_out_leave_no_variables(sampled):
         "topic_component_sd",
         "topic_component_deviation",
     }
+    shared = {"agreement_sd", "agreement_deviation"}
+    own = {"topic_agreement_sd", "topic_agreement_deviation"}
+    assert names["agreement"] - names["all"] == shared | own
+    assert names["agreement of all"] - names["no_topics"] - shared == {
+        "topic_component_sd",
+        "topic_component_deviation",
+    }
 
 
 def test_without_topics_and_runs_the_likelihood_is_that_of_the_fused_rank(sampled):
-    model = be.models.relevance_model(sampled, topic_effects=False, n_components=0)
+    model = be.models.relevance_model(sampled, topic_effects=False, n_components=0, agreement=False)
     known = model["judged_relevance"].get_value()
     scale, _, log_rank, _ = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
-    logit = (-1.0 - 0.6 * log_rank + 0.2 * scale.curve(log_rank))[rows]
-    point = {"population_effect": np.array([-1.0, -0.6]), "curvature": np.array(0.2)}
+    logit = -1.0 - 0.6 * log_rank + 0.2 * scale.curve(log_rank) + 0.3 * scale.tail_of(log_rank)
+    logit = logit[rows]
+    point = {
+        "population_effect": np.array([-1.0, -0.6]),
+        "curvature": np.array(0.2),
+        "tail_effect": np.array(0.3),
+    }
     found = response_logp(model, {"relevance": known}, "relevance", **point)
     expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -247,7 +281,9 @@ def test_a_run_that_is_its_own_fusion_has_nothing_to_add():
     run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
     qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [1, 0, 1, 0]})
     collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
-    assert be.models.relevance_model(collection).coords["component"] == ()
+    model = be.models.relevance_model(collection)
+    assert model.coords["component"] == ()
+    assert "agreement_effect" not in model.named_vars
 
 
 def test_prior_numbers_can_be_changed_and_are_checked(sampled):

@@ -17,6 +17,10 @@ def centred(monkeypatch):
         monkeypatch.setattr(predictor, limit, 0)
 
 
+def topics_at(intercept: float) -> dict[str, np.ndarray]:
+    return {"topic_intercept": np.full(2, intercept), "topic_slope": np.zeros(2)}
+
+
 def test_grades_below_two_give_the_likelihood_of_relevance():
     collection = small_collection()
     grade = np.minimum(collection["judgments/grade"], 1)
@@ -27,7 +31,8 @@ def test_grades_below_two_give_the_likelihood_of_relevance():
     shape = {name: len(binary.coords[name]) for name in ("component", "topic_component")}
     point = {
         "curvature": np.array(0.2),
-        "topic_effect": random.normal(size=(2, 2)),
+        "topic_intercept": random.normal(size=2),
+        "topic_slope": random.normal(size=2),
         "component_effect": random.normal(size=shape["component"]),
         "topic_component_deviation": random.normal(size=(2, shape["topic_component"])),
     }
@@ -42,7 +47,7 @@ def test_grades_reach_each_level_by_the_cutpoints():
     collection = small_collection()
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
-    point = {"topic_effect": np.full((2, 2), 0.0), "grade_gap_log__": np.log([1.5])}
+    point = topics_at(0.0) | {"grade_gap_log__": np.log([1.5])}
     zero = {name: np.zeros(len(model.coords["component"])) for name in ("component_effect",)}
     found = response_logp(model, {"grade": known}, "grade", **point, **zero)
     reached = 1 / (1 + np.exp([0.0, 1.5]))
@@ -56,8 +61,7 @@ def test_grades_that_are_all_but_impossible_keep_their_digits(latent):
     collection = small_collection()
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
-    effect = np.column_stack([np.full(2, latent), np.zeros(2)])
-    point = {"topic_effect": effect, "grade_gap_log__": np.log([1.5])}
+    point = topics_at(latent) | {"grade_gap_log__": np.log([1.5])}
     zero = {name: np.zeros(len(model.coords["component"])) for name in ("component_effect",)}
     found = response_logp(model, {"grade": known}, "grade", **point, **zero)
     missed, reached = (-np.logaddexp(0, sign * (latent - np.array([0, 1.5]))) for sign in (1, -1))

@@ -8,11 +8,15 @@ import bayeseval as be
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 VARIANTS = {
-    "ranks": {"topic_effects": False, "n_components": 0},
-    "topics": {"n_components": 0},
-    "runs": {"topic_effects": False, "n_topic_components": 0},
-    "runs, own": {"topic_effects": False},
+    "ranks": {"topic_effects": False, "n_components": 0, "agreement": False},
+    "topics": {"n_components": 0, "agreement": False},
+    "runs": {"topic_effects": False, "n_topic_components": 0, "agreement": False},
+    "runs, own": {"topic_effects": False, "agreement": False},
+    "agreement": {"topic_effects": False, "n_components": 0},
+    "all": {},
 }
+
+AGREED = np.array([0.5])
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +24,18 @@ def sampled() -> xr.DataTree:
     return half_judged(collection_of_three())
 
 
-def probability(sampled, effect, along=None) -> np.ndarray:
+def probability(sampled, effect, along=None, agreed=None) -> np.ndarray:
     """P@2 expected (run, topic), the predictors those of the complete judgments."""
     whole = be.models.relevance_model(collection_of_three(), n_topic_components=0)
+    agreement = whole["agreement_value"].get_value()
     log_rank = whole["topic_value"].get_value()[:, 1]
     curve = whole["curve_value"].get_value()
     topic = sampled["pair_topic"].to_numpy()
     effect = np.broadcast_to(effect, (2, 2))[topic]
     logit = effect[:, 0] + effect[:, 1] * log_rank + 0.2 * curve
+    logit = logit - 0.7 * whole["tail_value"].get_value()
+    if agreed is not None:
+        logit = logit + agreement @ agreed
     if along is not None:
         logit = logit + whole["component_value"].get_value() @ along
     grade = sampled["judgments/grade"].to_numpy()
@@ -35,13 +43,15 @@ def probability(sampled, effect, along=None) -> np.ndarray:
     return relevance[sampled["rankings/ranking"].to_numpy()[:, :, :2]].mean(axis=2)
 
 
-@pytest.mark.parametrize("name", ["ranks", "topics", "runs"])
+@pytest.mark.parametrize("name", ["ranks", "topics", "runs", "agreement"])
 def test_scores_rest_on_the_parts_that_the_model_has(sampled, name):
     given = {
         "population_effect": np.array([-0.4, 0.7]),
         "topic_effect": np.array([[0.8, -0.3], [-1.0, 0.4]]),
         "component_effect": np.array([0.8, -0.5]),
         "curvature": 0.2,
+        "tail_effect": -0.7,
+        "agreement_effect": AGREED,
     }
     model = be.models.relevance_model(sampled, **VARIANTS[name])
     post = be.posterior_scores(
@@ -51,6 +61,7 @@ def test_scores_rest_on_the_parts_that_the_model_has(sampled, name):
         sampled,
         given["topic_effect" if name == "topics" else "population_effect"],
         given["component_effect"] if name == "runs" else None,
+        AGREED if name == "agreement" else None,
     )
     mean = post.estimate.mean(["chain", "draw"]).sel(measure="P@2").transpose("run", "topic")
     np.testing.assert_allclose(mean, exact, atol=4 * 0.36 / np.sqrt(2000))
