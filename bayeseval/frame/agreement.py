@@ -17,8 +17,8 @@ class Agreement:
     Of a document: the logs of the best, 2nd, 4th, 8th, ... best of its ranks over the runs, where a
     run that did not retrieve it counts as one below the deepest rank of any run, and
     :math:`\log(1 + n)` with n the number of runs that retrieved it. Each is taken with mean 0 and
-    standard deviation 1 over the frame, and their squares beside them; all less their regression on
-    the log of the fused rank and its square, and rotated to principal components. A document at the
+    standard deviation 1, and their squares beside them; all less their regression on the log of the
+    fused rank and its square, and rotated to principal components. A document at the
     top of one run that no other run found has the fused rank of one that many runs place in the
     middle: these columns tell the two apart.
 
@@ -27,7 +27,8 @@ class Agreement:
     absent_rank : int
         Rank where a run did not retrieve the document.
     mean, sd : float array (feature,)
-        Over the frame.
+        Over the frame, weighed as in :class:`bayeseval.frame.scale.RankScale`; an sd of a feature
+        that does not vary is infinite.
     slope : float array (2, column)
         Regression of the features and their squares on the log rank and its curve.
     rotation : float array (column, agreement)
@@ -46,7 +47,11 @@ class Agreement:
 
     @classmethod
     def of(
-        cls, best: NDArray[np.float64], absent_rank: int, shape: NDArray[np.float64]
+        cls,
+        best: NDArray[np.float64],
+        absent_rank: int,
+        shape: NDArray[np.float64],
+        weight: NDArray[np.float64],
     ) -> "Agreement":
         """Predictors from the features of the frame.
 
@@ -56,16 +61,18 @@ class Agreement:
             Of :func:`best_ranks`.
         absent_rank : int
         shape : float array (frame_pair, 2)
-            Log rank and its curve: means 0, uncorrelated.
+            Log rank and its curve: uncorrelated, with mean 0 and standard deviation 1.
+        weight : float array (frame_pair,)
+            Of the pairs in means; their sum is 1.
         """
-        mean, sd = best.mean(axis=0), best.std(axis=0)
-        sd[sd < SMALLEST_SD] = 1.0
-        columns = _with_squares((best - mean) / sd)
-        size = (shape**2).sum(axis=0)[:, None]
-        slope = shape.T @ columns / np.where(size > 0, size, 1.0)
+        mean = weight @ best
+        sd = np.sqrt(weight @ (best - mean) ** 2)
+        sd[sd < SMALLEST_SD] = np.inf
+        columns = _with_squares((best - mean) / sd, sd)
+        slope = (shape * weight[:, None]).T @ columns
         left = columns - shape @ slope
-        rotation, _ = principal_directions(left.T @ left / len(left), left.shape[1])
-        own = left[:, [0, best.shape[1] - 1]].std(axis=0)
+        rotation, _ = principal_directions((left * weight[:, None]).T @ left, left.shape[1])
+        own = np.sqrt(weight @ left[:, [0, best.shape[1] - 1]] ** 2)
         own[own < SMALLEST_SD] = np.inf
         return cls(absent_rank, mean, sd, slope, rotation, own)
 
@@ -74,7 +81,7 @@ class Agreement:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Components (pair, agreement), and what best rank and number of runs leave (pair, 2)."""
         scaled = (best_ranks(run_rank, self.absent_rank) - self.mean) / self.sd
-        left = _with_squares(scaled) - shape @ self.slope
+        left = _with_squares(scaled, self.sd) - shape @ self.slope
         return left @ self.rotation, left[:, [0, scaled.shape[1] - 1]] / self.left_sd
 
 
@@ -92,5 +99,6 @@ def best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.fl
     return np.column_stack([np.log(best), np.log1p((run_rank > 0).sum(axis=1))])
 
 
-def _with_squares(scaled: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.column_stack([scaled, scaled**2 - 1.0])
+def _with_squares(scaled: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Features and their squares, less the means of these."""
+    return np.column_stack([scaled, scaled**2 - np.isfinite(sd)])

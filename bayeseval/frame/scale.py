@@ -1,6 +1,7 @@
 """Predictors of relevance that the sample cannot change: what a frame's ranks say of a document."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,34 +12,42 @@ from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.progress import track
 
+SMALLEST_SD = 1e-6  # of what is no more than rounding
+
 
 @dataclass(frozen=True, eq=False)
 class RankScale:
     r"""How ranks become predictors; fixed once, by the frame and the runs that it was made from.
 
+    All means, regressions and covariances over the frame weigh a pair by 1 / fused rank, so that
+    ranks 1 to 10 weigh as much as 100 to 1000: the log of the rank is then spread evenly, no
+    predictor is extreme at the top, where most is judged, and what a prior says of a coefficient
+    hardly depends on how deep the frame is. Plainly weighed, nearly all pairs of a frame are deep.
+
     A run's predictor is :math:`g(rank) = 1 - \log rank / \log(1 + depth)`, 0 where the run did not
-    retrieve the document, less its regression on the log of the fused rank over the frame: what the
-    run says that the fusion does not. The runs agree a lot, so the predictors are rotated to their
-    principal components over the frame, of which the leading ones are kept. A rotation of
-    coefficients that are independent normal with one variance leaves them so: what is lost is only
-    what the last components hold. All predictors are then uncorrelated over the frame, which
-    shortens the sampler's way.
+    retrieve the document, less its regression on the log of the fused rank: what the run says that
+    the fusion does not. The runs agree a lot, so the predictors are rotated to their principal
+    components, of which the leading ones are kept. A rotation of coefficients that are independent
+    normal with one variance leaves them so: what is lost is only what the last components hold. All
+    predictors of a kind are then uncorrelated, which shortens the sampler's way.
 
     Parameters
     ----------
     depth : int
         Deepest rank of any run.
     log_rank_mean, log_rank_sd, log_rank_skew : float
-        Of the log of the fused rank over the frame.
+        Of the log of the fused rank.
+    curve_sd : float
+        Standard deviation of the square of the scaled log rank, less its regression on it.
+    tail : float array (4,)
+        Of the cube root of the fused rank: mean, slopes on log rank and curve, and the standard
+        deviation of what is left.
     run_mean, run_slope : float array (run,)
-        Mean of g over the frame, and its regression on the scaled log rank.
+        Mean of g, and its regression on the scaled log rank.
     rotation : float array (run, component)
         Principal directions, the one that varies most first; the largest entry of each is positive.
     component_sd : float array (component,)
-        Standard deviation over the frame of each component.
-    tail : tuple of 3 floats
-        Mean and slope of the cube root of the fused rank on the scaled log rank over the frame, and
-        the standard deviation of what is left.
+        Standard deviation of each component.
     agreement : Agreement
         What the best ranks over the runs say.
     """
@@ -47,11 +56,12 @@ class RankScale:
     log_rank_mean: float
     log_rank_sd: float
     log_rank_skew: float
+    curve_sd: float
+    tail: NDArray[np.float64]
     run_mean: NDArray[np.float64]
     run_slope: NDArray[np.float64]
     rotation: NDArray[np.float64]
     component_sd: NDArray[np.float64]
-    tail: tuple[float, float, float]
     agreement: Agreement
 
     @property
@@ -59,25 +69,20 @@ class RankScale:
         """Standard deviation of the first component; 1 where the fused rank says it all."""
         return float(self.component_sd[0]) if self.component_sd.size else 1.0
 
-    def log_rank(self, ranks: TopicRanks, rows: NDArray) -> NDArray[np.float64]:
-        """Log of the fused rank (row,) with mean 0 and standard deviation 1 over the frame."""
-        return (np.log(ranks.fused_rank[rows]) - self.log_rank_mean) / self.log_rank_sd
+    def shape(self, ranks: TopicRanks, rows: NDArray) -> NDArray[np.float64]:
+        """Log rank, curve and tail (row, 3) of the fused rank: uncorrelated, mean 0 and sd 1."""
+        rank = ranks.fused_rank[rows]
+        log_rank = (np.log(rank) - self.log_rank_mean) / self.log_rank_sd
+        curve = (log_rank**2 - 1.0 - self.log_rank_skew * log_rank) / self.curve_sd
+        mean, slope, bend, sd = self.tail
+        tail = (np.cbrt(rank) - mean - slope * log_rank - bend * curve) / sd
+        return np.column_stack([log_rank, curve, tail])
 
     def components(self, run_rank: NDArray, log_rank: NDArray) -> NDArray[np.float64]:
         """Components (row, component) of the runs' discounted ranks."""
         deepest = np.minimum(run_rank, self.depth + 1)
         values = discount(self.depth)[deepest] - self.run_mean - np.outer(log_rank, self.run_slope)
         return values @ self.rotation
-
-    def curve(self, log_rank: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Square of the log rank, less its regression on the log rank over the frame."""
-        return log_rank**2 - 1.0 - self.log_rank_skew * log_rank
-
-    def tail_of(self, log_rank: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cube root of the fused rank less its regression on the log rank, in standard units."""
-        mean, slope, sd = self.tail
-        cube_root = np.exp((log_rank * self.log_rank_sd + self.log_rank_mean) / 3.0)
-        return (cube_root - mean - slope * log_rank) / sd
 
 
 def rank_scale(frame: Frame, n_components: int) -> RankScale:
@@ -96,32 +101,60 @@ def rank_scale(frame: Frame, n_components: int) -> RankScale:
     total, cross, product = np.zeros(n_runs), np.zeros(n_runs), np.zeros((n_runs, n_runs))
     parts, best = [], []
     for _, ranks in track(list(frame.topics()), "ranks of the frame"):
-        parts.append(np.log(ranks.fused_rank[ranks.in_frame]))
+        parts.append(ranks.fused_rank[ranks.in_frame])
         run_rank = ranks.run_rank[ranks.in_frame]
         best.append(best_ranks(run_rank, depth + 1))
-        values = discount(depth)[run_rank]
-        total += values.sum(axis=0)
-        cross += parts[-1] @ values
-        product += values.T @ values
-    logs = np.concatenate(parts)
-    centre, spread = float(logs.mean()), float(logs.std()) or 1.0
-    log_rank = (logs - centre) / spread
-    mean = total / logs.size
-    slope = (cross / logs.size - centre * mean) / spread
-    left = product / logs.size - np.outer(mean, mean) - np.outer(slope, slope)
+        values, weight = discount(depth)[run_rank], 1.0 / parts[-1]
+        total += weight @ values
+        cross += (weight * np.log(parts[-1])) @ values
+        product += (weight[:, None] * values).T @ values
+    rank = np.concatenate(parts)
+    weight = 1.0 / rank
+    whole = weight.sum()
+    line = _fused_line(rank, weight / whole)
+    centre, spread = line["log_rank_mean"], line["log_rank_sd"]
+    mean = total / whole
+    slope = (cross / whole - centre * mean) / spread
+    left = product / whole - np.outer(mean, mean) - np.outer(slope, slope)
     rotation, component_sd = principal_directions(left, n_components)
-    skew = float((log_rank**3).mean())
-    shape = np.column_stack([log_rank, log_rank**2 - 1.0 - skew * log_rank])
-    agreement = Agreement.of(np.concatenate(best), depth + 1, shape)
-    tail = _tail(np.exp(logs / 3.0), log_rank)
-    numbers = (depth, centre, spread, skew)
-    return RankScale(*numbers, mean, slope, rotation, component_sd, tail, agreement)
+    shape = line.pop("shape")
+    agreement = Agreement.of(np.concatenate(best), depth + 1, shape, weight / whole)
+    return RankScale(
+        depth=depth,
+        **line,
+        run_mean=mean,
+        run_slope=slope,
+        rotation=rotation,
+        component_sd=component_sd,
+        agreement=agreement,
+    )
 
 
-def _tail(
-    cube_root: NDArray[np.float64], log_rank: NDArray[np.float64]
-) -> tuple[float, float, float]:
-    """Mean, slope on the log rank, and standard deviation of what is left."""
-    mean, slope = float(cube_root.mean()), float(log_rank @ cube_root / log_rank.size)
-    left = float((cube_root - mean - slope * log_rank).std())
-    return mean, slope, left or 1.0
+def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> dict[str, Any]:
+    """Numbers of the scale that the fused ranks fix, and log rank and curve (frame_pair, 2)."""
+    logs = np.log(rank)
+    centre = float(weight @ logs)
+    spread = _sd(logs - centre, weight)
+    log_rank = (logs - centre) / spread
+    skew = float(weight @ log_rank**3)
+    curve = log_rank**2 - 1.0 - skew * log_rank
+    curve_sd = _sd(curve, weight)
+    shape = np.column_stack([log_rank, curve / curve_sd])
+    cube_root = np.cbrt(rank)
+    mean = float(weight @ cube_root)
+    slopes = (weight * (cube_root - mean)) @ shape
+    tail_sd = _sd(cube_root - mean - shape @ slopes, weight)
+    return {
+        "log_rank_mean": centre,
+        "log_rank_sd": spread,
+        "log_rank_skew": skew,
+        "curve_sd": curve_sd,
+        "tail": np.array([mean, *slopes, tail_sd]),
+        "shape": shape,
+    }
+
+
+def _sd(centred: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Standard deviation; 1 where there is none."""
+    sd = float(np.sqrt(weight @ centred**2))
+    return sd if sd > SMALLEST_SD else 1.0

@@ -93,20 +93,19 @@ def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> 
     >>> [block.effect for block in found]
     ['topic_effect', 'curvature', 'tail_effect', 'component_effect', 'topic_component_effect']
     """
-    log_rank, run_rank = scale.log_rank(ranks, rows), ranks.run_rank[rows]
-    curve = scale.curve(log_rank)
+    shape, run_rank = scale.shape(ranks, rows), ranks.run_rank[rows]
+    log_rank, curve, tail = shape.T
     component = scale.components(run_rank, log_rank)
     own = np.column_stack([np.ones(log_rank.size), log_rank])
     found = [Block("topic" if parts.topic_effects else "population", own)]
-    found += [Block("curve", curve), Block("tail", scale.tail_of(log_rank))]
+    found += [Block("curve", curve), Block("tail", tail)]
     if component.shape[1]:
         found.append(Block("component", component))
     if parts.n_topic_components:
         scaled = component[:, : parts.n_topic_components] / scale.first_sd
         found.append(Block("topic_component", scaled))
     if parts.agreement:
-        shape = np.column_stack([log_rank, curve])
-        agreement, alone = scale.agreement.predictors(run_rank, shape)
+        agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
         found.append(Block("agreement", agreement))
         if parts.topic_effects:
             found.append(Block("topic_agreement", alone))

@@ -13,6 +13,7 @@ NUMBERS = {
     "log_rank_mean": "log_rank_mean",
     "log_rank_sd": "log_rank_sd",
     "log_rank_skew": "log_rank_skew",
+    "curve_sd": "curve_sd",
 }
 ARRAYS = {
     "run_slope": ("run",),
@@ -29,7 +30,7 @@ AGREEMENT = {
     "left_sd": ("topic_agreement",),
 }
 LABELS = {
-    "line": ["mean", "slope", "sd"],
+    "line": ["mean", "log_rank", "curvature", "sd"],
     "shape": ["log_rank", "curvature"],
     "topic_agreement": ["best_rank", "n_runs"],
 }
@@ -43,7 +44,7 @@ def keep_scale(frame: Frame, scale: RankScale) -> None:
         value = getattr(scale, field)
         pm.Data(name, np.int64(value) if name == "rank_depth" else np.float64(value))
     for name, dims in ARRAYS.items():
-        pm.Data(name, np.asarray(getattr(scale, name)), dims=dims)
+        pm.Data(name, getattr(scale, name), dims=dims)
     for name, dims in AGREEMENT.items():
         pm.Data(f"rank_feature_{name}", getattr(scale.agreement, name), dims=dims)
     pm.Data("frame_checksum", np.int64(frame.checksum))
@@ -71,6 +72,5 @@ def kept_scale(constant: xr.Dataset) -> RankScale:
     numbers = {field: constant[name].item() for name, field in NUMBERS.items()}
     arrays = {name: array(name, dims) for name, dims in ARRAYS.items()}
     parts = {name: array(f"rank_feature_{name}", dims) for name, dims in AGREEMENT.items()}
-    mean, slope, sd = arrays.pop("tail").tolist()
     agreement = Agreement(absent_rank=numbers["depth"] + 1, **parts)
-    return RankScale(**numbers, **arrays, tail=(mean, slope, sd), agreement=agreement)
+    return RankScale(**numbers, **arrays, agreement=agreement)

@@ -24,9 +24,10 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     Given the standard deviations the posterior of the effects is log-concave, and nearly the normal
     distribution with its mode and curvature. The standard deviations that this is made with come
     from MacKay's fixed point :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
-    number of effects that the data determine, and their priors. By itself this Laplace approximation overstates what
-    is rare: around the mode it is symmetric where the posterior of a small log odds leans
-    downwards, and the standard deviations come out too small. So its draws are only the start of
+    number of effects that the data determine, and from their priors. By itself this Laplace
+    approximation overstates what is rare: around the mode it is symmetric where the posterior of a
+    small log odds leans downwards, and the standard deviations come out too small. So its draws
+    are only the start of
     16 short chains, whose steps leave the posterior invariant: Metropolis steps of the standard
     deviations, and Hamiltonian paths of the effects in coordinates in which the approximation is a
     standard normal, so that a path of a few steps forgets where it began. The first 40 steps tune

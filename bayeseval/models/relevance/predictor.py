@@ -10,15 +10,15 @@ from bayeseval.models.relevance.constants import keep_scale
 from bayeseval.models.relevance.judged import Predictors
 
 PRIORS: dict[str, tuple[float, ...]] = {
-    "intercept": (-3.0, 3.0),
-    "slope": (-1.0, 2.0),
+    "intercept": (-1.0, 2.0),
+    "slope": (-2.0, 2.0),
     "curvature": (0.0, 1.0),
-    "tail": (0.0, 2.0),
+    "tail": (0.0, 1.0),
     "topic_intercept_sd": (0.0, 0.75),
     "topic_slope_sd": (-0.7, 0.75),
     "topic_fisher_z": (0.0, 0.75),
     "reliability_sd": (2.0,),
-    "agreement_sd": (1.0,),
+    "agreement_sd": (2.0,),
     "topic_component_sd": (1.0,),
     "topic_agreement_sd": (1.0,),
     "grade_gap": (0.0, 0.75),

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.frame.agreement import best_ranks
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import discount, rank_scale
 from bayeseval.models.relevance import predictor
@@ -19,13 +20,15 @@ def sampled() -> xr.DataTree:
 
 
 def frame_predictors(frame, n_components=60):
+    """Scale, fused ranks, ranks in the runs, shape and components of the frame pairs."""
     scale = rank_scale(frame, n_components)
-    run_rank, log_rank = [], []
+    fused, run_rank, shape = [], [], []
     for _, ranks in frame.topics():
+        fused.append(ranks.fused_rank[ranks.in_frame])
         run_rank.append(ranks.run_rank[ranks.in_frame])
-        log_rank.append(scale.log_rank(ranks, np.flatnonzero(ranks.in_frame)))
-    run_rank, log_rank = np.concatenate(run_rank), np.concatenate(log_rank)
-    return scale, run_rank, log_rank, scale.components(run_rank, log_rank)
+        shape.append(scale.shape(ranks, np.flatnonzero(ranks.in_frame)))
+    fused, run_rank, shape = map(np.concatenate, (fused, run_rank, shape))
+    return scale, fused, run_rank, shape, scale.components(run_rank, shape[:, 0])
 
 
 def test_ranks_are_those_of_the_runs_and_of_their_sum_of_reciprocals(sampled):
@@ -58,29 +61,50 @@ def test_a_pair_outside_the_frame_has_the_rank_it_would_take_there():
         assert part.fused_rank[pair] == 1 + ahead.sum()
 
 
-def test_predictors_are_uncorrelated_over_the_frame(sampled):
-    scale, run_rank, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
-    curve, tail = scale.curve(log_rank), scale.tail_of(log_rank)
-    agreement, own = scale.agreement.predictors(run_rank, np.column_stack([log_rank, curve]))
-    predictors = np.column_stack([log_rank, curve, tail, component, agreement, own])
-    np.testing.assert_allclose(predictors.mean(axis=0), 0.0, atol=1e-12)
-    covariance = predictors.T @ predictors / len(predictors)
-    np.testing.assert_allclose(covariance[0, 1:], 0.0, atol=1e-12)
-    np.testing.assert_allclose(covariance[2, 2], 1.0)
-    n = component.shape[1]
-    below = covariance[3 : 3 + n, 3 : 3 + n]
-    np.testing.assert_allclose(below, np.diag(scale.component_sd**2), atol=1e-12)
-    np.testing.assert_allclose(covariance[1, 3 + n :], 0.0, atol=1e-12)
-    below = covariance[3 + n : -2, 3 + n : -2]
-    np.testing.assert_allclose(below, np.diag(np.diag(below)), atol=1e-12)
-    np.testing.assert_allclose(np.diag(covariance)[-2:], 1.0)
+def test_predictors_are_uncorrelated_where_each_octave_of_ranks_weighs_the_same(sampled):
+    scale, fused, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
+    agreement, own = scale.agreement.predictors(run_rank, shape[:, :2])
+    weight = (1 / fused) / (1 / fused).sum()
+    parts = {"shape": shape, "component": component, "agreement": agreement, "own": own}
+    for values in parts.values():
+        np.testing.assert_allclose(weight @ values, 0.0, atol=1e-12)
+    within = {name: (values.T * weight) @ values for name, values in parts.items()}
+    np.testing.assert_allclose(within["shape"], np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(within["component"], np.diag(scale.component_sd**2), atol=1e-12)
+    spread = np.diag(within["agreement"])
+    np.testing.assert_allclose(within["agreement"], np.diag(spread), atol=1e-12)
+    assert (spread[:-1] >= spread[1:]).all()
+    np.testing.assert_allclose(np.diag(within["own"]), 1.0)
+    np.testing.assert_allclose((shape[:, 0] * weight) @ component, 0.0, atol=1e-12)
+    np.testing.assert_allclose((shape[:, :2].T * weight) @ agreement, 0.0, atol=1e-12)
+
+
+def test_shape_is_made_of_log_rank_its_square_and_the_cube_root(sampled):
+    _, fused, _, shape, _ = frame_predictors(Frame.of_one_sample(sampled))
+    log_rank = np.log(fused)
+    weight = 1 / fused
+    log_rank = log_rank - weight @ log_rank / weight.sum()
+    log_rank /= np.sqrt(weight @ log_rank**2 / weight.sum())
+    np.testing.assert_allclose(shape[:, 0], log_rank)
+    columns = np.column_stack([np.ones(fused.size), log_rank, log_rank**2, np.cbrt(fused)])
+    for number, first in ((1, 3), (2, 4)):
+        left = np.linalg.lstsq(columns[:, :first], shape[:, number], rcond=None)
+        np.testing.assert_allclose(columns[:, :first] @ left[0], shape[:, number], atol=1e-9)
+        assert left[0][-1] > 0
+
+
+def test_agreement_tells_a_document_of_one_run_from_one_of_many():
+    """Of two documents at the same fused rank: best and 2nd best rank, number of runs."""
+    features = best_ranks(np.array([[1, 0, 0, 0], [7, 9, 8, 8]]), 21)
+    expected = np.log([[1, 21, 21, 2], [7, 8, 9, 5]])
+    np.testing.assert_allclose(features, expected)
 
 
 def test_all_components_say_what_the_runs_say_beyond_the_fusion(sampled):
-    scale, run_rank, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
+    scale, fused, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
     values = discount(scale.depth)[run_rank]
-    line = np.polyfit(log_rank, values, 1)
-    left = values - np.outer(log_rank, line[0]) - line[1]
+    line = np.polyfit(shape[:, 0], values, 1, w=1 / np.sqrt(fused))
+    left = values - np.outer(shape[:, 0], line[0]) - line[1]
     np.testing.assert_allclose(component @ scale.rotation.T, left, atol=1e-12)
 
 
@@ -143,16 +167,15 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
         "topic_agreement_deviation": np.array([[1.0, -1.5], [0.5, 2.0]]),
     }
     known = model["judged_relevance"].get_value()
-    scale, run_rank, log_rank, component = frame_predictors(Frame.of_one_sample(sampled))
+    scale, _, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
     topic = sampled["pair_topic"].to_numpy()
     effect = np.column_stack([point["topic_intercept"], point["topic_slope"]])[topic]
-    shape = np.column_stack([log_rank, scale.curve(log_rank)])
-    agreement, alone = scale.agreement.predictors(run_rank, shape)
+    agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
     own = 0.3 * point["topic_component_deviation"][topic, 0]
-    logit = effect[:, 0] + effect[:, 1] * log_rank + point["curvature"] * scale.curve(log_rank)
+    logit = effect[:, 0] + effect[:, 1] * shape[:, 0] + point["curvature"] * shape[:, 1]
     logit = logit + component @ point["component_effect"]
-    logit = logit + point["tail_effect"] * scale.tail_of(log_rank)
+    logit = logit + point["tail_effect"] * shape[:, 2]
     logit = logit + 0.5 * agreement @ point["agreement_deviation"]
     logit = logit + 0.4 * (alone * point["topic_agreement_deviation"][topic]).sum(axis=1)
     logit = (logit + own * component[:, 0] / scale.component_sd[0])[rows]
@@ -263,10 +286,9 @@ def test_parts_left_out_leave_no_variables(sampled):
 def test_without_topics_and_runs_the_likelihood_is_that_of_the_fused_rank(sampled):
     model = be.models.relevance_model(sampled, topic_effects=False, n_components=0, agreement=False)
     known = model["judged_relevance"].get_value()
-    scale, _, log_rank, _ = frame_predictors(Frame.of_one_sample(sampled))
+    _, _, _, shape, _ = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
-    logit = -1.0 - 0.6 * log_rank + 0.2 * scale.curve(log_rank) + 0.3 * scale.tail_of(log_rank)
-    logit = logit[rows]
+    logit = (-1.0 + shape @ [-0.6, 0.2, 0.3])[rows]
     point = {
         "population_effect": np.array([-1.0, -0.6]),
         "curvature": np.array(0.2),
@@ -290,7 +312,7 @@ def test_prior_numbers_can_be_changed_and_are_checked(sampled):
     tight = be.models.relevance_model(sampled, priors={"reliability_sd": 0.001})
     wide = be.models.relevance_model(sampled)
     small, usual = (pm.draw(m["reliability_sd"], 9, random_seed=1).mean() for m in (tight, wide))
-    assert usual / small == pytest.approx(1000)
+    assert usual / small == pytest.approx(2000)
     with pytest.raises(ValueError, match="there is no prior 'sigma'; priors: intercept, slope"):
         be.models.relevance_model(sampled, priors={"sigma": 1.0})
     with pytest.raises(ValueError, match=r"prior 'slope' is 2; allowed: \(mean, sd\)"):
