@@ -20,9 +20,13 @@ RESPONSES = ("relevance", "grade")
 PARAMETERS: dict[str, dict[str, Any]] = {
     "population_effect": {},
     "curvature": {},
+    "tail_effect": {},
     "topic_sd": {},
+    "topic_correlation": {},
     "reliability_sd": {},
+    "agreement_sd": {},
     "topic_component_sd": {},
+    "topic_agreement_sd": {},
     "grade_gap": {},
     "topic_effect": {"topic": slice(0, 3)},
     "reliability": {"run": slice(0, 3)},

@@ -68,7 +68,9 @@ def test_predictors_of_the_sample_are_on_the_scale_of_the_whole(collection):
 
 
 def test_prevalence_of_the_truth_follows_its_parameters(collection):
-    narrow = {"topic_intercept_sd": (-6, 0.01), "slope": (0, 0.01), "reliability_sd": 0.01}
+    narrow = {"topic_intercept_sd": (-6, 0.01), "topic_slope_sd": (-6, 0.01), "slope": (0, 0.01)}
+    narrow |= {"curvature": (0, 0.01), "tail": (0, 0.01)}
+    narrow |= dict.fromkeys(("reliability_sd", "agreement_sd", "topic_agreement_sd"), 0.01)
     high = be.experiments.prior_truth(
         collection,
         lambda c: be.models.relevance_model(c, priors=narrow | {"intercept": (3, 0.01)}),

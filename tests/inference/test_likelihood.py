@@ -43,6 +43,7 @@ def states(model, fitted, truth: str) -> np.ndarray:
     along = posterior["component_effect"].to_numpy() @ model["component_value"].get_value().T
     logit = effect[:, :, topic, 0] + effect[:, :, topic, 1] * x + along
     logit += posterior["curvature"].to_numpy()[..., None] * model["curve_value"].get_value()
+    logit += posterior["tail_effect"].to_numpy()[..., None] * model["tail_value"].get_value()
     cuts = [np.zeros_like(logit)]
     if truth == "grade":
         cuts.append(np.broadcast_to(posterior["grade_gap"].to_numpy(), logit.shape))
@@ -55,7 +56,7 @@ def states(model, fitted, truth: str) -> np.ndarray:
 def test_judgments_given_their_labels_follow_bayes(truth):
     collection = labelled()
     builder = getattr(be.models, f"{truth}_model")
-    model = builder(collection, external="labels", n_topic_components=0)
+    model = builder(collection, external="labels", n_topic_components=0, agreement=False)
     fitted = observed_fit(model, truth)
     given = handmade_effects(fitted)
     group = log_likelihood(given, model)["log_likelihood"].to_dataset()
@@ -79,7 +80,11 @@ def test_judgments_given_their_labels_follow_bayes(truth):
 def handmade_effects(fitted) -> xr.DataTree:
     """The same with effects that follow from their deviations, as a sampler's would."""
     posterior = fitted["posterior"].to_dataset()
-    effect = posterior["population_effect"] + posterior["topic_sd"] * posterior["topic_deviation"]
+    deviation, z = posterior["topic_deviation"], posterior["topic_fisher_z"]
+    first, second = (deviation.sel(predictor=name, drop=True) for name in ("intercept", "log_rank"))
+    slope = np.tanh(z) * first + second / np.cosh(z)
+    unit = xr.concat([first, slope], deviation["predictor"], coords="minimal")
+    effect = posterior["population_effect"] + posterior["topic_sd"] * unit
     along = posterior["reliability_sd"] * posterior["component_deviation"]
     whole = fitted.copy()
     whole["posterior"] = xr.DataTree(

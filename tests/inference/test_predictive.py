@@ -69,7 +69,7 @@ def test_what_a_simulation_observed_goes_before_the_models_data():
 
 def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     sampled = half_judged(collection_of_three())
-    model = be.models.relevance_model(sampled)
+    model = be.models.relevance_model(sampled, agreement=False)
     assert "topic_deviation" in [variable.name for variable in model.free_RVs]
     fitted = be.fit(model, approximation="laplace", draws=1000, random_seed=1)
     assert "topic_deviation" not in fitted["posterior"]
@@ -86,6 +86,7 @@ def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     along = effect["component_effect"].to_numpy()[0]
     logit = logit + along @ component.T
     logit = logit + np.outer(effect["curvature"].to_numpy()[0], constant["curve_value"].to_numpy())
+    logit = logit + np.outer(effect["tail_effect"].to_numpy()[0], constant["tail_value"].to_numpy())
     own = effect["topic_component_effect"].to_numpy()[0][:, topic]
     first = component[:, : own.shape[-1]] / constant["component_sd"].to_numpy()[0]
     probability = expit(logit + (own * first).sum(-1)).mean(axis=0)

@@ -29,6 +29,9 @@ def test_unjudged_documents_reach_each_grade_as_often_as_the_cutpoints_say():
         "topic_effect": 0.0,
         "component_effect": 0.0,
         "curvature": 0.0,
+        "tail_effect": 0.0,
+        "agreement_effect": 0.0,
+        "topic_agreement_effect": 0.0,
         "grade_gap": logit(0.8),
     }
     fitted = handmade_fit(model, **flat)
@@ -51,6 +54,9 @@ def test_labels_change_the_odds_by_their_error_rates():
         "topic_effect": 0.0,
         "component_effect": 0.0,
         "curvature": 0.0,
+        "tail_effect": 0.0,
+        "agreement_effect": 0.0,
+        "topic_agreement_effect": 0.0,
         "llm_rate": rate,
     }
     post = be.posterior_scores(handmade_fit(model, **flat), sampled, "NumRel", random_seed=1)
@@ -71,6 +77,9 @@ def test_labels_change_the_odds_of_every_grade():
         "topic_effect": 0.0,
         "component_effect": 0.0,
         "curvature": 0.0,
+        "tail_effect": 0.0,
+        "agreement_effect": 0.0,
+        "topic_agreement_effect": 0.0,
     }
     fitted = handmade_fit(model, **flat, llm_rate=rate, grade_gap=logit(0.8))
     post = be.posterior_scores(fitted, sampled, "NumRel(rel=2)", random_seed=1)

@@ -15,6 +15,7 @@ FIXED = {
     "topic_component_effect": np.array([[0.5], [-1.0]]),
     "component_effect": np.array([0.8, -0.5]),
     "curvature": 0.2,
+    "tail_effect": 0.4,
 }
 
 
@@ -25,7 +26,8 @@ def sampled() -> xr.DataTree:
 
 @pytest.fixture(scope="module")
 def fitted(sampled) -> xr.DataTree:
-    return handmade_fit(be.models.relevance_model(sampled, n_topic_components=1), **FIXED)
+    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    return handmade_fit(model, **FIXED)
 
 
 def relevance_probability(sampled, fitted) -> np.ndarray:
@@ -44,13 +46,21 @@ def relevance_probability(sampled, fitted) -> np.ndarray:
         pairs = np.flatnonzero(sampled["pair_topic"].to_numpy() == topic)
         order = pairs[np.lexsort((-pairs, -score[pairs]))]
         fused[order] = np.arange(1, pairs.size + 1)
-    x = (np.log(fused) - np.log(fused).mean()) / np.log(fused).std()
-    g = g - g.mean(axis=0)
-    z = (g - np.outer(x, g.T @ x / n_pairs)) @ constant["rotation"].to_numpy()
+    weight = 1 / fused / (1 / fused).sum()
+    shape = []  # each less its regression on those before it
+    for column in (np.log(fused), np.log(fused) ** 2, np.cbrt(fused)):
+        left = column - weight @ column
+        for before in shape:
+            left = left - (weight * before) @ column * before
+        shape.append(left / np.sqrt(weight @ left**2))
+    x = shape[0]
+    g = g - weight @ g
+    z = (g - np.outer(x, g.T @ (weight * x))) @ constant["rotation"].to_numpy()
     topic = sampled["pair_topic"].to_numpy()
     effect, own = FIXED["topic_effect"][topic], FIXED["topic_component_effect"][topic, 0]
-    logit = effect[:, 0] + effect[:, 1] * x + own * z[:, 0] / z[:, 0].std()
-    logit += FIXED["curvature"] * (x**2 - 1 - (x**3).mean() * x) + z @ FIXED["component_effect"]
+    logit = effect[:, 0] + effect[:, 1] * x + own * z[:, 0] / np.sqrt(weight @ z[:, 0] ** 2)
+    logit += FIXED["curvature"] * shape[1] + FIXED["tail_effect"] * shape[2]
+    logit += z @ FIXED["component_effect"]
     probability = 1.0 / (1.0 + np.exp(-logit))
     grade = sampled["judgments/grade"].to_numpy()
     return np.where(np.isnan(grade), probability, grade >= 1)
