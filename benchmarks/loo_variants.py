@@ -35,10 +35,11 @@ from bayeseval.inference import verdict_text
 from benchmarks.real_data import REAL_DATA, trec_covid, unpacked
 
 VARIANTS = {
-    "fused rank": {"topic_effects": False, "n_components": 0},
-    "+ topics": {"n_components": 0},
-    "+ run reliabilities": {"n_topic_components": 0},
-    "+ topic components": {},
+    "fused rank": {"topic_effects": False, "n_components": 0, "agreement": False},
+    "+ topics": {"n_components": 0, "agreement": False},
+    "+ run reliabilities": {"n_topic_components": 0, "agreement": False},
+    "+ topic components": {"agreement": False},
+    "+ agreement of runs": {},
     "+ external label": {},
 }
 FULL, LABELLED = list(VARIANTS)[-2:]

@@ -29,8 +29,10 @@ class Agreement:
     mean, sd : float array (feature,)
         Over the frame, weighed as in :class:`bayeseval.frame.scale.RankScale`; an sd of a feature
         that does not vary is infinite.
+    square_mean : float array (square,)
+        Means of squares and products.
     slope : float array (2, column)
-        Regression of the features and their squares on the log rank and its curve.
+        Regression of features, squares and products on the log rank and its curve.
     rotation : float array (column, agreement)
         Principal directions of what is left.
     left_sd : float array (2,)
@@ -41,6 +43,7 @@ class Agreement:
     absent_rank: int
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
+    square_mean: NDArray[np.float64]
     slope: NDArray[np.float64]
     rotation: NDArray[np.float64]
     left_sd: NDArray[np.float64]
@@ -68,20 +71,24 @@ class Agreement:
         mean = weight @ best
         sd = np.sqrt(weight @ (best - mean) ** 2)
         sd[sd < SMALLEST_SD] = np.inf
-        columns = _with_squares((best - mean) / sd, sd)
+        scaled = (best - mean) / sd
+        squares = _squares(scaled)
+        square_mean = weight @ squares
+        columns = np.column_stack([scaled, squares - square_mean])
         slope = (shape * weight[:, None]).T @ columns
         left = columns - shape @ slope
         rotation, _ = principal_directions((left * weight[:, None]).T @ left, left.shape[1])
         own = np.sqrt(weight @ left[:, [0, best.shape[1] - 1]] ** 2)
         own[own < SMALLEST_SD] = np.inf
-        return cls(absent_rank, mean, sd, slope, rotation, own)
+        return cls(absent_rank, mean, sd, square_mean, slope, rotation, own)
 
     def predictors(
         self, run_rank: NDArray[np.integer], shape: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Components (pair, agreement), and what best rank and number of runs leave (pair, 2)."""
         scaled = (best_ranks(run_rank, self.absent_rank) - self.mean) / self.sd
-        left = _with_squares(scaled, self.sd) - shape @ self.slope
+        columns = np.column_stack([scaled, _squares(scaled) - self.square_mean])
+        left = columns - shape @ self.slope
         return left @ self.rotation, left[:, [0, scaled.shape[1] - 1]] / self.left_sd
 
 
@@ -99,6 +106,6 @@ def best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.fl
     return np.column_stack([np.log(best), np.log1p((run_rank > 0).sum(axis=1))])
 
 
-def _with_squares(scaled: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Features and their squares, less the means of these."""
-    return np.column_stack([scaled, scaled**2 - np.isfinite(sd)])
+def _squares(scaled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squares of the features, and the products of the ranks with the number of runs."""
+    return np.column_stack([scaled**2, scaled[:, :-1] * scaled[:, -1:]])

@@ -71,7 +71,10 @@ class RankScale:
 
     def shape(self, ranks: TopicRanks, rows: NDArray) -> NDArray[np.float64]:
         """Log rank, curve and tail (row, 3) of the fused rank: uncorrelated, mean 0 and sd 1."""
-        rank = ranks.fused_rank[rows]
+        return self.shape_of(ranks.fused_rank[rows])
+
+    def shape_of(self, rank: NDArray) -> NDArray[np.float64]:
+        """The same of fused ranks."""
         log_rank = (np.log(rank) - self.log_rank_mean) / self.log_rank_sd
         curve = (log_rank**2 - 1.0 - self.log_rank_skew * log_rank) / self.curve_sd
         mean, slope, bend, sd = self.tail

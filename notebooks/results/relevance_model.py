@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.models.relevance.constants import kept_scale
 
 NAMES = ["population_effect", "curvature", "topic_sd", "reliability_sd", "topic_component_sd"]
 
@@ -47,7 +48,7 @@ def of_sampler(collection: xr.DataTree, sampled: xr.DataTree) -> None:
     fitted = be.fit(model, draws=1500, random_seed=1, progress=False)
     save("verdict", be.verdict(fitted).to_dataframe())
     save("summary", az.summary(fitted, var_names=NAMES, ci_prob=0.9, ci_kind="eti"))
-    save("curves", curves(model, fitted))
+    save("curves", curves(fitted))
     whole = be.select(collection, topics=some["topic"].values)
     exact = be.evaluate(whole, "P@10", estimator="assumed").estimate.mean("topic")
     learned = collection["run"].values[collection["contributed"].values]
@@ -61,13 +62,13 @@ def of_sampler(collection: xr.DataTree, sampled: xr.DataTree) -> None:
     save("approximation", pd.Series(errors, name="mean error").rename_axis("by").to_frame())
 
 
-def curves(model, fitted: xr.DataTree) -> pd.DataFrame:
+def curves(fitted: xr.DataTree) -> pd.DataFrame:
     """Posterior mean of the probability of relevance, by fused rank and topic."""
     rank = np.geomspace(1, 1000, 60)
-    x = (np.log(rank) - model["log_rank_mean"].get_value()) / model["log_rank_sd"].get_value()
-    skew = model["log_rank_skew"].get_value()
+    scale = kept_scale(fitted["constant_data"].to_dataset())
+    x, curve, tail = scale.shape_of(rank).T
     draws = az.extract(fitted, num_samples=200, random_seed=1)
-    curve = draws.curvature.values[:, None] * (x**2 - 1 - skew * x)
+    curve = np.outer(draws.curvature, curve) + np.outer(draws.tail_effect, tail)
     topic = draws.topic_effect.transpose("sample", "topic", "predictor").values
     share = 1 / (1 + np.exp(-(topic[..., :1] + topic[..., 1:] * x + curve[:, None])))
     return pd.DataFrame(share.mean(axis=0).T, index=pd.Index(rank, name="fused rank"))

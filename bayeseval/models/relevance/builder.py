@@ -30,32 +30,45 @@ def relevance_model(
 ):
     r"""Hierarchical logistic model of the relevance of topic-document pairs.
 
-    .. math:: \mathrm{logit} P(rel_d = 1) = \alpha_t + \beta_t x_d + \kappa q(x_d)
-              + \sum_r \rho_r g_r(d) + \sum_{c=1}^{4} \gamma_{tc} z_c(d)
+    .. math:: \mathrm{logit} P(rel_d = 1) = \alpha_t + \beta_t x_d + \kappa q(x_d) + \lambda s(x_d)
+              + \sum_r \rho_r g_r(d) + \sum_j \delta_j a_j(d)
+              + \sum_{c=1}^{4} \gamma_{tc} z_c(d) + \epsilon_{t1} b(d) + \epsilon_{t2} n(d)
 
-    t is the topic of the pair d, x the log of its rank in the reciprocal-rank fusion of the runs
-    (mean 0, standard deviation 1 over the frame), q its square, g_r a discount that falls with the
-    log of the rank in run r from 1 to 0, :math:`\rho_r` the reliability of run r, and z the first
-    principal components of the g of all runs, the first with standard deviation 1 over the frame:
-    runs of one kind may be good on one topic and bad on another. q and g are taken less their
-    regression on x over the frame: they are what the fused rank does not say.
+    t is the topic of the pair d, x the log of its rank in the reciprocal-rank fusion of the runs, q
+    its square and s the cube root of the rank, which bends the far tail, g_r a discount that falls
+    with the log of the rank in run r from 1 to 0, :math:`\rho_r` the reliability of run r, and z
+    the first principal components of the g of all runs: runs of one kind may be good on one topic
+    and bad on another. The a say how far the runs agree: components of the best, 2nd, 4th, ... best
+    rank over the runs and of the number of runs that retrieved the document, their squares and
+    products (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that
+    number themselves. Each is taken less its regression on those before it, with mean 0 and
+    standard deviation 1 over the frame (g and a keep their spread) where a pair weighs 1 / fused
+    rank (:class:`bayeseval.frame.scale.RankScale`), so that the priors mean the same whatever the
+    depth of the frame. A topic's intercept and slope are correlated: where much is relevant, it may
+    lie deeper.
 
     =====================  ====================  =================================================
     name in ``priors``     default               why
     =====================  ====================  =================================================
-    intercept              Normal(-1.5, 1.5)     a document of middling rank in a middling topic:
-                                                 .01 to .8 relevant, as frames hold mostly misses
-    slope                  Normal(-0.5, 1)       per standard deviation of log rank; fusion beats
-                                                 chance, but by how much differs
-    curvature              Normal(0, 0.5)        bends the curve, rarely turns it
-    topic_intercept_sd     LogNormal(-0.4, 0.6)  easy and hard topics exist: .25 to 1.8 on the
-                                                 logit scale, median .67
-    topic_slope_sd         LogNormal(-1.2, 0.6)  fusion works better on some topics: .11 to .8,
-                                                 median .3, so seldom reversed
-    reliability_sd         HalfNormal(1)         one run's first rank multiplies the odds by up to
-                                                 7; learned: hundreds of like runs shrink each other
+    intercept              Normal(-1, 2)         a document of middling log rank (30th to 60th, of
+                                                 thousands) in a middling topic: .01 to .95
+    slope                  Normal(-2, 2)         per standard deviation of log rank (a factor of
+                                                 10 or so): fusion beats chance, by how much differs
+    curvature              Normal(0, 1)          bends the curve, rarely turns it
+    tail                   Normal(0, 1)          so does this, where next to nothing is judged
+    topic_intercept_sd     LogNormal(0, 0.75)    easy and hard topics exist: .23 to 4.3 on the
+                                                 logit scale, median 1
+    topic_slope_sd         LogNormal(-0.7, .75)  fusion works better on some topics: .11 to 2.2,
+                                                 median .5
+    topic_fisher_z         Normal(0, 0.75)       of the correlation of the two, by its inverse
+                                                 hyperbolic tangent: -.9 to .9
+    reliability_sd         HalfNormal(2)         a run's first rank multiplies the odds; learned:
+                                                 hundreds of like runs shrink each other, a few that
+                                                 differ do not
+    agreement_sd           HalfNormal(2)         may say nothing beyond the fusion, or much
     topic_component_sd     HalfNormal(1)         may be none at all; the largest effects are those
                                                  of a topic's intercept
+    topic_agreement_sd     HalfNormal(1)         the same
     =====================  ====================  =================================================
 
     The reliabilities are independent normal given their standard deviation. They are sampled as the
@@ -72,7 +85,8 @@ def relevance_model(
     those that the reliabilities were learned from. For the dual runs of Cormack and Grossman, whose
     relevant documents are shuffled among themselves, its intervals are badly wrong
     (``models/README.md`` has the figures): there use ``estimator="dyn"``.
-    Cost: 5,000 judged pairs and 126 runs take about a minute of two cores, after compiling.
+    Cost: 5,000 judged pairs and 126 runs take about a minute of two cores, after compiling;
+    ``approximation="laplace"`` takes seconds.
 
     Parameters
     ----------
@@ -90,14 +104,16 @@ def relevance_model(
     n_components : int
         Components of the runs' ranks that are kept. With 30 instead of 60 the error of mean P@10 on
         126 real runs was .0179 instead of .0162 and the coverage .85 instead of .89
-        (``models/README.md``). With 0 only the fused rank speaks: no run has a reliability, and
-        no topic effects of components either.
+        (``models/README.md``). With 0 no run has a reliability, and no topic effects of components
+        either.
     n_topic_components : int
         Components that have an effect per topic.
     topic_effects : bool
         Whether every topic has an intercept and a slope of its own; without them documents of all
         topics are alike but for their ranks, which real topics are not. Both parts can be left out
         to see what they are worth (``benchmarks/loo_variants.py``).
+    agreement : bool
+        Whether the agreement of the runs speaks, and by topic where topics have effects.
     runs : list of str, optional
         Runs whose ranks are predictors; default: those that the design was made from, or those that
         contributed. Under unequal probabilities leave it: with other runs the fused rank is not
@@ -106,7 +122,7 @@ def relevance_model(
     Returns
     -------
     pymc.Model
-        Dims topic, run, component, topic_component, judged_pair.
+        Dims topic, run, component, agreement, topic_component, topic_agreement, judged_pair.
 
     Raises
     ------
@@ -183,7 +199,7 @@ def grade_model(
 
     Parameters
     ----------
-    sampled, priors, external, n_components, n_topic_components, topic_effects, runs
+    sampled, priors, external, n_components, n_topic_components, topic_effects, agreement, runs
         As for :func:`relevance_model`.
 
     Returns

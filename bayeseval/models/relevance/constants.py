@@ -25,6 +25,7 @@ ARRAYS = {
 AGREEMENT = {
     "mean": ("rank_feature",),
     "sd": ("rank_feature",),
+    "square_mean": ("rank_square",),
     "slope": ("shape", "rank_column"),
     "rotation": ("rank_column", "agreement"),
     "left_sd": ("topic_agreement",),
@@ -56,9 +57,11 @@ def scale_coords(scale: RankScale) -> dict[str, object]:
     n_features = scale.agreement.mean.size
     best = [f"best_{2**number}" for number in range(n_features - 1)]
     features = [*best, "n_runs"]
+    squares = [*(f"{name}_squared" for name in features), *(f"{name}_n_runs" for name in best)]
     return LABELS | {
         "rank_feature": features,
-        "rank_column": [*features, *(f"{name}_squared" for name in features)],
+        "rank_square": squares,
+        "rank_column": [*features, *squares],
         "agreement": np.arange(1, scale.agreement.rotation.shape[1] + 1),
     }
 

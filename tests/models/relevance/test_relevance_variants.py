@@ -16,7 +16,7 @@ VARIANTS = {
     "all": {},
 }
 
-AGREED = np.array([0.5])
+AGREED = 0.5
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def probability(sampled, effect, along=None, agreed=None) -> np.ndarray:
     logit = effect[:, 0] + effect[:, 1] * log_rank + 0.2 * curve
     logit = logit - 0.7 * whole["tail_value"].get_value()
     if agreed is not None:
-        logit = logit + agreement @ agreed
+        logit = logit + agreed * agreement.sum(axis=1)
     if along is not None:
         logit = logit + whole["component_value"].get_value() @ along
     grade = sampled["judgments/grade"].to_numpy()
