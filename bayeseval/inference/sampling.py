@@ -70,8 +70,8 @@ def fit(
         Implementation of the sampler. numpyro needs the packages jax and numpyro, blackjax needs
         jax and blackjax; bayeseval does not install them.
     approximation : {"laplace"}, optional
-        For a quick look at ``relevance_model``: a normal approximation at the posterior's mode
-        instead of a sampler, in seconds, with ``draws`` times ``chains`` draws in one chain
+        For a quick look at ``relevance_model``: a normal approximation at the posterior's mode, set
+        right by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain
         (:mod:`bayeseval.models.relevance.laplace`; ``models/README.md`` has its error).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
