@@ -1,5 +1,7 @@
 """What it takes to find the predictors of other pairs, kept with the model and with its fit."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -52,7 +54,7 @@ def keep_scale(frame: Frame, scale: RankScale) -> None:
     pm.Data("run_checksum", ranking_checksums(frame.collection, frame.run), dims="run")
 
 
-def scale_coords(scale: RankScale) -> dict[str, object]:
+def scale_coords(scale: RankScale) -> dict[str, Any]:
     """Labels of the dims of what is kept."""
     n_features = scale.agreement.mean.size
     best = [f"best_{2**number}" for number in range(n_features - 1)]
@@ -72,8 +74,8 @@ def kept_scale(constant: xr.Dataset) -> RankScale:
     def array(name: str, dims: tuple[str, ...]):
         return constant[name].transpose(*dims).to_numpy()
 
-    numbers = {field: constant[name].item() for name, field in NUMBERS.items()}
-    arrays = {name: array(name, dims) for name, dims in ARRAYS.items()}
+    numbers: dict[str, Any] = {field: constant[name].item() for name, field in NUMBERS.items()}
+    arrays: dict[str, Any] = {name: array(name, dims) for name, dims in ARRAYS.items()}
     parts = {name: array(f"rank_feature_{name}", dims) for name, dims in AGREEMENT.items()}
     agreement = Agreement(absent_rank=numbers["depth"] + 1, **parts)
     return RankScale(**numbers, **arrays, agreement=agreement)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.regression import Regression
 
-SHRUNK = ("component", "agreement", "topic_component", "topic_agreement")
-TOPIC = ("intercept", "slope")
+SHRUNK: tuple[str, ...] = ("component", "agreement", "topic_component", "topic_agreement")
+TOPIC: tuple[str, ...] = ("intercept", "slope")
 CORRELATION = "fisher_z"
 N_TRIES = 6  # of Metropolis steps that need no likelihood
 PROPOSAL = 1.7
@@ -32,19 +32,24 @@ class Spreads:
         self.regression = regression
         self.n_draws = n_draws = 1  # chains that move at once
         self.has_topics = "topic" in regression.own_spans
-        self.shrunk = [name for name in SHRUNK if name in spans]
-        self._scale = dict(zip(SHRUNK, data["scale_prior"].tolist(), strict=True))
-        self._normal = dict(zip((*TOPIC, CORRELATION), data["topic_prior"].T, strict=True))
+        self.shrunk: list[str] = [name for name in SHRUNK if name in spans]
+        self._scale: dict[str, float] = dict(zip(SHRUNK, data["scale_prior"].tolist(), strict=True))
+        self._normal: dict[str, NDArray] = dict(
+            zip((*TOPIC, CORRELATION), data["topic_prior"].T, strict=True)
+        )
         mean, spread = data["fixed_prior"]
         n_columns = regression.common.shape[2]
         self.mean, self._fixed = np.zeros(n_columns), np.zeros(n_columns)
         self.mean[: mean.size], self._fixed[: mean.size] = mean, spread**-2.0
         # Share of the effects of each standard deviation that the judgments determine.
-        self.determined = dict.fromkeys(self.shrunk, 1.0)
-        self.value = {name: np.full(n_draws, np.log(0.3)) for name in self.shrunk}
+        self.determined: dict[str, float] = dict.fromkeys(self.shrunk, 1.0)
+        self.value: dict[str, NDArray] = {
+            name: np.full(n_draws, np.log(0.3)) for name in self.shrunk
+        }
         if self.has_topics:
             start = {"intercept": np.log(0.7), "slope": np.log(0.3), CORRELATION: 0.0}
             self.value |= {name: np.full(n_draws, value) for name, value in start.items()}
+        self.start = self.value
 
     @property
     def names(self) -> list[str]:
@@ -113,15 +118,15 @@ class Spreads:
         1 for effects that the judgments determine, by more than half; else what became of their
         standard deviation.
         """
-        scale = tuple(
+        common, own = (
             np.ones((columns.shape[2], self.n_draws))
             for columns in (self.regression.common, self.regression.own)
         )
         for name in self.shrunk:
             if self.determined[name] < HALF:
-                part = scale[0] if self.is_common(name) else scale[1]
+                part = common if self.is_common(name) else own
                 part[self.columns(name)] = np.exp(self.value[name] - self.start[name])
-        return scale
+        return common, own
 
     def redraw(self, common: NDArray, own: NDArray, random: np.random.Generator) -> None:
         """Metropolis steps of all values given the effects, which need no likelihood."""
