@@ -1,0 +1,118 @@
+"""Hierarchical ordered logistic model of the grades of documents."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.frame.frame import Frame
+from bayeseval.models.identity import name_model
+from bayeseval.models.relevance.builder import N_COMPONENTS, N_TOPIC_COMPONENTS
+from bayeseval.models.relevance.external import label_judgments
+from bayeseval.models.relevance.judged import Predictors
+from bayeseval.models.relevance.predictor import linear_predictor, prior_values
+
+
+def grade_model(
+    sampled: xr.DataTree,
+    *,
+    priors: Mapping[str, Any] | None = None,
+    external: str | Sequence[str] = (),
+    n_components: int = N_COMPONENTS,
+    n_topic_components: int = N_TOPIC_COMPONENTS,
+    topic_effects: bool = True,
+    agreement: bool = True,
+    runs: Sequence[str] | None = None,
+):
+    r"""Hierarchical ordered logistic model of the grade of topic-document pairs.
+
+    .. math:: \mathrm{logit} P(grade_d \ge v_k) = \eta_d - \sum_{j=2}^{k} \delta_j
+
+    with :math:`\eta` the linear predictor of :func:`relevance_model`, :math:`v_1 < v_2 < \dots` the
+    grades above the lowest, and gaps :math:`\delta_j > 0` that all topics share: one scale of
+    relevance, cut at several points. For two grades it is :func:`relevance_model`. The table of
+    priors is its too, and one more:
+
+    =====================  ==================  ===================================================
+    name in ``priors``     default             why
+    =====================  ==================  ===================================================
+    grade_gap              LogNormal(0, 0.75)  of documents at one grade, between a fifth and four
+                                               fifths reach the next
+    =====================  ==================  ===================================================
+
+    Parameters
+    ----------
+    sampled, priors, external, n_components, n_topic_components, topic_effects, agreement, runs
+        As for :func:`relevance_model`.
+
+    Returns
+    -------
+    pymc.Model
+        ``grade`` over ``judged_pair`` holds positions along the coord ``grade_value``; what is
+        known of it is in ``judged_grade``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`relevance_model`; judgments of a single grade.
+
+    References
+    ----------
+    McCullagh, "Regression models for ordinal data", JRSS B 42 (1980).
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("abcd"), "grade": [2, 1, 0, 0]})
+    >>> collection = be.read_collection(qrels, run.assign(score=[4, 3, 2, 1]))
+    >>> [float(grade) for grade in be.models.grade_model(collection).coords["grade_value"]]
+    [0.0, 1.0, 2.0]
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    from bayeseval.frame.gather import grade_scale
+
+    values = prior_values(priors)
+    frame = Frame.of_one_sample(sampled, runs)
+    predictors = Predictors.of(
+        frame,
+        n_components=n_components,
+        n_topic_components=n_topic_components,
+        topic_effects=topic_effects,
+        agreement=agreement,
+    )
+    judged = predictors.judged
+    scale = np.array(grade_scale(sampled))
+    if scale.size < 2:
+        raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
+    coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
+    with pm.Model(coords=coords) as model:
+        name_model("grade_model")
+        latent = linear_predictor(predictors, values)
+        pm.Data("grade_scale", scale, dims="grade_value")
+        pm.Data("judged_grade", np.searchsorted(scale, frame.grade[0, judged]), dims="judged_pair")
+        gap: Any = pt.zeros(0)
+        if scale.size > 2:
+            gap = pm.LogNormal("grade_gap", *values["grade_gap"], dims="grade_step")
+        grade = pm.Categorical("grade", p=_grade_shares(latent, gap), dims="judged_pair")
+        label_judgments(grade, frame, judged, external, [f"{value:g}" for value in scale])
+    return model
+
+
+def _grade_shares(latent, gap) -> Any:
+    """Probability (judged_pair, grade_value) of every grade.
+
+    That of a middle grade is the product of reaching it, of missing the next, and of 1 - exp(-gap);
+    the difference of the two shares, which it equals, loses its digits where both are near 1.
+    """
+    import pytensor.tensor as pt
+
+    above: Any = latent[:, None] - pt.concatenate([pt.zeros(1), pt.cumsum(gap)])
+    reached: Any = pt.sigmoid(above)
+    missed: Any = pt.sigmoid(-above)
+    below: Any = pt.expm1(-gap)
+    between = -reached[:, :-1] * missed[:, 1:] * below
+    return pt.concatenate([missed[:, :1], between, reached[:, -1:]], axis=-1)
