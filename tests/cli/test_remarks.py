@@ -4,6 +4,9 @@ import csv
 import io
 
 import pytest
+import xarray as xr
+
+from bayeseval.cli import remarks
 
 WORDS = ["--estimator", "assumed", "--format", "csv"]
 
@@ -156,3 +159,16 @@ def test_a_topic_named_as_the_mean_is_refused_where_both_would_be_written(comman
     for form in ("table", "csv", "json", "trec_eval"):
         code, out, err = command(*words, "--per-topic", "--format", form)
         assert (code, out) == (2, "") and "a topic is named 'all'" in err
+
+
+def test_ratios_over_poorly_known_numbers_are_named(capsys):
+    errors = xr.DataArray(
+        [[0.5, 0.1, 0.4], [0.1, 0.2, 0.1]],
+        dims=("measure", "topic"),
+        coords={"measure": ["AP", "R@10"]},
+    )
+    remarks._remark_denominators(xr.Dataset({"denominator_error": errors}))
+    said = capsys.readouterr().err
+    assert "AP (2 of 3 topics)" in said and "R@10" not in said
+    remarks._remark_denominators(xr.Dataset({"denominator_error": errors * 0.1}))
+    assert capsys.readouterr().err == ""
