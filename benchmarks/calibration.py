@@ -9,8 +9,8 @@ import argparse
 import logging
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.experiments.calibration_recovery import covered
 from bayeseval.inference.verdict import CHECKS
-from bayeseval.models.relevance import predictor
 
 KINDS = ("rank", "truth", "mean", "standard_error", "ess")
 WORK = Path(tempfile.gettempdir()) / "bayeseval-calibration"
@@ -35,25 +34,11 @@ def _urn(n_runs: int, **sizes) -> xr.DataTree:
     return be.simulate.urn_collection(odds, prevalence=0.15, random_seed=1, **sizes)
 
 
-def _by_judgments(build):
-    """Model whose effects of topics are written by the judgments a topic, however few topics.
-
-    By itself a model of fewer than MANY_TOPICS topics writes them in units of their spread; so a
-    small study shows both ways of writing the same model.
-    """
-
-    def built(collection: xr.DataTree):
-        with mock.patch.object(predictor, "MANY_TOPICS", 0, create=True):
-            return build(collection)
-
-    return built
-
-
 def relevance():
     """10 topics x 8 runs, 30 of 120 documents judged: effects in units of their spread."""
     return be.experiments.relevance_study(
         _urn(8, n_topics=10, n_documents=120, depth=60),
-        _by_judgments(be.models.relevance_model),
+        be.models.relevance_model,
         be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
         budget=30,
         n_strata=5,
@@ -65,7 +50,7 @@ def relevance_centred():
     """5 topics x 8 runs, 80 of 160 documents judged: effects of topics written as they are."""
     return be.experiments.relevance_study(
         _urn(8, n_topics=5, n_documents=160, depth=60),
-        _by_judgments(be.models.relevance_model),
+        partial(be.models.relevance_model, topic_effects="centred"),
         be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
         budget=80,
         n_strata=5,
@@ -91,7 +76,7 @@ def grade():
     """6 topics x 8 runs, 30 of 120 documents judged on a scale of three grades."""
     return be.experiments.relevance_study(
         _urn(8, n_topics=6, n_documents=120, depth=60, grade_proportions=[0.6, 0.4]),
-        _by_judgments(be.models.grade_model),
+        be.models.grade_model,
         be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
         budget=30,
         n_strata=5,

@@ -62,14 +62,14 @@ class Parts(NamedTuple):
     ----------
     n_topic_components : int
         Components that have effects per topic.
-    topic_effects : bool
-        Whether topics have an intercept and a slope of their own.
+    topic_effects : bool or "centred"
+        Whether topics have an intercept and a slope of their own, and how they are to be written.
     agreement : bool
         Whether the agreement of the runs speaks, and by topic where topics have effects.
     """
 
     n_topic_components: int
-    topic_effects: bool
+    topic_effects: bool | str
     agreement: bool
 
 

@@ -24,7 +24,7 @@ def relevance_model(
     external: str | Sequence[str] = (),
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
-    topic_effects: bool = True,
+    topic_effects: bool | str = True,
     agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):
@@ -108,10 +108,12 @@ def relevance_model(
         either.
     n_topic_components : int
         Components that have an effect per topic.
-    topic_effects : bool
+    topic_effects : bool or "centred"
         Whether every topic has an intercept and a slope of its own; without them documents of all
         topics are alike but for their ranks, which real topics are not. Both parts can be left out
-        to see what they are worth (``benchmarks/loo_variants.py``).
+        to see what they are worth (``benchmarks/loo_variants.py``). The same model can be written
+        in two ways, and by itself takes the one that the sampler takes to; "centred" asks for
+        effects as they are, however few the topics.
     agreement : bool
         Whether the agreement of the runs speaks, and by topic where topics have effects.
     runs : list of str, optional

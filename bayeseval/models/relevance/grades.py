@@ -21,7 +21,7 @@ def grade_model(
     external: str | Sequence[str] = (),
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
-    topic_effects: bool = True,
+    topic_effects: bool | str = True,
     agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import RankScale, rank_scale
 from bayeseval.models.relevance.blocks import Block, Parts, blocks
@@ -36,7 +37,7 @@ class Predictors:
         *,
         n_components: int,
         n_topic_components: int,
-        topic_effects: bool = True,
+        topic_effects: bool | str = True,
         agreement: bool = True,
     ) -> "Predictors":
         """Predictors of the judged pairs of a frame, with the parts that it has columns for."""
@@ -44,6 +45,7 @@ class Predictors:
         for name, number in numbers.items():
             if number < 0:
                 raise ValueError(f"{name} is {number}; allowed: 0 or more")
+        check_choice("topic_effects", str(topic_effects), ("True", "False", "centred"))
         scale = rank_scale(frame, n_components)
         n_own = min(n_topic_components, scale.component_sd.size)
         agree = agreement and scale.agreement.rotation.shape[1] > 0

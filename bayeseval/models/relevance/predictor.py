@@ -127,7 +127,8 @@ def _topic_effects(predictors: Predictors, values, population) -> Any:
     alone: Any = topic_sd[1] / pt.cosh(z)  # what the intercept leaves of the slope's spread
     dims = ("topic", "predictor")
     n_topics = np.unique(predictors.frame.topic).size
-    if n_topics >= MANY_TOPICS and predictors.judged.size >= CENTRED_FROM * n_topics:
+    known = n_topics >= MANY_TOPICS and predictors.judged.size >= CENTRED_FROM * n_topics
+    if known or predictors.parts.topic_effects == "centred":
         intercept: Any = pm.Normal("topic_intercept", population[0], topic_sd[0], dims="topic")
         tilt = correlation * topic_sd[1] / topic_sd[0]
         expected = population[1] + tilt * (intercept - population[0])

@@ -366,3 +366,17 @@ def test_replicates_and_collections_without_runs_or_judgments_are_refused():
     with pytest.raises(ValueError, match="grades are all 1"):
         run = pd.DataFrame({"run": "a", "topic": "1", "document": ["a"], "score": [1]})
         be.models.grade_model(be.read_collection(qrels.iloc[:1], run))
+
+
+def test_effects_of_few_topics_are_written_as_they_are_where_that_is_asked(sampled):
+    names = {
+        kind: {
+            variable.name
+            for variable in be.models.relevance_model(sampled, topic_effects=kind).free_RVs
+        }
+        for kind in (True, "centred")
+    }
+    assert "topic_deviation" in names[True] and "topic_intercept" not in names[True]
+    assert "topic_intercept" in names["centred"] and "topic_deviation" not in names["centred"]
+    with pytest.raises(ValueError, match="topic_effects must be one of True, False, centred"):
+        be.models.relevance_model(sampled, topic_effects="centered")
