@@ -33,7 +33,8 @@ def mean_over_topics(
     Dataset
         ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``outside_weight``,
         ``n_topics`` and ``n_limited`` without the dim topic; ``n_modelled``, the number of topics
-        whose denominator comes mostly from the counts of all topics, where there is such a model.
+        whose denominator comes mostly from the counts of all topics, where there is such a model;
+        for ``"topics"`` the ``design_error`` too, the standard error for these very topics.
 
     Raises
     ------
@@ -63,10 +64,11 @@ def mean_over_topics(
     known = estimate.notnull()
     n_topics = known.sum("topic")
     mean = estimate.mean("topic", skipna=True)
+    variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
+    variance = (variance + _between_topics(scores, known)).clip(min=0.0)
+    design_error = variance**0.5 / n_topics.where(n_topics > 0)
     if population == "sample":
-        variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
-        variance = (variance + _between_topics(scores, known)).clip(min=0.0)
-        error = variance**0.5 / n_topics.where(n_topics > 0)
+        error = design_error
         freedom = degrees_of_freedom(variance, _spread(scores, known))
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
@@ -84,6 +86,8 @@ def mean_over_topics(
         },
         attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
     )
+    if population == "topics":
+        result = result.assign(design_error=design_error)
     if "modelled_share" in scores:
         share = scores["modelled_share"]
         mostly = (share > 0.5).sum("topic").where(share.notnull().any("topic"))

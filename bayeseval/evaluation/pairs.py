@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
+from bayeseval.collection.origin import origin
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.differences import differences, run_position
 from bayeseval.evaluation.problem import Problem
@@ -77,7 +78,7 @@ def covariance(
         dims=("measure", "topic", "run", "run_other"),
         coords=labels | {"run_other": labels["run"]},
         name="covariance",
-        attrs={"estimator": estimator},
+        attrs={"estimator": estimator} | origin(sampled),
     )
     if over is None:
         return result

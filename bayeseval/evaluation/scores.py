@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import without_judgment
+from bayeseval.collection.origin import origin
 from bayeseval.estimators.difference import DEFAULT_PREDICTOR
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
@@ -163,7 +164,7 @@ def evaluate(
         "ci_prob": ci_prob,
         "relevance_level": relevance_level,
         "gain": _described_gain(problem),
-    }
+    } | origin(sampled)
     return _labelled(problem, arrays, ci_prob).assign_attrs(attrs)
 
 
@@ -209,7 +210,7 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     held = {name: (dims_of.get(name, dims), values) for name, values in arrays.items()}
     if not arrays["denominator_direction"].shape[-1]:  # no model of the counts was used
         held = {name: values for name, values in held.items() if name not in DENOMINATOR}
-    scores = xr.Dataset(held, coords=problem.labels)
+    scores = xr.Dataset(held, coords=problem.coords)
     if "replicate" not in problem.frame.collection["judgments/grade"].dims:
         scores = scores.isel(replicate=0)
     bounds = interval(

@@ -1,0 +1,87 @@
+"""Where a result comes from: what its runs are, and of which collection and sample it is."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+RUN_COORDS = ("contributed", "team")
+
+
+def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.DataArray]:
+    """Coords of results along run: whether a run contributed, and its team.
+
+    Parameters
+    ----------
+    collection : DataTree
+    runs : array of str, optional
+        Labels of the runs of the result; default: all.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.2], n_topics=1, prevalence=0.1, random_seed=1
+    ... )
+    >>> run_coords(collection)["contributed"].values
+    array([ True,  True])
+    """
+    root = collection.to_dataset()
+    chosen = root["run"].to_numpy() if runs is None else np.asarray(runs)
+    return {name: root[name].sel(run=chosen).variable for name in RUN_COORDS if name in root}
+
+
+def origin(collection: xr.DataTree) -> dict[str, str]:
+    """Attrs of results: ``fingerprint`` of the collection, ``sample`` (checksum of judgments).
+
+    The checksum does not depend on the order of the pairs, so that it stays the same where runs are
+    added.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.2], n_topics=1, prevalence=0.1, random_seed=1
+    ... )
+    >>> sorted(origin(collection))
+    ['fingerprint', 'sample']
+    """
+    from pandas.util import hash_array
+
+    root = collection.to_dataset()
+    grade = collection["judgments/grade"]
+    grade = grade.transpose("pair", ...).to_numpy().reshape(root.sizes["pair"], -1)
+    judged = np.flatnonzero(~np.isnan(grade).all(axis=1))
+    topic = hash_array(root["topic"].to_numpy().astype(object))
+    word = hash_array(root["document"].to_numpy()[judged].astype(object))
+    word = word * np.uint64(31) + topic[root["pair_topic"].to_numpy()[judged]]
+    column = np.arange(1, 2 * grade.shape[1], 2, dtype=np.uint64)
+    level = np.where(np.isnan(grade[judged]), -1.0, grade[judged])
+    value = hash_array(level.astype(np.float64).ravel()).reshape(level.shape)
+    total = (word * (value @ column)).sum(dtype=np.uint64)
+    return {"fingerprint": str(root.attrs.get("fingerprint", "")), "sample": f"{int(total):016x}"}
+
+
+def check_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -> None:
+    """Refuse to join results that say different things about what they are of.
+
+    Parameters
+    ----------
+    first, second : Dataset
+    names : (str, str)
+        What to call them.
+
+    Raises
+    ------
+    ValueError
+        Where both have ``fingerprint``, ``sample``, ``ci_prob``, ``population``, ``outside`` or
+        ``relevance_level``, and they differ.
+    """
+    spoken = {"fingerprint": "collection", "sample": "sample of judgments"}
+    for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "relevance_level"):
+        here, there = (result.attrs.get(name, "") for result in (first, second))
+        if here in ("", None) or there in ("", None) or here == there:
+            continue
+        what = spoken.get(name, name)
+        told = "" if name in spoken else f" ({here!r} and {there!r})"
+        raise ValueError(f"{names[0]} and {names[1]} must be of the same {what}{told}")
