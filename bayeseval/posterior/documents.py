@@ -14,7 +14,9 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import plain_scores
 from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
+from bayeseval.models.relevance.departures import DEPTH, Departures
 from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.topic_draws import TopicDraws
 
 GRADES = Option("model", "grades", "be.models.grade_model")
 
@@ -29,18 +31,30 @@ class DocumentScores:
         The collection that the model was fitted to; runs may have been added since.
     measures : str or list
     outside : {"nonrelevant", "model"}
+    departures : {"learned", "none"}
+        Whether runs that the model did not learn from may depart from it.
     """
 
-    def __init__(self, draws: RelevanceDraws, sampled: xr.DataTree, measures, outside: str) -> None:
+    def __init__(
+        self,
+        draws: RelevanceDraws,
+        sampled: xr.DataTree,
+        measures,
+        outside: str,
+        departures: str = "learned",
+    ) -> None:
         parsed = _parsed(measures, draws, sampled)
         self._problem = Problem(Frame.of(sampled), parsed, random=False)
         self._draws, self._outside = draws, outside
+        learned = departures == "learned"
+        self._departures = Departures.learned(draws) if learned else Departures.none()
+        self.departing = self._departures.run
         self.labels = self._problem.labels
         self.judged_topic = self._problem.judged_topic
         self.relevance_level = draws.binary_level() or 0
 
     def topic(self, topic: int) -> tuple[Iterator[NDArray[np.float64]], NDArray | float]:
-        """Scores (run, draw) measure by measure, and the weight outside (measure, run)."""
+        """Scores (run + departing run, draw) by measure, and the weight outside (measure, run)."""
         frame, measures = self._problem.frame, self._problem.measures
         first, last = frame.rankings.start[topic : topic + 2]
         lost: NDArray | float = 0.0
@@ -50,12 +64,40 @@ class DocumentScores:
             pairs = np.flatnonzero(frame.row_of_pair[first:last] >= 0)
             position = frame.row_of_pair[frame.rankings.pair[:, topic]]
             lost = self._problem.outside_weight(topic, position)[..., 0]
-        codes, scale = self._draws.topic(topic, pairs), self._draws.scale
-        scores = (
-            plain_scores(measure, position, _relevance_of(measure, scale)[codes])
-            for measure in measures
-        )
-        return scores, lost
+        top = position[self._departures.run, :DEPTH]
+        kept = np.zeros(pairs.size, dtype=bool)
+        kept[top[top >= 0]] = True
+        drawn = self._draws.topic(topic, pairs, kept)
+        departed = list(self._departed(drawn, top))
+        return (self._scores(measure, position, drawn, departed) for measure in measures), lost
+
+    def _departed(
+        self, drawn: TopicDraws, top: NDArray
+    ) -> Iterator[tuple[int, NDArray, NDArray[np.uint8]]]:
+        """Of every departing run the rows of the documents that it changes, and their codes."""
+        for number, (run, position) in enumerate(zip(self._departures.run, top, strict=True)):
+            rank = np.flatnonzero((position >= 0) & (drawn.row[position] >= 0))
+            if rank.size:
+                rows = position[rank]
+                log_rank = drawn.log_rank[drawn.row[rows]]
+                shift = self._departures.shift(number, rank + 1, log_rank)
+                yield int(run), rows, drawn.again(rows, shift)
+
+    def _scores(self, measure: Measure, position: NDArray, drawn: TopicDraws, departed):
+        """Scores (run, draw) of a measure, a run that departs by the relevances it sees.
+
+        The runs that depart follow once more, as the model has them.
+        """
+        table = _relevance_of(measure, self._draws.scale)
+        value = table[drawn.codes]
+        scores = plain_scores(measure, position, value)
+        as_modelled = scores[self.departing]
+        for run, rows, codes in departed:
+            before = value[rows]
+            value[rows] = table[codes]
+            scores[run] = plain_scores(measure, position[[run]], value)[0]
+            value[rows] = before
+        return np.concatenate([scores, as_modelled])
 
 
 def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:

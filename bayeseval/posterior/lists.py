@@ -26,14 +26,23 @@ class ListScores:
     measures : str or list
         Weighted sums over the ranks: what can be asked of each run by itself.
     outside : {"nonrelevant"}
+    departures : {"learned", "none"}
+        Of no effect: the model has an urn for every run that it scores.
     """
 
-    def __init__(self, draws: UrnDraws, sampled: xr.DataTree, measures, outside: str) -> None:
+    def __init__(
+        self,
+        draws: UrnDraws,
+        sampled: xr.DataTree,
+        measures,
+        outside: str,
+        departures: str = "learned",
+    ) -> None:
         if outside != "nonrelevant":
             raise ValueError("an urn holds the documents of its frame only; allowed: 'nonrelevant'")
         parsed = _linear(measures, draws.tops.relevance_level)
         depth = sampled["rankings"].sizes["rank"]
-        self._draws = draws
+        self._draws, self.departing = draws, np.zeros(0, dtype=np.int64)
         self._weight = [_cut(rank_weight(measure, depth)) for measure in parsed]
         self.labels = {"measure": np.array([measure.label for measure in parsed])}
         self.labels |= {dim: draws.tops.coords[dim] for dim in ("run", "topic")}

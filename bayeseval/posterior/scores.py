@@ -1,7 +1,6 @@
 """Posterior draws of the scores of runs, streamed topic by topic."""
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,19 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
+from bayeseval.collection.origin import origin, run_coords
 from bayeseval.evaluation.problem import check_option
 from bayeseval.models.identity import model_name
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.posterior.documents import DocumentScores
+from bayeseval.posterior.labelled import as_modelled, labelled_scores, topic_weights
 from bayeseval.posterior.lists import ListScores
 from bayeseval.progress import track
 
 # By what a model draws: documents, with one relevance whatever run shows them, or each run's list.
 SCORED: dict[str, Any] = {"documents": DocumentScores, "lists": ListScores}
-BOOTSTRAP_STREAM = 1
 OUTSIDE = ("nonrelevant", "model")
+DEPARTURES = ("learned", "none")
 
 
 def posterior_scores(
@@ -31,6 +32,7 @@ def posterior_scores(
     outside: str = "nonrelevant",
     over: str | None = "topic",
     population: str = "sample",
+    departures: str = "learned",
     random_seed: int | None = None,
 ) -> xr.Dataset:
     r"""Posterior draws of the scores of every run, from the draws of a model.
@@ -71,6 +73,13 @@ def posterior_scores(
         draw weighs the topics by Dirichlet(1, ..., 1), the same for all runs (Bayesian bootstrap).
         It assumes no shape of the scores over topics; its variance over topics is (T - 1)/(T + 1)
         times the usual :math:`s^2 / T`.
+    departures : {"learned", "none"}
+        Runs that the model did not learn from, added since or left out of it: how far they depart
+        from it is learned from the judgments among their first 20 ranks, and drawn; or they are
+        taken for runs like those it knows, which gives wrong and much too short intervals for
+        runs unlike them (:class:`bayeseval.models.relevance.departures.Departures`). A document
+        may then be relevant for one run and not for another. The number of relevant documents that
+        a ratio divides by is that of the relevances as the run sees them.
     random_seed : int, optional
         Seed of the draws of relevance.
 
@@ -79,7 +88,9 @@ def posterior_scores(
     Dataset
         ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None;
         ``outside_weight`` as in :func:`evaluate`, without chain and draw. A topic that a run lacks
-        scores 0; a topic without a judgment is NaN and left out of means.
+        scores 0; a topic without a judgment is NaN and left out of means. Where runs depart,
+        ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
+        standard deviation if they did not (NaN for the other runs).
 
     Raises
     ------
@@ -106,6 +117,7 @@ def posterior_scores(
     """
     check_option(population=population)
     check_choice("outside", outside, OUTSIDE)
+    check_choice("departures", departures, DEPARTURES)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     kind = kind_of(fitted)
@@ -114,102 +126,47 @@ def posterior_scores(
             f"this fit is not of a model that has scores; models that have: {', '.join(MODELS)}"
         )
     draws = kind.draws(fitted, sampled, random_seed)
-    scored = SCORED[kind.draws_of](draws, sampled, measures, outside)
+    scored = SCORED[kind.draws_of](draws, sampled, measures, outside, departures)
     judged = scored.judged_topic
     weights = topic_weights(judged, draws.n_draws, draws.seed_word, over, population)
-    estimate, lost = _streamed(scored, draws.n_draws, weights)
+    mean_of = topic_weights(judged, draws.n_draws, draws.seed_word, "topic", population)
+    estimate, modelled, lost = _streamed(scored, draws.n_draws, weights, mean_of)
     if not judged.all():
         warnings.warn(without_judgment(scored.labels["topic"][~judged]), stacklevel=2)
     attrs = {
         "estimator": model_name(fitted),
         "outside": outside,
         "population": population if over == "topic" else "",
+        "departures": departures,
         "relevance_level": scored.relevance_level,
-    }
-    return labelled_scores(draws.sizes, scored.labels, estimate, lost, over).assign_attrs(attrs)
+    } | origin(sampled)
+    labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
+    result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
+    if not scored.departing.size:
+        return result
+    return result.assign(as_modelled(modelled, scored.departing, result))
 
 
 def _streamed(
-    scored, n_draws: int, weights: NDArray | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scores (measure, run, draw) or (measure, run, topic, draw), and the weight outside."""
+    scored, n_draws: int, weights: NDArray | None, mean_of: NDArray
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Scores (measure, run, draw) or (measure, run, topic, draw), and the weight outside.
+
+    In between means over topics (measure, departing run, draw) of the runs that depart from the
+    model, as it has them.
+    """
     by_topic = tuple(len(scored.labels[dim]) for dim in ("measure", "run", "topic"))
     lost = np.full(by_topic, np.nan)
     whole, start = (by_topic, np.nan) if weights is None else (by_topic[:2], 0.0)
     estimate = np.full((*whole, n_draws), start)
+    modelled = np.zeros((by_topic[0], scored.departing.size, n_draws))
+    n_runs = by_topic[1]
     for topic in track(np.flatnonzero(scored.judged_topic).tolist(), "posterior scores"):
         scores, lost[:, :, topic] = scored.topic(topic)
         for index, score in enumerate(scores):
             if weights is None:
-                estimate[index, :, topic] = score
+                estimate[index, :, topic] = score[:n_runs]
             else:
-                estimate[index] += weights[topic] * score
-    return estimate, lost
-
-
-def topic_weights(
-    judged: NDArray[np.bool_], n_draws: int, seed_word: int, over: str | None, population: str
-) -> NDArray[np.float64] | None:
-    """Weight of each topic in the mean under each draw (topic, draw); None for no mean.
-
-    Topics without a judgment weigh 0. For the population of topics the weights are those of the
-    Bayesian bootstrap, the same for all runs.
-
-    Examples
-    --------
-    >>> topic_weights(np.array([True, False, True]), 1, 0, "topic", "sample").ravel()
-    array([0.5, 0. , 0.5])
-    """
-    if over is None:
-        return None
-    weights = np.zeros((judged.size, n_draws))
-    if population == "sample":
-        weights[judged] = 1.0 / judged.sum()
-    else:
-        random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
-        weights[judged] = random.dirichlet(np.ones(judged.sum()), size=n_draws).T
-    return weights
-
-
-def labelled_scores(
-    sizes: Mapping[str, int],
-    labels: Mapping[str, Any],
-    estimate: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    over: str | None,
-) -> xr.Dataset:
-    """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
-
-    Parameters
-    ----------
-    sizes : mapping
-        Numbers of chains and of draws per chain.
-    labels : mapping
-        Labels of measure, run and topic.
-    estimate : float array (measure, run, draw) or (measure, run, topic, draw)
-    lost : float array (measure, run, topic)
-    over : {"topic"} or None
-        "topic" where the scores are means over topics.
-
-    Examples
-    --------
-    >>> labels = {"measure": ["P@1"], "run": ["a"], "topic": ["1"]}
-    >>> scores = labelled_scores(
-    ...     {"chain": 1, "draw": 2}, labels, np.ones((1, 1, 2)), np.zeros((1, 1, 1)), "topic"
-    ... )
-    >>> scores["estimate"].dims
-    ('chain', 'draw', 'measure', 'run')
-    """
-    values = np.moveaxis(estimate, -1, 0).reshape(*sizes.values(), *estimate.shape[:-1])
-    dims = ("measure", "run", "topic")
-    scores = xr.Dataset(
-        {
-            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
-            "outside_weight": (dims, lost),
-        },
-        coords=dict(labels),
-    )
-    if over is None:
-        return scores
-    mean = scores["outside_weight"].mean("topic", skipna=True)
-    return scores.assign(outside_weight=mean).drop_vars("topic")
+                estimate[index] += weights[topic] * score[:n_runs]
+            modelled[index] += mean_of[topic] * score[n_runs:]
+    return estimate, modelled, lost

@@ -1,5 +1,6 @@
 """Posterior draws of the grades of one topic's documents: judged ones keep theirs."""
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,9 +12,11 @@ from bayeseval.frame.frame import Frame
 from bayeseval.models.relevance.blocks import Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.external import external_values, label_codes
+from bayeseval.models.relevance.topic_draws import TopicDraws
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
 TOPIC_STREAM = 0
+SMALLEST = 1e-300  # probability, for its log
 
 
 class RelevanceDraws:
@@ -72,8 +75,17 @@ class RelevanceDraws:
         """Relevance level of a model of relevance; None for one of grades."""
         return None if self.graded else int(self.scale[1])
 
-    def topic(self, topic: int, pairs: NDArray) -> NDArray[np.uint8]:
-        """Positions in ``scale`` (pair, draw) of some pairs of a topic, given as local positions.
+    def at_mean(self) -> "RelevanceDraws":
+        """The same with one draw, the posterior mean of every parameter."""
+        other = copy.copy(self)
+        other._draws = {k: v.mean(axis=0, keepdims=True) for k, v in self._draws.items()}
+        other.n_draws = 1
+        return other
+
+    def topic(
+        self, topic: int, pairs: NDArray, kept: NDArray[np.bool_] | None = None
+    ) -> TopicDraws:
+        """Grades under every draw of some pairs of a topic, given as local positions.
 
         Parameters
         ----------
@@ -81,18 +93,36 @@ class RelevanceDraws:
             Position of the topic in the collection.
         pairs : int array (pair,)
             Positions among the topic's pairs.
+        kept : bool array (pair,), optional
+            Pairs that may be drawn again with another linear predictor.
         """
         random = np.random.default_rng([self.seed_word, TOPIC_STREAM, topic])
-        first = int(np.searchsorted(self.frame.collection["pair_topic"].to_numpy(), topic))
-        grade = self._grade(first + pairs)
+        start = int(self.frame.rankings.start[topic])
+        grade = self._grade(start + pairs)
         codes = np.empty((pairs.size, self.n_draws), dtype=np.uint8)
         known = ~np.isnan(grade)
         codes[known] = self._code(grade[known])[:, None]
+        kept = ~known & (False if kept is None else kept)
+        again = TopicDraws.empty(self, codes, start + pairs, np.flatnonzero(kept))
         ranks = self.frame.ranks(topic)
         for rows in _blocks(np.flatnonzero(~known)):
-            logit = self._logit(topic, ranks, pairs[rows])
-            codes[rows] = self._drawn(logit, first + pairs[rows], random)
-        return codes
+            logit, log_rank = self.logit(topic, ranks, pairs[rows])
+            uniform = random.random(logit.shape, dtype=np.float32)
+            codes[rows] = self.codes(logit, uniform, start + pairs[rows])
+            again.keep(rows, logit, uniform, log_rank)
+        return again
+
+    def codes(self, logit: NDArray, uniform: NDArray, pairs: NDArray) -> NDArray[np.uint8]:
+        """Positions in ``scale`` given the linear predictor (pair, draw), chance and labels."""
+        above = self._shares(logit, pairs)
+        return sum((uniform < share).astype(np.uint8) for share in above)  # type: ignore[return-value]
+
+    def log_probability(self, logit: NDArray, pairs: NDArray, grade: NDArray) -> NDArray:
+        """Log probability (column,) of the grades of some pairs, given (pair, column)."""
+        share = [np.ones(logit.shape), *self._shares(logit, pairs), np.zeros(logit.shape)]
+        code = self._code(grade)
+        mass = np.stack([high - low for high, low in zip(share[:-1], share[1:], strict=True)])
+        return np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST)).sum(axis=0)
 
     def _grade(self, pairs: NDArray) -> NDArray[np.float64]:
         """Grades of pairs of the collection, NaN where not judged."""
@@ -105,8 +135,11 @@ class RelevanceDraws:
             return np.searchsorted(self.scale, grade)
         return (grade >= self.scale[1]).astype(np.uint8)
 
-    def _logit(self, topic: int, ranks, rows: NDArray) -> NDArray[np.float64]:
-        """Linear predictor (row, draw); a model may do without topic effects and components."""
+    def logit(self, topic: int, ranks, rows: NDArray) -> tuple[NDArray, NDArray]:
+        """Linear predictor (row, draw), and the scaled log of the fused rank (row,).
+
+        A model may do without topic effects and components.
+        """
         own = self._draws.get("topic_component_effect")
         parts = Parts(
             n_topic_components=0 if own is None else own.shape[2],
@@ -118,17 +151,14 @@ class RelevanceDraws:
         for block in found:
             effect = self._draws[block.effect]
             logit += block.times(effect[:, self._topic[topic]] if block.by_topic else effect)
-        return logit
+        return logit, found[0].values[:, 1]
 
-    def _drawn(self, logit: NDArray, pairs: NDArray, random) -> NDArray[np.uint8]:
-        """Positions in the scale, drawn given the linear predictor and the external labels."""
+    def _shares(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
+        """P(grade at or above each step) given the linear predictor and the external labels."""
         from scipy.special import expit
 
-        uniform = random.random(logit.shape, dtype=np.float32)
         above = [expit(logit - cut) for cut in self._cutpoints()]
-        if self._columns:
-            above = self._given_labels(above, pairs)
-        return sum((uniform < share).astype(np.uint8) for share in above)  # type: ignore[return-value]
+        return self._given_labels(above, pairs) if self._columns else above
 
     def _cutpoints(self) -> list[NDArray | float]:
         """Cutpoints between the grades, each a number or (draw,)."""

@@ -1,0 +1,55 @@
+"""Grades of one topic's documents under every draw, and the same drawn again for one run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(eq=False)
+class TopicDraws:
+    """Grades of one topic's documents under every draw, some of which can be drawn again.
+
+    Parameters
+    ----------
+    draws : RelevanceDraws
+    codes : uint8 array (pair, draw)
+        Positions in the scale.
+    pairs : int array (pair,)
+        Positions in the collection.
+    row : int array (pair,)
+        Row of a pair among those kept, -1 for the others.
+    logit, uniform : float array (kept, draw)
+        Linear predictor, and the chance that decided.
+    log_rank : float array (kept,)
+        Scaled log of the fused rank.
+    """
+
+    draws: Any
+    codes: NDArray[np.uint8]
+    pairs: NDArray[np.integer]
+    row: NDArray[np.int64]
+    logit: NDArray[np.float32]
+    uniform: NDArray[np.float32]
+    log_rank: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, draws, codes: NDArray, pairs: NDArray, kept: NDArray) -> "TopicDraws":
+        """Nothing kept yet of the pairs at some rows."""
+        row = np.full(pairs.size, -1)
+        row[kept] = np.arange(kept.size)
+        spare = (np.empty((kept.size, draws.n_draws), dtype=np.float32) for _ in range(2))
+        return cls(draws, codes, pairs, row, *spare, np.empty(kept.size))
+
+    def keep(self, rows: NDArray, logit: NDArray, uniform: NDArray, log_rank: NDArray) -> None:
+        """Keep what is to be kept of some rows."""
+        inside = self.row[rows] >= 0
+        kept = self.row[rows[inside]]
+        self.logit[kept], self.uniform[kept] = logit[inside], uniform[inside]
+        self.log_rank[kept] = log_rank[inside]
+
+    def again(self, rows: NDArray, shift: NDArray) -> NDArray[np.uint8]:
+        """Codes (row, draw) of kept pairs with ``shift`` added to their linear predictor."""
+        kept = self.row[rows]
+        return self.draws.codes(self.logit[kept] + shift, self.uniform[kept], self.pairs[rows])

@@ -1,0 +1,100 @@
+"""Means of scores over topics under every draw, and their labels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+BOOTSTRAP_STREAM = 1
+
+
+def topic_weights(
+    judged: NDArray[np.bool_], n_draws: int, seed_word: int, over: str | None, population: str
+) -> Any:
+    """Weight of each topic in the mean under each draw (topic, draw); None for no mean.
+
+    Topics without a judgment weigh 0. For the population of topics the weights are those of the
+    Bayesian bootstrap, the same for all runs.
+
+    Examples
+    --------
+    >>> topic_weights(np.array([True, False, True]), 1, 0, "topic", "sample").ravel()
+    array([0.5, 0. , 0.5])
+    """
+    if over is None:
+        return None
+    weights = np.zeros((judged.size, n_draws))
+    if population == "sample":
+        weights[judged] = 1.0 / judged.sum()
+    else:
+        random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
+        weights[judged] = random.dirichlet(np.ones(judged.sum()), size=n_draws).T
+    return weights
+
+
+def labelled_scores(
+    sizes: Mapping[str, int],
+    labels: Mapping[str, Any],
+    estimate: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    over: str | None,
+) -> xr.Dataset:
+    """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
+
+    Parameters
+    ----------
+    sizes : mapping
+        Numbers of chains and of draws per chain.
+    labels : mapping
+        Labels of measure, run and topic.
+    estimate : float array (measure, run, draw) or (measure, run, topic, draw)
+    lost : float array (measure, run, topic)
+    over : {"topic"} or None
+        "topic" where the scores are means over topics.
+
+    Examples
+    --------
+    >>> labels = {"measure": ["P@1"], "run": ["a"], "topic": ["1"]}
+    >>> scores = labelled_scores(
+    ...     {"chain": 1, "draw": 2}, labels, np.ones((1, 1, 2)), np.zeros((1, 1, 1)), "topic"
+    ... )
+    >>> scores["estimate"].dims
+    ('chain', 'draw', 'measure', 'run')
+    """
+    values = np.moveaxis(estimate, -1, 0).reshape(*sizes.values(), *estimate.shape[:-1])
+    dims = ("measure", "run", "topic")
+    scores = xr.Dataset(
+        {
+            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
+            "outside_weight": (dims, lost),
+        },
+        coords=dict(labels),
+    )
+    if over is None:
+        return scores
+    mean = scores["outside_weight"].mean("topic", skipna=True)
+    return scores.assign(outside_weight=mean).drop_vars("topic")
+
+
+def as_modelled(modelled: NDArray, departing: NDArray, scores: xr.Dataset) -> dict[str, Any]:
+    """Mean and standard deviation (measure, run) of runs that depart, had they not.
+
+    Examples
+    --------
+    >>> scores = xr.Dataset(coords={"measure": ["P@1"], "run": ["old", "new"]})
+    >>> found = as_modelled(np.array([[[0.2, 0.4]]]), np.array([1]), scores)
+    >>> found["modelled_mean"][1]
+    array([[nan, 0.3]])
+    """
+    shape = tuple(scores.sizes[dim] for dim in ("measure", "run"))
+    found = {}
+    for name, values in (
+        ("modelled_mean", modelled.mean(axis=-1)),
+        ("modelled_error", modelled.std(axis=-1, ddof=1)),
+    ):
+        whole = np.full(shape, np.nan)
+        whole[:, departing] = values
+        found[name] = (("measure", "run"), whole)
+    return found
