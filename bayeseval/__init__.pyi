@@ -13,6 +13,7 @@ from . import (
 )
 from .adjustment import adjust_by_topics, adjust_scores
 from .collection import open_collection, save_collection, select
+from .combination import combine
 from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
@@ -46,6 +47,7 @@ __all__ = [
     "adjust_by_topics",
     "adjust_scores",
     "attach_judgments",
+    "combine",
     "compare",
     "covariance",
     "designs",

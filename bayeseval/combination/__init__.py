@@ -1,0 +1,5 @@
+"""Design and model combined: one estimate, one interval."""
+
+from bayeseval.combination.combine import combine
+
+__all__ = ["combine"]

@@ -1,0 +1,192 @@
+"""One estimate from design and model: short where the model is right, wide where it is not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection.choices import check_choice
+from bayeseval.collection.origin import RUN_COORDS, check_alike
+from bayeseval.combination.constants import checked_constants, groups_of
+from bayeseval.combination.each_run import intervals_for_each
+from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
+from bayeseval.combination.sources import Sources
+
+GUARANTEES = ("average", "each")
+
+Floats = NDArray[np.floating]
+
+
+def combine(
+    mean: xr.Dataset,
+    post: xr.Dataset,
+    *,
+    covariance: xr.DataArray | None = None,
+    guarantee: str = "average",
+    groups: str | Mapping[str, str] | None = None,
+    constants: Mapping[str, Any] | None = None,
+) -> xr.Dataset:
+    r"""Design-based estimates and a model's posterior of the same runs, combined.
+
+    A design-based estimate d (of ``dyn``, say) is unbiased for every run and wide; a model's
+    posterior, with mean m and variance c, is narrow and wrong for runs unlike those it learned
+    from. Each run's true score is taken to be
+
+    .. math:: \theta \sim (1 - w)\, N(m,\, c + \tau^2) + w\, N(m,\, c + \tau_1^2), \qquad
+              d \mid \theta \sim N(\theta, v)
+
+    with v the design variance, widened for its degrees of freedom and never below c. The estimate
+    is the posterior mean: near m where d does not object, near d where it does. The standard
+    deviation :math:`\tau` of the model's own errors, :math:`\tau_1` and w come from other
+    collections (:mod:`bayeseval.combination.constants`), one set for runs that the model learned
+    from and one for new runs.
+
+    What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
+    runs like those that the constants were learned from; for a single run that the model has wrong
+    by about :math:`\tau_1 / 4` it is less. With ``"each"`` the interval would hold for each run
+    whatever the model says, if m did not depend on d. It does, for both have seen the same
+    judgments; how much this costs is in ``benchmarks/combination/README.md``. No interval that
+    holds for each run can be shorter, in expectation, than .81 of the design's. Take "each" to
+    decide about one run, "average" for tables and rankings.
+
+    Parameters
+    ----------
+    mean : Dataset
+        Of :func:`mean_over_topics`, with ``estimator`` "stat" or "dyn".
+    post : Dataset
+        Of :func:`posterior_scores` for the same collection, sample, measures and runs; scores per
+        topic (``over=None``) where the population is "topics".
+    covariance : DataArray (measure, run, run_other), optional
+        Of :func:`covariance` by the same estimator: then the result has one too, and can be
+        compared and ranked.
+    guarantee : {"average", "each"}
+    groups : str or mapping of run to group, optional
+        A coord of the scores, or a group for every run; default: "contributed" or "new".
+    constants : mapping of group to mapping, optional
+        Other numbers for those of the package: ``near_sd``, ``common_sd``, ``far_sd`` (in units of
+        the score) and ``far_weight``.
+
+    Returns
+    -------
+    Dataset (measure, run)
+        ``estimate``, ``standard_error`` (posterior standard deviation), ``interval``;
+        ``model_weight``, the share of the model in the estimate; ``conflict``, the posterior
+        probability that the run is not as modelled, and ``conflict_modelled``, the same without
+        departures, which flags runs unlike those of the model; ``design_length``, the length of the
+        design's interval; ``covariance`` (measure, run, run_other) where one is given.
+
+    Raises
+    ------
+    ValueError
+        Results of other collections, samples, populations, ``ci_prob`` or ``outside``; estimates
+        without a standard error; measures or runs that one of the two lacks; an unknown option.
+
+    References
+    ----------
+    Schmidli et al. (2014), doi:10.1111/biom.12242. Yu and Hoff (2018), doi:10.1093/biomet/asy009.
+
+    Examples
+    --------
+    >>> coords = {"measure": ["P@10"], "run": ["a"], "contributed": ("run", [True])}
+    >>> dims = ("measure", "run")
+    >>> mean = xr.Dataset(
+    ...     {
+    ...         "estimate": (dims, [[0.5]]),
+    ...         "standard_error": (dims, [[0.03]]),
+    ...         "degrees_of_freedom": (dims, [[np.inf]]),
+    ...         "interval": ((*dims, "ci_bound"), [[[0.45, 0.55]]]),
+    ...     },
+    ...     coords=coords,
+    ...     attrs={"population": "sample", "ci_prob": 0.9},
+    ... )
+    >>> draws = np.random.default_rng(1).normal(0.48, 0.01, (1, 1000, 1, 1))
+    >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
+    >>> combined = combine(mean, post)
+    >>> combined.estimate.values.round(3), combined.conflict.values.round(2)
+    (array([[0.484]]), array([[0.01]]))
+    """
+    check_choice("guarantee", guarantee, GUARANTEES)
+    check_alike(mean, post, ("the means", "the posterior scores"))
+    sources = Sources.of(mean, post, covariance)
+    known = checked_constants(constants)
+    group = groups_of(mean, groups, known)
+    prior = _prior(sources, known, group, sources.model, sources.model_variance)
+    found = robust_posterior(prior, sources.design, sources.design_variance)
+    plain = _prior(sources, known, group, sources.modelled, sources.modelled_variance)
+    flagged = robust_posterior(plain, sources.design, sources.design_variance).conflict
+    whole = found.widened(sources.topic_variance)
+    ci_prob = float(mean.attrs.get("ci_prob", 0.9))
+    tail = 0.5 * (1.0 - ci_prob)
+    bounds = np.stack([whole.quantile(tail), whole.quantile(1.0 - tail)], axis=-1)
+    if guarantee == "each":
+        bounds = _each(sources, prior, ci_prob)
+    dims = ("measure", "run")
+    result = xr.Dataset(
+        {
+            "estimate": (dims, whole.estimate),
+            "standard_error": (dims, np.sqrt(whole.total_variance)),
+            "interval": ((*dims, "ci_bound"), bounds),
+            "model_weight": (dims, whole.model_weight),
+            "conflict": (dims, whole.conflict),
+            "conflict_modelled": (dims, flagged),
+            "design_length": (dims, sources.design_length),
+        },
+        coords=sources.labels
+        | {"ci_bound": ["lower", "upper"], "group": ("run", group)}
+        | {name: mean[name] for name in RUN_COORDS if name in mean.coords},
+        attrs=mean.attrs | {"estimator": "combined", "guarantee": guarantee},
+    )
+    if covariance is None:
+        return result
+    common = np.array([known[name].common_sd for name in group])
+    matrix = _covariance(sources, prior, whole, common)
+    return result.assign(covariance=(("measure", "run", "run_other"), matrix)).assign_coords(
+        run_other=sources.labels["run"]
+    )
+
+
+def _prior(sources: Sources, known, group: NDArray, mean: Floats, variance: Floats) -> Prior:
+    """Prior (measure, run) around a mean of the model, by the constants of the runs' groups."""
+    near, far, weight = (
+        np.array([getattr(known[name], field) for name in group])
+        for field in ("near_sd", "far_sd", "far_weight")
+    )
+    # where everything is judged there is nothing to add: no run can be other than it is
+    open_still = (sources.design_variance > 0) | (variance > 0)
+    near, far = (np.where(open_still, sources.scale * sd, 0.0) for sd in (near, far))
+    return Prior(mean, variance + near**2, variance + far**2, np.broadcast_to(weight, mean.shape))
+
+
+def _each(sources: Sources, prior: Prior, ci_prob: float) -> Floats:
+    """Intervals (measure, run, 2) that would hold for each run."""
+    variance = sources.design_variance + sources.topic_variance
+    rows = []
+    for index in range(len(variance)):
+        one = Prior(*(part[index] for part in (prior.mean, prior.near, prior.far, prior.weight)))
+        bounds = intervals_for_each(one, sources.design[index], np.sqrt(variance[index]), ci_prob)
+        rows.append(np.stack(bounds, axis=-1))
+    return np.stack(rows)
+
+
+def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats) -> Floats:
+    """Covariance (measure, run, run_other) of the errors of the combined estimates.
+
+    With B the share of the design in every run's estimate, the error is that of the design times B
+    and that of the model times 1 - B; the variances are set to those of the mixture.
+    """
+    result = np.empty(sources.design_covariance.shape)
+    for index in range(len(result)):
+        left = found.model_weight[index]
+        model = sources.model_covariance[index].copy()
+        shared = sources.scale[index] * common
+        model += np.outer(shared, shared)
+        np.fill_diagonal(model, prior.near[index])
+        matrix = np.outer(left, left) * model
+        matrix += np.outer(1.0 - left, 1.0 - left) * sources.design_covariance[index]
+        size = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+        wanted = np.sqrt(found.total_variance[index])
+        result[index] = matrix * np.outer(wanted / size, wanted / size)
+        np.fill_diagonal(result[index], found.total_variance[index])
+    return result

@@ -1,0 +1,138 @@
+"""Constants of the combination, and which of them holds for which run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.messages import Message, Option
+
+TABLE = "constants.csv"
+GROUPS = ("contributed", "new")  # of the table
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What is assumed of the model's errors in one group of runs.
+
+    Parameters
+    ----------
+    near_sd : float
+        Standard deviation of a run's true score around the model's mean beyond the posterior
+        variance, for runs as modelled; in units of the score.
+    common_sd : float
+        The part of it that all runs of the collection share.
+    far_sd : float
+        The same for runs that are not as modelled.
+    far_weight : float
+        Prior probability of such a run.
+    """
+
+    near_sd: float
+    common_sd: float
+    far_sd: float
+    far_weight: float
+
+    def __post_init__(self) -> None:
+        for name in ("near_sd", "common_sd", "far_sd"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
+        if not 0.0 <= self.far_weight <= 1.0:
+            raise ValueError(f"far_weight is {self.far_weight}; allowed: 0 to 1")
+
+
+def shipped() -> dict[str, Constants]:
+    """Constants of the package by group.
+
+    Learned from the collections of ``benchmarks/interval_coverage`` by
+    ``benchmarks/combination_constants.py``.
+
+    Examples
+    --------
+    >>> sorted(shipped())
+    ['contributed', 'new']
+    """
+    lines = files("bayeseval.combination").joinpath(TABLE).read_text().split()
+    header, *rows = (line.split(",") for line in lines)
+    found = {}
+    for group, *numbers in rows:
+        named = dict(zip(header[1:], map(float, numbers), strict=True))
+        found[group] = Constants(**named)
+    return found
+
+
+def checked_constants(given: Mapping[str, Any] | None) -> dict[str, Constants]:
+    """Constants of every group: the package's, and what the user gave instead.
+
+    Examples
+    --------
+    >>> checked_constants({"new": {"far_weight": 0.5}})["new"].far_weight
+    0.5
+    """
+    known = shipped()
+    for group, values in (given or {}).items():
+        start = known.get(group, known["new"])
+        if isinstance(values, Constants):
+            known[group] = values
+            continue
+        unknown = set(values) - set(start.__dataclass_fields__)
+        if unknown:
+            raise ValueError(
+                Message(
+                    Option("constants"),
+                    f" of group '{group}' has '{sorted(unknown)[0]}'; allowed: "
+                    f"{', '.join(start.__dataclass_fields__)}",
+                )
+            )
+        known[group] = replace(start, **{name: float(value) for name, value in values.items()})
+    return known
+
+
+def groups_of(
+    mean: xr.Dataset, groups: str | Mapping[str, str] | None, known: Mapping[str, Constants]
+) -> NDArray[np.str_]:
+    """Group of every run.
+
+    Parameters
+    ----------
+    mean : Dataset
+        With runs, and the coord that ``groups`` names.
+    groups : str, mapping of run to group, or None
+        None: "contributed" and "new" by the coord ``contributed``.
+    known : mapping
+        Groups that have constants.
+
+    Raises
+    ------
+    ValueError
+        A group without constants; a run without a group.
+    """
+    runs = mean["run"].to_numpy()
+    if groups is None:
+        contributed = mean.coords.get("contributed")
+        if contributed is None:
+            raise ValueError(
+                "the scores do not say which runs contributed; give groups={run: 'contributed' or "
+                "'new'}"
+            )
+        return np.where(contributed.to_numpy(), *GROUPS)
+    if isinstance(groups, str):
+        if groups not in mean.coords:
+            raise ValueError(f"groups names the coord '{groups}', which the scores do not have")
+        found = mean[groups].to_numpy().astype(str)
+    else:
+        missing = [run for run in runs if run not in groups]
+        if missing:
+            raise ValueError(f"groups has no group for run '{missing[0]}'")
+        found = np.array([str(groups[run]) for run in runs])
+    unknown = sorted(set(found) - set(known))
+    if unknown:
+        raise ValueError(
+            f"group '{unknown[0]}' has no constants; give constants={{'{unknown[0]}': ...}}, or "
+            f"one of {', '.join(known)}"
+        )
+    return found

@@ -1,0 +1,167 @@
+"""Estimates of a design and posterior of a model as plain arrays of the same measures and runs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+DIMS = ("measure", "run")
+SUMS = ("NumRel", "NumRelRet", "DCG")  # measures that are not between 0 and 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What the combination works on; arrays (measure, run), covariances (measure, run, run).
+
+    Parameters
+    ----------
+    labels : dict
+        Of measure and run.
+    design, design_variance : float array
+        Estimates, and their variances about the true scores of these topics: with a normal quantile
+        they give the interval that Student's t gives, and they are no less than the model's.
+    design_length : float array
+        Length of the design's interval.
+    design_covariance : float array or None
+    model, model_variance, model_covariance : float array
+        Of the posterior draws.
+    modelled, modelled_variance : float array
+        The same for runs that depart from the model, if they did not.
+    topic_variance : float array
+        What topics as a sample add; 0 for these topics.
+    scale : float array (measure, 1)
+        Largest score: 1, or for sums the largest estimate.
+    """
+
+    labels: dict[str, Any]
+    design: Floats
+    design_variance: Floats
+    design_length: Floats
+    design_covariance: Floats | None
+    model: Floats
+    model_variance: Floats
+    model_covariance: Floats
+    modelled: Floats
+    modelled_variance: Floats
+    topic_variance: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, mean: xr.Dataset, post: xr.Dataset, covariance: xr.DataArray | None) -> "Sources":
+        """Arrays of means and draws, after checking that they belong together."""
+        _check(mean, post)
+        labels = {dim: np.atleast_1d(mean[dim].to_numpy()) for dim in DIMS}
+        post = _like(post, labels)
+        model, model_covariance = _moments(post["estimate"])
+        variance = np.diagonal(model_covariance, axis1=1, axis2=2).copy()
+        modelled, modelled_variance = model, variance
+        if "modelled_mean" in post:
+            departs = post["modelled_mean"].notnull().transpose(*DIMS).to_numpy()
+            plain = (post[f"modelled_{name}"].transpose(*DIMS) for name in ("mean", "error"))
+            centre, error = (values.to_numpy() for values in plain)
+            modelled = np.where(departs, centre, model)
+            modelled_variance = np.where(departs, error**2, variance)
+        design = _array(mean["estimate"])
+        bounds = mean["interval"].transpose(*DIMS, "ci_bound").to_numpy()
+        own, topics = _variances(mean)
+        matrix = None
+        if covariance is not None:
+            matrix = _like(covariance, labels | {"run_other": labels["run"]})
+            matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
+        sums = [name.split("@")[0].split("(")[0] in SUMS for name in map(str, labels["measure"])]
+        largest = np.abs(design).max(axis=1)
+        return cls(
+            labels=labels,
+            design=design,
+            design_variance=np.maximum(own, variance),
+            design_length=bounds[..., 1] - bounds[..., 0],
+            design_covariance=matrix,
+            model=model,
+            model_variance=variance,
+            model_covariance=model_covariance,
+            modelled=modelled,
+            modelled_variance=modelled_variance,
+            topic_variance=topics,
+            scale=np.where(sums, largest, 1.0)[:, None],
+        )
+
+
+def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
+    """Refuse what cannot be joined."""
+    for name, scores in (("mean", mean), ("post", post)):
+        if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
+            raise ValueError(f"{name} must be a Dataset with `estimate`")
+    if "standard_error" not in mean or "topic" in mean["estimate"].dims:
+        raise ValueError("mean must be what mean_over_topics returns")
+    if "replicate" in mean.dims:
+        raise ValueError("estimates of one sample are combined; pick one with isel(replicate=0)")
+    if not {"chain", "draw"} <= set(post["estimate"].dims):
+        raise ValueError("post must be posterior draws, as posterior_scores returns them")
+    if bool(mean["standard_error"].isnull().any()):
+        raise ValueError(
+            "the means need a standard error, which 'stat' and 'dyn' give; some are NaN"
+        )
+    of_topics = mean.attrs.get("population") == "topics"
+    if of_topics and ("topic" not in post["estimate"].dims or "design_error" not in mean):
+        raise ValueError(
+            "for the population of topics, the model's scores of these topics are combined first: "
+            "give posterior_scores(..., over=None)"
+        )
+
+
+def _like(found: Any, labels: dict[str, Any]) -> Any:
+    """Posterior or covariance in the order of the labels of the means."""
+    for dim, wanted in labels.items():
+        if dim not in found.dims:
+            found = found.expand_dims(dim)
+            continue
+        missing = sorted(set(wanted.tolist()) - set(found[dim].to_numpy().tolist()))
+        if missing:
+            raise ValueError(
+                f"the means have {dim.removesuffix('_other')} '{missing[0]}', and what they are "
+                "to be combined with has not"
+            )
+    return found.sel(labels)
+
+
+def _moments(draws: xr.DataArray) -> tuple[Floats, Floats]:
+    """Mean (measure, run) and covariance (measure, run, run) of the draws of means over topics."""
+    if "topic" in draws.dims:
+        draws = draws.mean("topic", skipna=True)
+    values = draws.transpose("measure", "chain", "draw", "run").to_numpy()
+    flat = values.reshape(len(values), -1, values.shape[-1])
+    if np.isnan(flat).any():
+        raise ValueError("the posterior scores hold NaN; combine runs that have scores")
+    covariance = [np.atleast_2d(np.cov(one, rowvar=False)) for one in flat]
+    return flat.mean(axis=1), np.stack(covariance)
+
+
+def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
+    """Variance of the estimates about the scores of these topics, and what the topics add.
+
+    Each such that a normal quantile gives the length that Student's t gives.
+    """
+    wide = _array(mean["standard_error"] * _widening(mean)) ** 2
+    if mean.attrs.get("population") != "topics":
+        return wide, np.zeros(wide.shape)
+    own = _array(mean["design_error"]) ** 2
+    topics = (mean["standard_error"] ** 2 - mean["design_error"] ** 2).clip(min=0.0)
+    return own, _array(topics * _widening(mean) ** 2)
+
+
+def _widening(mean: xr.Dataset) -> xr.DataArray:
+    """Quantile of Student's t over that of the normal distribution."""
+    from scipy.special import ndtri, stdtrit
+
+    tail = 0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))
+    freedom = mean["degrees_of_freedom"]
+    known = np.isfinite(freedom)
+    student = stdtrit(freedom.where(known, 1.0), tail)
+    return xr.where(known, student / ndtri(tail), 1.0)
+
+
+def _array(values: xr.DataArray) -> Floats:
+    return values.transpose(*DIMS).to_numpy()
