@@ -13,7 +13,7 @@ from . import (
 )
 from .adjustment import adjust_by_topics, adjust_scores
 from .collection import open_collection, save_collection, select
-from .combination import combine
+from .combination import combine, compare_intervals, sign_turning_bias
 from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
@@ -49,6 +49,7 @@ __all__ = [
     "attach_judgments",
     "combine",
     "compare",
+    "compare_intervals",
     "covariance",
     "designs",
     "diagnostic_plots",
@@ -81,6 +82,7 @@ __all__ = [
     "save_design",
     "save_fit",
     "select",
+    "sign_turning_bias",
     "simulate",
     "summarize",
     "to_frame",

@@ -8,7 +8,7 @@ import xarray as xr
 RUN_COORDS = ("contributed", "team")
 
 
-def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.DataArray]:
+def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.Variable]:
     """Coords of results along run: whether a run contributed, and its team.
 
     Parameters
@@ -46,7 +46,7 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     >>> sorted(origin(collection))
     ['fingerprint', 'sample']
     """
-    from pandas.util import hash_array
+    from pandas.core.util.hashing import hash_array
 
     root = collection.to_dataset()
     grade = collection["judgments/grade"]

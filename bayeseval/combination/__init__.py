@@ -1,5 +1,6 @@
-"""Design and model combined: one estimate, one interval."""
+"""Design and model combined: one estimate, one interval; and the three side by side."""
 
 from bayeseval.combination.combine import combine
+from bayeseval.combination.intervals import compare_intervals, sign_turning_bias
 
-__all__ = ["combine"]
+__all__ = ["combine", "compare_intervals", "sign_turning_bias"]

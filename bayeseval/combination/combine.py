@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.origin import RUN_COORDS, check_alike
-from bayeseval.combination.constants import checked_constants, groups_of
+from bayeseval.combination.constants import KINDS, checked_constants, groups_of
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
 from bayeseval.combination.sources import Sources
+from bayeseval.measures.names import parse_measures
 
 GUARANTEES = ("average", "each")
 
@@ -111,7 +112,7 @@ def combine(
     check_alike(mean, post, ("the means", "the posterior scores"))
     sources = Sources.of(mean, post, covariance)
     known = checked_constants(constants)
-    group = groups_of(mean, groups, known)
+    group = groups_of(mean, groups, [name for _, name in known])
     prior = _prior(sources, known, group, sources.model, sources.model_variance)
     found = robust_posterior(prior, sources.design, sources.design_variance)
     plain = _prior(sources, known, group, sources.modelled, sources.modelled_variance)
@@ -138,10 +139,9 @@ def combine(
         | {name: mean[name] for name in RUN_COORDS if name in mean.coords},
         attrs=mean.attrs | {"estimator": "combined", "guarantee": guarantee},
     )
-    if covariance is None:
+    if sources.design_covariance is None:
         return result
-    common = np.array([known[name].common_sd for name in group])
-    matrix = _covariance(sources, prior, whole, common)
+    matrix = _covariance(sources, prior, whole, _of_runs(sources, known, group, "common_sd"))
     return result.assign(covariance=(("measure", "run", "run_other"), matrix)).assign_coords(
         run_other=sources.labels["run"]
     )
@@ -150,13 +150,19 @@ def combine(
 def _prior(sources: Sources, known, group: NDArray, mean: Floats, variance: Floats) -> Prior:
     """Prior (measure, run) around a mean of the model, by the constants of the runs' groups."""
     near, far, weight = (
-        np.array([getattr(known[name], field) for name in group])
-        for field in ("near_sd", "far_sd", "far_weight")
+        _of_runs(sources, known, group, field) for field in ("near_sd", "far_sd", "far_weight")
     )
     # where everything is judged there is nothing to add: no run can be other than it is
     open_still = (sources.design_variance > 0) | (variance > 0)
     near, far = (np.where(open_still, sources.scale * sd, 0.0) for sd in (near, far))
-    return Prior(mean, variance + near**2, variance + far**2, np.broadcast_to(weight, mean.shape))
+    return Prior(mean, variance + near**2, variance + far**2, weight)
+
+
+def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
+    """A constant of every measure and run."""
+    kinds = [parse_measures(str(label))[0].kind for label in sources.labels["measure"]]
+    names = [KINDS[0] if kind == KINDS[0] else KINDS[1] for kind in kinds]
+    return np.array([[getattr(known[kind, one], field) for one in group] for kind in names])
 
 
 def _each(sources: Sources, prior: Prior, ci_prob: float) -> Floats:
@@ -176,15 +182,17 @@ def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats
     With B the share of the design in every run's estimate, the error is that of the design times B
     and that of the model times 1 - B; the variances are set to those of the mixture.
     """
-    result = np.empty(sources.design_covariance.shape)
+    design = sources.design_covariance
+    assert design is not None
+    result = np.empty(design.shape)
     for index in range(len(result)):
         left = found.model_weight[index]
         model = sources.model_covariance[index].copy()
-        shared = sources.scale[index] * common
+        shared = sources.scale[index] * common[index]
         model += np.outer(shared, shared)
         np.fill_diagonal(model, prior.near[index])
         matrix = np.outer(left, left) * model
-        matrix += np.outer(1.0 - left, 1.0 - left) * sources.design_covariance[index]
+        matrix += np.outer(1.0 - left, 1.0 - left) * design[index]
         size = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
         wanted = np.sqrt(found.total_variance[index])
         result[index] = matrix * np.outer(wanted / size, wanted / size)

@@ -1,6 +1,6 @@
 """Constants of the combination, and which of them holds for which run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
@@ -13,6 +13,7 @@ from bayeseval.messages import Message, Option
 
 TABLE = "constants.csv"
 GROUPS = ("contributed", "new")  # of the table
+KINDS = ("linear", "ratio")  # of measures: weighted sums over ranks, and all others
 
 
 @dataclass(frozen=True)
@@ -45,55 +46,54 @@ class Constants:
             raise ValueError(f"far_weight is {self.far_weight}; allowed: 0 to 1")
 
 
-def shipped() -> dict[str, Constants]:
-    """Constants of the package by group.
+def shipped() -> dict[tuple[str, str], Constants]:
+    """Constants of the package by kind of measure and group of runs.
 
     Learned from the collections of ``benchmarks/interval_coverage`` by
-    ``benchmarks/combination_constants.py``.
+    ``benchmarks/combined_intervals.py``.
 
     Examples
     --------
-    >>> sorted(shipped())
-    ['contributed', 'new']
+    >>> sorted(shipped())[0]
+    ('linear', 'contributed')
     """
     lines = files("bayeseval.combination").joinpath(TABLE).read_text().split()
     header, *rows = (line.split(",") for line in lines)
     found = {}
-    for group, *numbers in rows:
-        named = dict(zip(header[1:], map(float, numbers), strict=True))
-        found[group] = Constants(**named)
+    for kind, group, *numbers in rows:
+        named = dict(zip(header[2:], map(float, numbers), strict=True))
+        found[kind, group] = Constants(**named)
     return found
 
 
-def checked_constants(given: Mapping[str, Any] | None) -> dict[str, Constants]:
-    """Constants of every group: the package's, and what the user gave instead.
+def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], Constants]:
+    """Constants of every kind and group: the package's, and what the user gave instead.
 
     Examples
     --------
-    >>> checked_constants({"new": {"far_weight": 0.5}})["new"].far_weight
+    >>> checked_constants({"new": {"far_weight": 0.5}})["ratio", "new"].far_weight
     0.5
     """
     known = shipped()
     for group, values in (given or {}).items():
-        start = known.get(group, known["new"])
-        if isinstance(values, Constants):
-            known[group] = values
-            continue
-        unknown = set(values) - set(start.__dataclass_fields__)
+        unknown = set(values) - set(Constants.__dataclass_fields__)
         if unknown:
             raise ValueError(
                 Message(
                     Option("constants"),
                     f" of group '{group}' has '{sorted(unknown)[0]}'; allowed: "
-                    f"{', '.join(start.__dataclass_fields__)}",
+                    f"{', '.join(Constants.__dataclass_fields__)}",
                 )
             )
-        known[group] = replace(start, **{name: float(value) for name, value in values.items()})
+        for kind in KINDS:
+            start = known.get((kind, group), known[kind, "new"])
+            numbers = {name: float(value) for name, value in values.items()}
+            known[kind, group] = replace(start, **numbers)
     return known
 
 
 def groups_of(
-    mean: xr.Dataset, groups: str | Mapping[str, str] | None, known: Mapping[str, Constants]
+    mean: xr.Dataset, groups: str | Mapping[str, str] | None, known: Iterable[str]
 ) -> NDArray[np.str_]:
     """Group of every run.
 
@@ -103,7 +103,7 @@ def groups_of(
         With runs, and the coord that ``groups`` names.
     groups : str, mapping of run to group, or None
         None: "contributed" and "new" by the coord ``contributed``.
-    known : mapping
+    known : iterable of str
         Groups that have constants.
 
     Raises
@@ -133,6 +133,6 @@ def groups_of(
     if unknown:
         raise ValueError(
             f"group '{unknown[0]}' has no constants; give constants={{'{unknown[0]}': ...}}, or "
-            f"one of {', '.join(known)}"
+            f"one of {', '.join(sorted(set(known)))}"
         )
     return found

@@ -75,16 +75,14 @@ def learned_prior(likelihood: NDArray[np.float64], grid: Grid) -> NDArray[np.flo
     from scipy.special import logsumexp
 
     def loss(values: NDArray) -> float:
-        evidence = logsumexp(likelihood + _prior(values, grid), axis=1)
+        evidence = np.asarray(logsumexp(likelihood + _prior(values, grid), axis=1))
         off = (values - HYPERPRIOR[:, 0]) / HYPERPRIOR[:, 1]
         return float(0.5 * off @ off - evidence.sum())
 
-    found = minimize(
-        loss,
-        HYPERPRIOR[:, 0],
-        method="Nelder-Mead",
-        options={"maxiter": 2000, "xatol": 0.01, "fatol": 0.01},
-    )
+    start = HYPERPRIOR[:, 0]
+    simplex = np.vstack([start, start + 0.5 * np.diag(HYPERPRIOR[:, 1])])
+    options = {"initial_simplex": simplex, "maxiter": 2000, "xatol": 0.01, "fatol": 0.01}
+    found = minimize(loss, start, method="Nelder-Mead", options=options)
     return _prior(found.x, grid)
 
 

@@ -39,8 +39,9 @@ class TopicDraws:
         """Nothing kept yet of the pairs at some rows."""
         row = np.full(pairs.size, -1)
         row[kept] = np.arange(kept.size)
-        spare = (np.empty((kept.size, draws.n_draws), dtype=np.float32) for _ in range(2))
-        return cls(draws, codes, pairs, row, *spare, np.empty(kept.size))
+        shape = kept.size, draws.n_draws
+        logit, uniform = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        return cls(draws, codes, pairs, row, logit, uniform, np.empty(kept.size))
 
     def keep(self, rows: NDArray, logit: NDArray, uniform: NDArray, log_rank: NDArray) -> None:
         """Keep what is to be kept of some rows."""

@@ -1,0 +1,188 @@
+"""Design, model and combination side by side: where they agree, and which runs are unlike."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection.origin import check_alike
+from bayeseval.messages import Message, Option
+
+FLAGGED = 0.1  # false discovery rate of the flags
+TIE = 1e-12
+
+
+def compare_intervals(
+    mean: xr.Dataset,
+    summary: xr.Dataset,
+    combined: xr.Dataset | None = None,
+    *,
+    truth: xr.DataArray | xr.Dataset | None = None,
+    discovery_rate: float = FLAGGED,
+) -> xr.Dataset:
+    r"""Intervals of design and model of the same runs, the combined ones and the truth beside them.
+
+    A run is flagged where design and model contradict each other: with
+    :math:`z = (d - m) / \sqrt{v + c}` and its two-sided normal p value, by Benjamini and Hochberg
+    over the runs of a measure, so that of the runs flagged a share of ``discovery_rate`` at most is
+    expected to be as modelled. For runs that depart from the model, m and c are those without
+    departures: the flag says that the run is unlike those that the model knows. Errors of d and m
+    are of one sample and agree more than independent ones would, which makes z smaller: false
+    alarms are fewer than stated.
+
+    Parameters
+    ----------
+    mean : Dataset
+        Of :func:`mean_over_topics`.
+    summary : Dataset
+        Of :func:`summarize`, of the same collection, sample and runs.
+    combined : Dataset, optional
+        Of :func:`combine`.
+    truth : DataArray or Dataset (measure, run), optional
+        True scores, or a Dataset with ``estimate``.
+    discovery_rate : float
+
+    Returns
+    -------
+    Dataset
+        Over source ("design", "model", "combined"), measure and run: ``estimate``,
+        ``standard_error``, ``interval``, ``length``, ``length_ratio`` (to the design's), and
+        ``covered`` where the truth is given; over measure and run ``z``, ``p_value``, ``flagged``,
+        and ``conflict`` and ``model_weight`` where there is a combination.
+
+    Raises
+    ------
+    ValueError
+        Results of other collections, samples, populations, ``ci_prob`` or ``outside``.
+
+    References
+    ----------
+    Benjamini and Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995).
+
+    Examples
+    --------
+    >>> def scores(estimate, error):
+    ...     bounds = [[[estimate - 2 * error, estimate + 2 * error]]]
+    ...     return xr.Dataset(
+    ...         {
+    ...             "estimate": (("measure", "run"), [[estimate]]),
+    ...             "standard_error": (("measure", "run"), [[error]]),
+    ...             "interval": (("measure", "run", "ci_bound"), bounds),
+    ...         },
+    ...         coords={"measure": ["P@10"], "run": ["a"], "ci_bound": ["lower", "upper"]},
+    ...     )
+    >>> table = compare_intervals(scores(0.5, 0.04), scores(0.3, 0.01))
+    >>> table.length_ratio.sel(source="model").item(), table.flagged.item()
+    (0.25, True)
+    """
+    if not 0.0 < discovery_rate < 1.0:
+        raise ValueError(
+            Message(Option("discovery_rate"), f" is {discovery_rate}; allowed: between 0 and 1")
+        )
+    check_alike(mean, summary, ("the means", "the posterior's summary"))
+    parts = {"design": mean, "model": summary}
+    if combined is not None:
+        check_alike(mean, combined, ("the means", "the combination"))
+        parts["combined"] = combined
+    names = ["estimate", "standard_error", "interval"]
+    table = xr.concat(
+        [part[names].drop_vars(_spare(part), errors="ignore") for part in parts.values()],
+        dim=xr.DataArray(list(parts), dims="source", name="source"),
+        join="inner",
+        coords="minimal",
+        compat="override",
+    )
+    length = table["interval"].diff("ci_bound").isel(ci_bound=0, drop=True)
+    design = length.sel(source="design", drop=True)
+    table = table.assign(length=length, length_ratio=length / design.where(design > 0))
+    if truth is not None:
+        known = truth["estimate"] if isinstance(truth, xr.Dataset) else truth
+        low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
+        held = (low <= known + TIE) & (known - TIE <= high)
+        table = table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
+    z = _contradiction(mean, summary)
+    p_value = _p_value(z)
+    flags = xr.apply_ufunc(
+        _discoveries, p_value, discovery_rate, input_core_dims=[["run"], []],
+        output_core_dims=[["run"]], vectorize=True,
+    )  # fmt: skip
+    table = table.assign(z=z, p_value=p_value, flagged=flags)
+    if combined is not None:
+        table = table.assign({name: combined[name] for name in ("conflict", "model_weight")})
+    return table.assign_attrs(mean.attrs | {"discovery_rate": discovery_rate})
+
+
+def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataArray:
+    r"""How far the model would have to be wrong to turn the sign of a combined difference.
+
+    .. math:: \beta = \frac{|\hat\theta_a - \hat\theta_b|}{(k_a + k_b) / 2}
+
+    with k the share of the model in each estimate: an error :math:`\beta` of the model's difference
+    between the two runs, half of it in each, makes the combined difference vanish. Infinite where
+    the model has no share.
+
+    Parameters
+    ----------
+    combined : Dataset
+        Of :func:`combine`.
+    run_a, run_b : str
+
+    Returns
+    -------
+    DataArray (measure,)
+        In units of the score; compare it with the model's errors elsewhere (``near_sd`` of
+        :mod:`bayeseval.combination.constants`).
+
+    Raises
+    ------
+    KeyError
+        A run that there is not.
+
+    Examples
+    --------
+    >>> combined = xr.Dataset(
+    ...     {"estimate": ("run", [0.5, 0.45]), "model_weight": ("run", [0.75, 0.25])},
+    ...     coords={"run": ["a", "b"]},
+    ... )
+    >>> sign_turning_bias(combined, "a", "b").round(3).item()
+    0.1
+    """
+    for run in (run_a, run_b):
+        if run not in combined["run"].to_numpy():
+            raise KeyError(f"no run '{run}' among the combined estimates")
+    pair = combined[["estimate", "model_weight"]].sel(run=[run_a, run_b])
+    difference = abs(pair["estimate"].diff("run").isel(run=0, drop=True))
+    share = pair["model_weight"].mean("run")
+    return xr.where(share > 0, difference / share.where(share > 0, 1.0), np.inf).rename("bias")
+
+
+def _spare(part: xr.Dataset) -> list[str]:
+    """Coords that are no labels of the dims."""
+    return [str(name) for name in part.coords if name not in part.dims]
+
+
+def _contradiction(mean: xr.Dataset, summary: xr.Dataset) -> xr.DataArray:
+    """Differences of design and model in units of their standard error."""
+    model, error = summary["estimate"], summary["standard_error"]
+    if "modelled_mean" in summary:
+        departs = summary["modelled_mean"].notnull()
+        model = summary["modelled_mean"].where(departs, model)
+        error = summary["modelled_error"].where(departs, error)
+    spread = (mean["standard_error"] ** 2 + error**2) ** 0.5
+    off = mean["estimate"] - model
+    return xr.where(spread > 0, off / spread.where(spread > 0, 1.0), 0.0).drop_vars(
+        _spare(mean), errors="ignore"
+    )
+
+
+def _p_value(z: xr.DataArray) -> xr.DataArray:
+    """Two-sided normal p values."""
+    from scipy.special import ndtr
+
+    return xr.apply_ufunc(lambda values: 2.0 * ndtr(-np.abs(values)), z)
+
+
+def _discoveries(p_value: NDArray, rate: float) -> NDArray[np.bool_]:
+    """What Benjamini and Hochberg's step-up procedure rejects."""
+    from scipy.stats import false_discovery_control
+
+    return false_discovery_control(p_value) <= rate

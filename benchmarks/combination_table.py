@@ -1,0 +1,214 @@
+"""Constants of the combination learned from collections, and how they do on the one left out."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.combination.constants import TABLE
+from bayeseval.combination.each_run import intervals_for_each
+from bayeseval.combination.mixture import Prior, robust_posterior
+from bayeseval.combination.sources import Sources
+from bayeseval.measures.names import parse_measures
+
+HERE = Path(__file__).parent / "combined_intervals"
+PACKAGE = Path(be.__file__).parent / "combination" / TABLE
+WANTED = 0.9
+LEARNED_AT = 100  # judgments a topic
+NEAR = np.arange(0.0, 0.041, 0.002)  # values that are tried
+FAR = (0.08, 0.12, 0.16)
+WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
+KINDS = ("linear", "ratio")
+GROUPS = ("contributed", "new")
+ROLES = ("contributed", "new", "dual")
+
+
+def chunks(folder: Path) -> Iterable[tuple[dict, dict]]:
+    """Attrs and parts of every chunk."""
+    for file in sorted(folder.glob("*~*.nc")):
+        with xr.open_datatree(file, engine="h5netcdf") as tree:
+            tree.load()
+        yield dict(tree.attrs), {name: tree[name].to_dataset() for name in tree.children}
+
+
+def joined(folder: Path) -> pd.DataFrame:
+    """One row a run, measure and sample: truth, and what design and model say."""
+    rows = []
+    for attrs, parts in chunks(folder):
+        mean = parts["mean"]
+        found = Sources.of(mean, parts["post"], None)
+        dual = np.char.endswith(mean["run"].to_numpy().astype(str), "~dual")
+        role = np.where(dual, "dual", np.where(mean["contributed"], "contributed", "new"))
+        bounds = mean["interval"].transpose("measure", "run", "ci_bound").to_numpy()
+        for index, label in enumerate(found.labels["measure"].tolist()):
+            contributed = role == "contributed"
+            shared = found.model_covariance[index][np.ix_(contributed, contributed)].mean()
+            columns = {
+                "measure": label,
+                "kind": parse_measures(label)[0].kind,
+                "role": role,
+                "group": np.where(contributed, *GROUPS),
+                "truth": mean["truth"].sel(measure=label).to_numpy(),
+                "d": found.design[index],
+                "v": found.design_variance[index],
+                "m": found.model[index],
+                "c": found.model_variance[index],
+                "low": bounds[index, :, 0],
+                "high": bounds[index, :, 1],
+                "shared": shared,
+            }
+            rows.append(pd.DataFrame(columns | attrs))
+    return pd.concat(rows, ignore_index=True)
+
+
+def combined(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:
+    """Estimate, interval and conflict of every row under some constants."""
+    m, c, d, v = (rows[name].to_numpy() for name in ("m", "c", "d", "v"))
+    unknown = (c > 0) | (v > 0)
+    near, far = (np.where(unknown, c + sd**2, 0.0) for sd in (near, far))
+    found = robust_posterior(Prior(m, near, far, np.full(m.shape, weight)), d, v)
+    tail = 0.5 * (1 + WANTED)
+    return pd.DataFrame(
+        {"estimate": found.estimate, "lower": found.quantile(1 - tail),
+         "upper": found.quantile(tail), "conflict": found.conflict},
+        index=rows.index,
+    )  # fmt: skip
+
+
+def interval_score(truth, lower, upper) -> np.ndarray:
+    """Length, and what the truth is outside by times 2 / alpha (Gneiting and Raftery 2007)."""
+    outside = np.maximum(lower - truth, 0.0) + np.maximum(truth - upper, 0.0)
+    return upper - lower + 2.0 / (1.0 - WANTED) * outside
+
+
+def learned(rows: pd.DataFrame) -> pd.DataFrame:
+    """Constants by kind of measure and group of runs.
+
+    Those of the least mean interval score, in units of the design's, among those whose intervals
+    hold as often as wanted; families weigh the same, and so do kinds of runs within a family.
+    """
+    found = []
+    for kind in KINDS:
+        of_kind = rows[rows.kind == kind]
+        for group in GROUPS:
+            some = of_kind[of_kind.group == group]
+            design = interval_score(some.truth, some.low, some.high)
+            cell = [some[name] for name in ("collection", "measure", "role")]
+            scale = design.groupby(cell).transform("mean")
+            tried = []
+            for far in FAR:
+                for weight in WEIGHT:
+                    for near in NEAR:
+                        now = combined(some, near, far, weight)
+                        score = interval_score(some.truth, now.lower, now.upper) / scale
+                        held = (now.lower <= some.truth) & (some.truth <= now.upper)
+                        means = [part.groupby(cell).mean().mean() for part in (score, held)]
+                        tried.append((near, far, weight, *means))
+            table = pd.DataFrame(tried, columns=["near", "far", "weight", "score", "held"])
+            enough = table[table.held >= min(WANTED, table.held.max())]
+            best = enough.loc[enough.score.idxmin()]
+            found.append(
+                (kind, group, best.near, _common(of_kind, best.near), best.far, best.weight)
+            )
+    names = ["kind", "group", "near_sd", "common_sd", "far_sd", "far_weight"]
+    return pd.DataFrame(found, columns=names)
+
+
+def _common(rows: pd.DataFrame, near: float) -> float:
+    """Standard deviation of what all contributing runs' errors share, beyond the draws'."""
+    some = rows[rows.role == "contributed"]
+    by = [some[name] for name in ("collection", "measure", "sample")]
+    mean = (some.m - some.truth).groupby(by).mean()
+    excess = mean**2 - some.shared.groupby(by).first()
+    by_family = excess.groupby(["collection", "measure"]).mean()
+    return float(np.sqrt(np.clip(by_family.mean(), 0.0, near**2)))
+
+
+def learned_table(folder: Path) -> None:
+    """Write the constants of the package, and those with every family left out."""
+    rows = joined(folder)
+    rows = rows[rows.budget == LEARNED_AT]
+    table = learned(rows)
+    table.to_csv(PACKAGE, index=False, float_format="%.4g")
+    print("all families\n" + table.to_string(index=False))
+    without = []
+    for family in sorted(rows.collection.unique()):
+        one = learned(rows[rows.collection != family])
+        without.append(one.assign(left_out=family))
+        print(f"without {family}\n" + one.to_string(index=False), flush=True)
+    HERE.mkdir(exist_ok=True)
+    pd.concat(without).to_csv(HERE / "left_out.csv", index=False, float_format="%.4g")
+
+
+def report(folder: Path) -> None:
+    """Errors, coverage and lengths with the constants learned on the other families."""
+    rows = joined(folder)
+    constants = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
+    parts = []
+    for (family, kind, group), some in rows.groupby(["collection", "kind", "group"]):
+        one = constants.loc[family, kind, group]
+        numbers = one.near_sd, one.far_sd, one.far_weight
+        parts.append(pd.concat([some, combined(some, *numbers), _each(some, *numbers)], axis=1))
+    whole = pd.concat(parts)
+    table = pd.DataFrame(
+        [
+            dict(zip(("collection", "budget", "measure", "role"), key, strict=True)) | summed(some)
+            for key, some in whole.groupby(["collection", "budget", "measure", "role"])
+        ]
+    )
+    table.to_csv(HERE / "results.csv", index=False, float_format="%.4g")
+    print(table.to_string(index=False, float_format="%.4f"))
+    print("\nmean over families")
+    names = ["ratio", "model_ratio", "covered", "design_covered", "each_covered", "length_ratio"]
+    names += ["each_length_ratio"]
+    print(table.groupby(["budget", "measure", "role"])[names].mean().to_string(float_format="%.3f"))
+
+
+def _each(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:
+    """Bounds of the intervals that hold for each run."""
+    c, v = rows.c.to_numpy(), rows.v.to_numpy()
+    unknown = (c > 0) | (v > 0)
+    spread = [np.where(unknown, c + sd**2, 0.0) for sd in (near, far)]
+    prior = Prior(rows.m.to_numpy(), *spread, np.full(len(rows), weight))
+    low, high = intervals_for_each(prior, rows.d.to_numpy(), np.sqrt(v), WANTED)
+    return pd.DataFrame({"each_lower": low, "each_upper": high}, index=rows.index)
+
+
+def summed(some: pd.DataFrame) -> dict[str, float]:
+    """Columns of one cell; the samples are the clusters of the Monte Carlo errors."""
+
+    def rms(error) -> float:
+        return float(np.sqrt((error**2).mean()))
+
+    def held(low, high) -> pd.Series:
+        return (some[low] <= some.truth + 1e-12) & (some.truth - 1e-12 <= some[high])
+
+    own = held("lower", "upper")
+    by_sample = own.groupby(some["sample"]).mean()
+    root = np.sqrt(len(by_sample))
+    length = (some.high - some.low).mean()
+    error = rms(some.d - some.truth)
+    squares = pd.DataFrame(
+        {"d": (some.d - some.truth) ** 2, "e": (some.estimate - some.truth) ** 2}
+    ).groupby(some["sample"]).mean()  # fmt: skip
+    ratio = rms(some.estimate - some.truth) / error
+    spread = (squares.e - ratio**2 * squares.d).std() / root / squares.d.mean()
+    return {
+        "samples": len(by_sample),
+        "runs": len(some),
+        "design_error": error,
+        "model_ratio": rms(some.m - some.truth) / error,
+        "ratio": ratio,
+        "ratio_error": spread / (2 * ratio),
+        "model_bias": (some.m - some.truth).mean(),
+        "design_covered": held("low", "high").mean(),
+        "covered": own.mean(),
+        "covered_error": by_sample.std(ddof=1) / root,
+        "each_covered": held("each_lower", "each_upper").mean(),
+        "length_ratio": (some.upper - some.lower).mean() / length,
+        "each_length_ratio": (some.each_upper - some.each_lower).mean() / length,
+        "conflict": some.conflict.mean(),
+    }

@@ -1,0 +1,100 @@
+"""One interval from design and model: errors, coverage and length beside those of the design.
+
+``run`` fits the relevance model to samples of the collections of ``coverage_collections``, chunk by
+chunk (one sample each; what is there already is not done again), and keeps the means of ``dyn``,
+their covariance and the model's draws. Half of the runs contribute; the others are new, and one new
+run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns the constants of
+``be.combine`` from all chunks, and for every family from the others; ``report`` applies the
+constants learned on the other families to each and prints the table (combined_intervals/*.csv).
+Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import bayeseval as be
+from benchmarks.combination_table import learned_table, report
+from benchmarks.coverage_collections import COLLECTIONS, halved
+from benchmarks.real_data import REAL_DATA
+
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
+DRAWS = 800
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("act", choices=["run", "learn", "report"])
+    parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
+    parser.add_argument("--budget", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1, help="number of the first sample")
+    parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--chunks", type=Path, default=Path("combination-output"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.act == "learn":
+        learned_table(options.chunks)
+    elif options.act == "report":
+        report(options.chunks)
+    else:
+        options.chunks.mkdir(exist_ok=True)
+        for number in range(options.first, options.first + options.samples):
+            for name in options.collection or list(COLLECTIONS):
+                if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
+                    run(name, options.budget, number, options.chunks)
+
+
+def run(name: str, budget: int, number: int, folder: Path) -> None:
+    """One sample of one collection."""
+    file = folder / f"{name}~{budget}~{number}.nc"
+    if file.exists():
+        return
+    began = time.monotonic()
+    random = np.random.default_rng([number, budget])
+    collection = mixed(whole(name, folder), random)
+    truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
+    design = be.designs.pps_strata(collection, budget=budget)
+    seed = 1000 * budget + number
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
+    mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
+    covariance = be.covariance(sampled, MEASURES, estimator="dyn")
+    model = be.models.relevance_model(sampled)
+    fitted = be.fit(model, approximation="laplace", draws=DRAWS, random_seed=seed)
+    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=seed)
+    tree = xr.DataTree.from_dict(
+        {
+            "mean": mean.assign(truth=truth),
+            "post": post.assign(estimate=post.estimate.astype("float32")),
+            "covariance": covariance.to_dataset(name="covariance"),
+        }
+    )
+    tree.attrs = {"collection": name, "budget": budget, "sample": number}
+    tree.to_netcdf(file, engine="h5netcdf")
+    print(f"{file.name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def whole(name: str, folder: Path) -> xr.DataTree:
+    """Collection with all duals, kept on disk since some take a while to make."""
+    file = folder / f"{name}.nc"
+    if not file.exists():
+        be.save_collection(halved(COLLECTIONS[name][0]()), file)
+    return be.open_collection(file)
+
+
+def mixed(collection: xr.DataTree, random: np.random.Generator) -> xr.DataTree:
+    """Collection with one dual run for every ten new ones, one at least."""
+    labels = collection["run"].to_numpy()
+    dual = np.char.endswith(labels.astype(str), "~dual")
+    n_new = int((~dual & ~collection["contributed"].to_numpy()).sum())
+    chosen = random.choice(np.flatnonzero(dual), size=max(1, round(n_new / 10)), replace=False)
+    kept = np.sort(np.concatenate([np.flatnonzero(~dual), chosen]))
+    return be.select(collection, runs=labels[kept].tolist())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+
+RUNS = ["old", "new", "odd"]
+COORDS = {"measure": ["P@10"], "run": RUNS, "contributed": ("run", [True, False, False])}
+DIMS = ("measure", "run")
+
+
+def means(estimate=(0.5, 0.4, 0.8), error=(0.03, 0.03, 0.03), freedom=np.inf, **attrs):
+    estimate, error = np.array([estimate]), np.array([error])
+    bounds = np.stack([estimate - 1.645 * error, estimate + 1.645 * error], axis=-1)
+    return xr.Dataset(
+        {
+            "estimate": (DIMS, estimate),
+            "standard_error": (DIMS, error),
+            "degrees_of_freedom": (DIMS, np.full(error.shape, freedom)),
+            "interval": ((*DIMS, "ci_bound"), bounds),
+        },
+        coords=COORDS | {"ci_bound": ["lower", "upper"]},
+        attrs={"population": "sample", "ci_prob": 0.9, "sample": "s", "fingerprint": "f"} | attrs,
+    )
+
+
+def draws(centre=(0.48, 0.42, 0.5), spread=0.01, **attrs):
+    random = np.random.default_rng(1)
+    shared = random.normal(0, 0.005, (2, 2000, 1, 1))
+    values = np.array(centre) + shared + random.normal(0, spread, (2, 2000, 1, 3))
+    return xr.Dataset(
+        {"estimate": (("chain", "draw", *DIMS), values)},
+        coords=COORDS,
+        attrs={"population": "sample", "sample": "s", "fingerprint": "f"} | attrs,
+    )
+
+
+def test_without_far_runs_the_estimate_is_the_mean_weighted_by_precision():
+    never = {group: {"far_weight": 0.0, "near_sd": 0.01} for group in ("contributed", "new")}
+    found = be.combine(means(), draws(), constants=never)
+    post = draws().estimate
+    m, c = post.mean(("chain", "draw")), post.var(("chain", "draw"), ddof=1)
+    share = (c + 0.01**2) / (c + 0.01**2 + 0.03**2)
+    expected = m + share * (means().estimate - m)
+    np.testing.assert_allclose(found.estimate, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.standard_error**2, share * 0.03**2, rtol=1e-9)
+    np.testing.assert_allclose(found.model_weight, 1 - share, rtol=1e-9)
+    length = found.interval.diff("ci_bound").isel(ci_bound=0)
+    np.testing.assert_allclose(length, 2 * 1.644854 * found.standard_error, rtol=1e-5)
+
+
+def test_a_run_unlike_the_model_keeps_its_design_estimate_and_is_in_conflict():
+    found = be.combine(means(), draws()).sel(measure="P@10")
+    assert found.conflict.sel(run="odd") > 0.99
+    assert abs(found.estimate.sel(run="odd") - 0.8) < 0.02
+    assert found.conflict.sel(run="old") < 0.1
+    length = found.interval.diff("ci_bound").isel(ci_bound=0)
+    assert (length.sel(run="old") / found.design_length.sel(run="old")) < 0.75
+
+
+def test_a_poorly_known_variance_counts_for_less():
+    sure, unsure = (be.combine(means(freedom=f), draws()).sel(run="old") for f in (np.inf, 4.0))
+    assert unsure.model_weight > sure.model_weight
+    assert unsure.standard_error > sure.standard_error
+
+
+def test_a_design_variance_of_zero_is_no_certainty_while_the_model_has_doubts():
+    found = be.combine(means(error=(0.0, 0.03, 0.03)), draws()).sel(run="old")
+    assert found.standard_error > 0.005
+    assert 0.48 < found.estimate < 0.5
+
+
+def test_complete_judgments_are_returned_as_they_are():
+    exact = means(error=(0.0, 0.0, 0.0))
+    post = draws().assign(estimate=xr.zeros_like(draws().estimate) + exact.estimate)
+    found = be.combine(exact, post)
+    np.testing.assert_allclose(found.estimate, exact.estimate, atol=1e-12)
+    np.testing.assert_allclose(found.standard_error, 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.conflict_modelled, found.conflict)
+
+
+def test_covariance_makes_differences_of_combined_scores():
+    matrix = np.array([[[9.0, 6.0, 0.0], [6.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]) * 1e-4
+    covariance = xr.DataArray(
+        matrix,
+        dims=(*DIMS, "run_other"),
+        coords={"measure": ["P@10"], "run": RUNS, "run_other": RUNS},
+    )
+    found = be.combine(means(), draws(), covariance=covariance)
+    whole = found.covariance.sel(measure="P@10").to_numpy()
+    np.testing.assert_allclose(np.diagonal(whole), found.standard_error[0] ** 2, rtol=1e-9)
+    assert np.linalg.eigvalsh(whole).min() > 0
+    assert whole[0, 1] > 0
+    pairs = be.rankings.compare_draws(found, reference="old")
+    row = pairs.isel(comparison=0).squeeze()
+    first, second = str(row.run_a.item()), str(row.run_b.item())
+    own = {name: found.standard_error.sel(run=name).item() for name in (first, second)}
+    variance = sum(value**2 for value in own.values()) - 2 * whole[0, RUNS.index(first)]
+    assert row.standard_error.item() == pytest.approx(np.sqrt(variance), rel=1e-9)
+    ranks = be.rankings.rank_probabilities(found)
+    assert ranks.expected_rank.sel(run="odd") < 1.1
+
+
+def test_intervals_for_each_run_keep_the_estimate_and_stay_near_the_length_of_the_design():
+    found = be.combine(means(), draws(), guarantee="each")
+    length = found.interval.diff("ci_bound").isel(ci_bound=0)
+    assert (length / found.design_length > 0.7).all()
+    average = be.combine(means(), draws())
+    np.testing.assert_allclose(found.estimate, average.estimate)
+
+
+def test_topics_add_their_variance():
+    mean = means(error=(0.05, 0.05, 0.05), population="topics")
+    mean = mean.assign(design_error=means().standard_error)
+    post = draws()
+    topics = xr.DataArray([-0.1, 0.1], dims="topic", coords={"topic": ["1", "2"]})
+    by_topic = post.assign(estimate=post.estimate + topics).assign_attrs(population="")
+    found, here = be.combine(mean, by_topic), be.combine(means(), post)
+    np.testing.assert_allclose(found.estimate, here.estimate, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.standard_error**2, here.standard_error**2 + 0.05**2 - 0.03**2, rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="over=None"):
+        be.combine(mean, post.assign_attrs(population="topics"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"sample": "other"}, "same sample of judgments"),
+        ({"fingerprint": "other"}, "same collection"),
+        ({"outside": "model"}, r"same outside \('nonrelevant' and 'model'\)"),
+    ],
+)
+def test_unlike_results_are_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        be.combine(means(outside="nonrelevant"), draws(**changed))
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(ValueError, match="guarantee must be"):
+        be.combine(means(), draws(), guarantee="all")
+    with pytest.raises(ValueError, match="some are NaN"):
+        be.combine(means(error=(np.nan, 0.1, 0.1)), draws())
+    with pytest.raises(ValueError, match="posterior draws"):
+        be.combine(means(), means())
+    with pytest.raises(ValueError, match="have run 'odd'"):
+        be.combine(means(), draws().isel(run=[0, 1]))
+    with pytest.raises(ValueError, match="no group for run 'odd'"):
+        be.combine(means(), draws(), groups={"old": "new", "new": "new"})
+    with pytest.raises(ValueError, match="group 'mine' has no constants"):
+        be.combine(means(), draws(), groups=dict.fromkeys(RUNS, "mine"))
+    with pytest.raises(ValueError, match="of group 'new' has 'tau'"):
+        be.combine(means(), draws(), constants={"new": {"tau": 1}})
+    with pytest.raises(ValueError, match="far_weight is 2"):
+        be.combine(means(), draws(), constants={"new": {"far_weight": 2}})
+
+
+def test_own_groups_have_own_constants():
+    groups = {"old": "contributed", "new": "new", "odd": "neural"}
+    found = be.combine(means(), draws(), groups=groups, constants={"neural": {"far_weight": 0.9}})
+    assert found.group.to_numpy().tolist() == ["contributed", "new", "neural"]
+
+
+def test_the_side_by_side_flags_the_run_unlike_the_model():
+    combined = be.combine(means(), draws())
+    truth = xr.DataArray([[0.49, 0.41, 0.78]], coords=[["P@10"], RUNS], dims=DIMS)
+    table = be.compare_intervals(means(), be.summarize(draws()), combined, truth=truth)
+    assert table.flagged.to_numpy().tolist() == [[False, False, True]]
+    assert table.length_ratio.sel(source="combined", run="old") < 0.75
+    np.testing.assert_allclose(table.length_ratio.sel(source="design"), 1.0)
+    held = table.covered.sel(run="odd", measure="P@10").to_numpy().tolist()
+    assert held == [True, False, True]
+
+
+def test_false_alarms_are_no_more_than_stated():
+    random = np.random.default_rng(3)
+    alarms = []
+    for _ in range(200):
+        truth = random.normal(0.4, 0.05, 3)
+        mean = means(estimate=random.normal(truth, 0.03))
+        summary = be.summarize(draws(centre=random.normal(truth, 0.01), spread=0.01))
+        alarms.append(be.compare_intervals(mean, summary).flagged.any())
+    assert np.mean(alarms) < 0.1 + 3 * np.sqrt(0.09 / 200)
+
+
+def test_the_bias_that_turns_a_sign_is_the_difference_over_the_share_of_the_model():
+    combined = be.combine(means(), draws()).sel(measure="P@10")
+    share = combined.model_weight.sel(run=["old", "new"]).mean()
+    gap = combined.estimate.sel(run="old") - combined.estimate.sel(run="new")
+    found = be.sign_turning_bias(combined, "old", "new")
+    assert found.item() == pytest.approx((gap / share).item())
+    with pytest.raises(KeyError, match="no run 'x'"):
+        be.sign_turning_bias(combined, "x", "new")

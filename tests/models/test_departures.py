@@ -1,0 +1,121 @@
+"""Departures of runs that the model did not learn from, on a collection whose truth is known."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.models.relevance.departure_prior import Grid, learned_prior
+from bayeseval.models.relevance.departures import Departures
+from bayeseval.models.relevance.draws import RelevanceDraws
+
+MEASURES = ["P@10", "AP", "R@20"]
+
+
+ODD = "odd"  # a run that begins with relevant documents of any fused rank
+
+
+@pytest.fixture(scope="module")
+def collection() -> xr.DataTree:
+    odds = np.full((10, 25), 0.05)
+    made = be.simulate.urn_collection(
+        odds, n_topics=25, n_relevant=40, n_documents=1500, depth=60, shared=0.6, random_seed=3
+    )
+    known = be.qrels_frame(made)
+    chance = np.random.default_rng(1).random(len(known))
+    odd = known[["topic", "document"]].assign(run=ODD, score=known.grade + chance)
+    both = be.add_runs(made, odd)
+    runs = both["run"].to_numpy().tolist()
+    contributed = [run in sorted(set(runs) - {ODD})[:7] for run in runs]
+    return both.assign(contributed=xr.DataArray(np.array(contributed), dims="run"))
+
+
+@pytest.fixture(scope="module")
+def sampled(collection) -> xr.DataTree:
+    design = be.designs.pps_strata(collection, budget=40, n_strata=8)
+    return be.reveal(collection, design, be.draw(design, random_seed=2))
+
+
+@pytest.fixture(scope="module")
+def fitted(sampled) -> xr.DataTree:
+    model = be.models.relevance_model(sampled)
+    return be.fit(model, approximation="laplace", draws=320, random_seed=1)
+
+
+@pytest.fixture(scope="module")
+def scores(sampled, fitted) -> dict[str, xr.Dataset]:
+    return {
+        how: be.posterior_scores(fitted, sampled, MEASURES, departures=how, random_seed=4)
+        for how in ("learned", "none")
+    }
+
+
+def test_runs_that_the_model_learned_from_do_not_depart(sampled, scores):
+    known = sampled["contributed"].to_numpy()
+    learned, none = (scores[how].estimate.isel(run=known) for how in ("learned", "none"))
+    np.testing.assert_array_equal(learned, none)
+    assert scores["learned"].modelled_mean.isel(run=known).isnull().all()
+
+
+def test_what_the_model_would_say_without_departures_is_kept(scores):
+    learned, none = scores["learned"], scores["none"].estimate
+    there = learned.modelled_mean.notnull()
+    mean, error = none.mean(("chain", "draw")), none.std(("chain", "draw"), ddof=1)
+    np.testing.assert_allclose(learned.modelled_mean.where(there, 0), mean.where(there, 0))
+    np.testing.assert_allclose(learned.modelled_error.where(there, 0), error.where(there, 0))
+
+
+def test_a_run_unlike_the_others_is_judged_better_by_its_departure(collection, scores):
+    truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
+    error = {
+        how: np.abs(post.estimate.mean(("chain", "draw")) - truth).sel(run=ODD)
+        for how, post in scores.items()
+    }
+    for measure in ("P@10", "AP"):
+        of_measure = {how: found.sel(measure=measure) for how, found in error.items()}
+        assert of_measure["learned"] < 0.8 * of_measure["none"]
+
+
+def test_scores_stay_between_0_and_1(scores):
+    estimate = scores["learned"].estimate
+    assert float(estimate.min()) >= 0.0
+    assert float(estimate.max()) <= 1.0 + 1e-9
+
+
+def test_a_departure_is_found_again(sampled, fitted):
+    draws = RelevanceDraws(fitted, sampled, 1)
+    runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)
+    found = Departures.learned(draws)
+    np.testing.assert_array_equal(found.run, runs)
+    odd = sampled["run"].to_numpy()[runs] == ODD
+    top = found.level + found.slope
+    assert top[odd].mean() > top[~odd].mean() + 1.0
+
+
+def test_no_departure_adds_nothing():
+    assert Departures.none().run.size == 0
+    still = Departures(np.array([3]), np.zeros((1, 5)), np.zeros((1, 5)))
+    assert not still.shift(0, np.array([1, 2, 300]), np.array([0.0, 1.0, 2.0])).any()
+
+
+def test_departures_fade_with_the_rank_and_grow_with_the_fused_rank():
+    one = Departures(np.array([3]), np.ones((1, 1)), np.full((1, 1), 2.0))
+    by_rank = one.shift(0, np.array([1, 10, 100, 101]), np.zeros(4))[:, 0]
+    assert (np.diff(by_rank) < 0).all() or by_rank[-1] == 0
+    assert by_rank[-1] == 0.0
+    by_fusion = one.shift(0, np.array([1, 1]), np.array([-1.0, 1.0]))[:, 0]
+    np.testing.assert_allclose(by_fusion, [1.0, 5.0])
+
+
+def test_the_prior_learns_where_the_runs_are():
+    grid = Grid.of_size()
+    off = (grid.level - 2.0) / 0.2, (grid.slope - 1.0) / 0.2
+    likelihood = np.tile(-0.5 * (off[0] ** 2 + off[1] ** 2), (12, 1))
+    best = learned_prior(likelihood, grid).argmax()
+    assert abs(grid.level[best] - 2.0) <= 0.5
+    assert abs(grid.slope[best] - 1.0) <= 0.5
+
+
+def test_an_unknown_way_is_refused(sampled, fitted):
+    with pytest.raises(ValueError, match="departures must be"):
+        be.posterior_scores(fitted, sampled, "P@10", departures="some")
