@@ -1,5 +1,6 @@
 """Pictures of estimates and of orders of runs; matplotlib is imported when one is drawn."""
 
+from bayeseval.plots.combined import plot_combined
 from bayeseval.plots.geometry import plot_bias_variance
 from bayeseval.plots.intervals import plot_intervals
 from bayeseval.plots.rank_probabilities import plot_better, plot_rank_probabilities
@@ -8,6 +9,7 @@ from bayeseval.plots.rank_sets import plot_rank_sets
 __all__ = [
     "plot_better",
     "plot_bias_variance",
+    "plot_combined",
     "plot_intervals",
     "plot_rank_probabilities",
     "plot_rank_sets",

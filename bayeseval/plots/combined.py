@@ -1,0 +1,142 @@
+"""Design, model and combination of every run in one row; matplotlib is imported late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DESIGN, MODEL, COMBINED, FLAG = "#C9C9C9", "#D55E00", "#0072B2", "#CC0000"
+
+
+def plot_combined(
+    table: xr.Dataset,
+    measure: str | None = None,
+    *,
+    runs: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Intervals of design, model and combination of every run, the best run at the top.
+
+    The wide pale bar is the interval of the design, the thin line that of the model, the line with
+    the point the combined one; a tick is the truth, where it is given. Runs where design and model
+    contradict each other are marked by a triangle at the right, and their names are red.
+
+    Parameters
+    ----------
+    table : Dataset
+        Of :func:`compare_intervals` with a combination.
+    measure : str, optional
+        Label of the measure; may be left out where there is one only.
+    runs : sequence of str, optional
+        Labels of the runs to show; by default all.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        No combination in the table; no such measure or run.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> source = ["design", "model", "combined"]
+    >>> table = xr.Dataset(
+    ...     {
+    ...         "estimate": (("source", "measure", "run"), np.full((3, 1, 1), 0.5)),
+    ...         "interval": (
+    ...             ("source", "measure", "run", "ci_bound"), np.tile([0.4, 0.6], (3, 1, 1, 1))
+    ...         ),
+    ...         "flagged": (("measure", "run"), [[True]]),
+    ...     },
+    ...     coords={"source": source, "measure": ["P@10"], "run": ["a"]},
+    ... )
+    >>> [label.get_text() for label in plot_combined(table).get_yticklabels()]
+    ['a']
+    """
+    if "combined" not in table.get("source", []):
+        raise ValueError("table must be of compare_intervals with a combination")
+    labels = [str(label) for label in np.atleast_1d(table["measure"].to_numpy())]
+    if measure is None and len(labels) > 1:
+        raise ValueError(f"measure must name one of {', '.join(labels)}")
+    wanted = measure or labels[0]
+    known = [str(run) for run in table["run"].to_numpy()]
+    absent = sorted(set(runs or []) - set(known))
+    if wanted not in labels or absent:
+        named = f"run '{absent[0]}'" if wanted in labels else f"measure '{wanted}'"
+        raise ValueError(f"the table has no {named}")
+    shown = table.sel(measure=wanted) if "measure" in table.dims else table
+    shown = shown.sel(run=list(runs or known))
+    best = np.argsort(-shown["estimate"].sel(source="combined").to_numpy(), kind="stable")
+    shown = shown.isel(run=best)
+    ax = _new_axes(shown.sizes["run"]) if ax is None else ax
+    _draw(ax, shown)
+    _mark(ax, shown, wanted, table.attrs.get("ci_prob"))
+    return ax
+
+
+def _new_axes(n_runs: int) -> Axes:
+    import matplotlib.pyplot as plt
+
+    height = float(np.clip(1.4 + 0.24 * n_runs, 2.6, 20.0))
+    return plt.subplots(figsize=(7.5, height), layout="tight")[1]
+
+
+def _draw(ax: Axes, shown: xr.Dataset) -> None:
+    """Bars, lines, points and ticks."""
+    row = np.arange(shown.sizes["run"])
+    size = float(np.clip(160 / row.size, 1.6, 7.0))
+    for source, color, width in (
+        ("design", DESIGN, 1.6 * size),
+        ("model", MODEL, 0.28 * size),
+        ("combined", COMBINED, 0.6 * size),
+    ):
+        one = shown.sel(source=source)
+        low, high = one["interval"].transpose("ci_bound", "run").to_numpy()
+        shift = 0.0 if source == "design" else 0.16 * (1 if source == "model" else -1)
+        ax.hlines(row + shift, low, high, color=color, linewidth=width, label=source)
+        if source != "design":
+            marker, value = ("o", one["estimate"].to_numpy())
+            ax.plot(value, row + shift, marker, color=color, markersize=0.75 * size)
+    if "truth" in shown:
+        known = shown["truth"].to_numpy()
+        ax.vlines(known, row - 0.45, row + 0.45, color="black", linewidth=1.2, label="truth")
+
+
+def _mark(ax: Axes, shown: xr.Dataset, label: str, ci_prob: float | None) -> None:
+    """Names of the runs, marks of those in conflict, and the legend."""
+    row = np.arange(shown.sizes["run"])
+    flagged = shown["flagged"].to_numpy()
+    names = shown["run"].to_numpy().tolist()
+    ax.set_yticks(row, names, fontsize=float(np.clip(500 / row.size, 4.0, 9.0)))
+    for tick, odd in zip(ax.get_yticklabels(), flagged, strict=True):
+        tick.set_color(FLAG if odd else "black")
+    if flagged.any():
+        place = ax.get_yaxis_transform()
+        ax.plot(
+            np.full(int(flagged.sum()), 1.01), row[flagged], "<", color=FLAG, markersize=4,
+            transform=place, clip_on=False, label="unlike the model",
+        )  # fmt: skip
+    ax.set_ylim(row.size - 0.4, -0.6)
+    told = "" if ci_prob is None else f" ({100 * ci_prob:g} % intervals)"
+    ax.set_xlabel(f"{label}{told}")
+    ax.grid(axis="x", color="0.92", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=9,
+        columnspacing=1.2, handlelength=1.4,
+    )  # fmt: skip
