@@ -8,14 +8,14 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.combination.constants import TABLE
+from bayeseval.models.score.constants import TABLE
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
-from bayeseval.combination.sources import Sources
+from bayeseval.models.score.sources import Sources
 from bayeseval.measures.names import parse_measures
 
 HERE = Path(__file__).parent / "combined_intervals"
-PACKAGE = Path(be.__file__).parent / "combination" / TABLE
+PACKAGE = Path(be.__file__).parent / "models" / "score" / TABLE
 WANTED = 0.9
 LEARNED_AT = 100  # judgments a topic
 NEAR = np.arange(0.0, 0.041, 0.002)  # values that are tried

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.origin import RUN_COORDS, check_alike
-from bayeseval.combination.constants import KINDS, checked_constants, groups_of
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
-from bayeseval.combination.sources import Sources
 from bayeseval.measures.names import parse_measures
+from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
+from bayeseval.models.score.sources import Sources
 
 GUARANTEES = ("average", "each")
 
@@ -41,7 +41,7 @@ def combine(
     with v the design variance, widened for its degrees of freedom and never below c. The estimate
     is the posterior mean: near m where d does not object, near d where it does. The standard
     deviation :math:`\tau` of the model's own errors, :math:`\tau_1` and w come from other
-    collections (:mod:`bayeseval.combination.constants`), one set for runs that the model learned
+    collections (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned
     from and one for new runs.
 
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
@@ -160,9 +160,9 @@ def _prior(sources: Sources, known, group: NDArray, mean: Floats, variance: Floa
 
 def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
     """A constant of every measure and run."""
-    kinds = [parse_measures(str(label))[0].kind for label in sources.labels["measure"]]
-    names = [KINDS[0] if kind == KINDS[0] else KINDS[1] for kind in kinds]
-    return np.array([[getattr(known[kind, one], field) for one in group] for kind in names])
+    measures = parse_measures(sources.labels["measure"].tolist())
+    kinds = [kind_of_measure(measure) for measure in measures]
+    return np.array([[getattr(known[kind, one], field) for one in group] for kind in kinds])
 
 
 def _each(sources: Sources, prior: Prior, ci_prob: float) -> Floats:

@@ -130,7 +130,7 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     -------
     DataArray (measure,)
         In units of the score; compare it with the model's errors elsewhere (``near_sd`` of
-        :mod:`bayeseval.combination.constants`).
+        :mod:`bayeseval.models.score.constants`).
 
     Raises
     ------

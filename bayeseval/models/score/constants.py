@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.measures.measure import Measure
 from bayeseval.messages import Message, Option
 
 TABLE = "constants.csv"
@@ -57,7 +58,7 @@ def shipped() -> dict[tuple[str, str], Constants]:
     >>> sorted(shipped())[0]
     ('linear', 'contributed')
     """
-    lines = files("bayeseval.combination").joinpath(TABLE).read_text().split()
+    lines = files("bayeseval.models.score").joinpath(TABLE).read_text().split()
     header, *rows = (line.split(",") for line in lines)
     found = {}
     for kind, group, *numbers in rows:
@@ -90,6 +91,11 @@ def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], 
             numbers = {name: float(value) for name, value in values.items()}
             known[kind, group] = replace(start, **numbers)
     return known
+
+
+def kind_of_measure(measure: Measure) -> str:
+    """Kind of constants that a measure has."""
+    return KINDS[0] if measure.kind == KINDS[0] else KINDS[1]
 
 
 def groups_of(
