@@ -106,7 +106,58 @@ def urn_deep():
     return _urn_lists(50, ["RBP(p=0.95)", "P@55"])
 
 
+def score():
+    """8 runs of two groups, estimates and model's draws with errors that runs share."""
+    import pymc as pm
+
+    model = _score_model()
+    fits = be.experiments.RepeatedFits(draws=1000, tune=500, chains=2)
+    names = ["log_near_sd", "logit_far_weight", "common", "discrepancy", "score"]
+
+    def study(seed: int) -> xr.DataTree:
+        of_prior, of_fit = map(int, np.random.SeedSequence(seed).generate_state(2) >> 1)
+        with model:
+            drawn = pm.sample_prior_predictive(
+                1, random_seed=of_prior, compile_kwargs={"mode": "FAST_COMPILE"}
+            )
+        prior = drawn["prior"].to_dataset().isel(chain=0, draw=0)
+        with model:
+            pm.set_data({"judged_estimate": prior["estimate"].to_numpy()})
+        fitted = fits(model, random_seed=of_fit)
+        groups = {"truth": prior[names], "posterior": fitted["posterior"].to_dataset()[names]}
+        return xr.DataTree.from_dict(groups | {"verdict": be.verdict(fitted)})
+
+    return study
+
+
+def _score_model():
+    """Model of 8 runs whose design errors and whose model's errors are correlated."""
+    random = np.random.default_rng(5)
+    runs = [f"r{i}" for i in range(8)]
+    dims = ("measure", "run")
+    centre = np.linspace(0.3, 0.6, 8)
+    matrix = 0.02**2 * (0.5 + 0.5 * np.eye(8))
+    error = np.sqrt(np.diagonal(matrix))[None]
+    coords = {"measure": ["P@10"], "run": runs, "contributed": ("run", np.arange(8) < 4)}
+    mean = xr.Dataset(
+        {
+            "estimate": (dims, centre[None]),
+            "standard_error": (dims, error),
+            "degrees_of_freedom": (dims, np.full((1, 8), np.inf)),
+            "interval": ((*dims, "ci_bound"), np.stack([-error, error], axis=-1)),
+        },
+        coords=coords,
+        attrs={"population": "sample"},
+    )
+    drawn = random.multivariate_normal(centre, 0.5 * matrix, (1, 1000))[:, :, None]
+    post = xr.Dataset({"estimate": (("chain", "draw", *dims), drawn)}, coords=coords)
+    labels = {"measure": ["P@10"], "run": runs, "run_other": runs}
+    covariance = xr.DataArray(matrix[None], coords=labels, dims=(*dims, "run_other"))
+    return be.models.score_model(mean, post, covariance=covariance)
+
+
 STUDIES = {
+    "score": score,
     "relevance": relevance,
     "urn": urn,
     "urn_deep": urn_deep,

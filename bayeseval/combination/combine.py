@@ -38,7 +38,8 @@ def combine(
     .. math:: \theta \sim (1 - w)\, N(m,\, c + \tau^2) + w\, N(m,\, c + \tau_1^2), \qquad
               d \mid \theta \sim N(\theta, v)
 
-    with v the design variance, widened for its degrees of freedom and never below c. The estimate
+    with v the design variance, widened for its degrees of freedom and never far below that of the
+    other runs. The estimate
     is the posterior mean: near m where d does not object, near d where it does. The standard
     deviation :math:`\tau` of the model's own errors, :math:`\tau_1` and w come from other
     collections (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
-STEPS = 60  # halvings of the bracket of a quantile
+STEPS = 40  # halvings of the bracket of a quantile
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
 DIMS = ("measure", "run")
+LEAST = 0.25  # of the median variance
 SUMS = ("NumRel", "NumRelRet", "DCG")  # measures that are not between 0 and 1
 
 
@@ -22,7 +23,7 @@ class Sources:
         Of measure and run.
     design, design_variance : float array
         Estimates, and their variances about the true scores of these topics: with a normal quantile
-        they give the interval that Student's t gives, and they are no less than the model's.
+        they give the interval that Student's t gives, and none is far below those of other runs.
     design_length : float array
         Length of the design's interval.
     design_covariance : float array or None
@@ -76,7 +77,7 @@ class Sources:
         return cls(
             labels=labels,
             design=design,
-            design_variance=np.maximum(own, variance),
+            design_variance=np.maximum(own, _floor(own, variance)),
             design_length=bounds[..., 1] - bounds[..., 0],
             design_covariance=matrix,
             model=model,
@@ -150,6 +151,16 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
     own = _array(mean["design_error"]) ** 2
     topics = (mean["standard_error"] ** 2 - mean["design_error"] ** 2).clip(min=0.0)
     return own, _array(topics * _widening(mean) ** 2)
+
+
+def _floor(own: Floats, model: Floats) -> Floats:
+    """Least variance (measure, run) that a design is believed to have.
+
+    Where no judged document of a run differs from what was expected its estimated variance is 0,
+    which says little: it is raised to a share of the other runs', or to the model's if that is
+    less (0 where everything is judged).
+    """
+    return np.minimum(model, LEAST * np.median(own, axis=1, keepdims=True))
 
 
 def _widening(mean: xr.Dataset) -> xr.DataArray:
