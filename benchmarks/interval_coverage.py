@@ -145,12 +145,15 @@ def report(folder: Path) -> None:
         whole = whole.assign(
             truth=parts[0].truth, difference_error=xr.concat(errors, dim="difference_replicate")
         )
+        held = {label: differences_held(whole, label) for label in RATIOS}
         for role, chosen in roles(collection).items():
             if chosen.any():
                 some = whole.isel(run=np.flatnonzero(chosen))
                 for label in some["measure"].to_numpy().tolist():
                     cell = {"collection": name, "budget": int(budget), "estimator": estimator}
                     cell |= {"measure": label, "runs": role} | summed(some.sel(measure=label))
+                    if label in RATIOS:
+                        cell["difference_coverage"] = held[label][:, chosen].mean()
                     rows.append(cell)
     table = pd.DataFrame(rows).sort_values(["collection", "budget", "measure", "runs", "estimator"])
     RESULTS.parent.mkdir(exist_ok=True)
@@ -183,22 +186,22 @@ def summed(some: xr.Dataset) -> dict[str, float]:
         "length": (bounds[..., 1] - bounds[..., 0]).mean(),
         "bias_over_error": error.mean() / standard_error.mean(),
         "variance_ratio": (standard_error**2).mean() / spread if spread > 0 else np.nan,
-        "difference_coverage": differences_held(some),
     }
 
 
-def differences_held(some: xr.Dataset) -> float:
-    """Share of intervals of differences between neighbours that hold the true one."""
-    label = str(some["measure"].item())
-    if label not in some["ratio"].to_numpy():
-        return np.nan
+def differences_held(whole: xr.Dataset, label: str) -> np.ndarray:
+    """Whether the interval of each run's difference from the next one holds the true difference.
+
+    Next is next in the collection, whatever kind of run that is; the last run goes with the first.
+    Array (difference_replicate, run).
+    """
+    some = whole.sel(measure=label)
     error = some.difference_error.sel(ratio=label).transpose("difference_replicate", "run")
     wrong = (some.estimate - some.truth).transpose("replicate", "run").to_numpy()
     n_chunks = wrong.shape[0] // CHUNK
     taken = np.concatenate([np.arange(DIFFERENCES) + CHUNK * k for k in range(n_chunks)])
-    wrong = wrong[taken]
-    difference = wrong[:, :-1] - wrong[:, 1:]
-    return float((np.abs(difference) <= NORMAL * error.to_numpy()[:, :-1] + 1e-12).mean())
+    difference = wrong[taken] - np.roll(wrong[taken], -1, axis=1)
+    return np.abs(difference) <= NORMAL * error.to_numpy() + 1e-12
 
 
 if __name__ == "__main__":
