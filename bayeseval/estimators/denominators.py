@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.estimators.counts import CountModel, TopicCounts
+from bayeseval.estimators.relevance import TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
 
@@ -22,8 +23,8 @@ class RatioOptions:
     ----------
     denominator : {"counts", "topic"}
         What AP, nDCG, R@k and Rprec divide by. "topic": the number of relevant documents (or the
-        ideal gain) as the topic's own sample estimates it. "counts": that and a posterior from the
-        counts of all topics, each by what it knows.
+        ideal gain) as the topic's own sample estimates it. "counts": its posterior from the counts
+        of all topics.
 
     Raises
     ------
@@ -66,50 +67,61 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
     return None
 
 
-def with_counts(
-    score: TopicScore,
+def by_counts(
+    topic: TopicRelevance,
     counts: TopicCounts,
     *,
     estimate: NDArray[np.float64],
     deviation: NDArray[np.float64],
     slope: NDArray[np.float64],
+    below: NDArray[np.float64] | None = None,
 ) -> TopicScore:
-    r"""Blend of a ratio by the topic's own sample with one by the posterior of its denominator.
+    r"""Ratio by the posterior of its denominator, N E[1 / D], with the errors of both.
 
-    .. math:: own^3 \cdot ratio + (1 - own^3) \cdot N \, E[1 / D]
+    If the numerator N is unbiased whatever the documents are, and the model of the counts is right,
+    N E[1 / D] has no bias on average over the topics that the model speaks of: what the posterior
+    of D knows of the sample is taken care of, and no term for the covariance of N and D is due.
 
-    own is the posterior variance of the number of relevant documents by the variance that the
-    topic's own strata would leave: it is near 1 where other topics tell nothing new, and near 0
-    where the topic's own sample says little. The posterior's error is that of 1 / D times N: a part
-    of its own, and one by the hyperparameters, in common with all other topics. Where the number of
-    relevant documents has a relative error above a quarter, N E[1 / D] is limited to [0, 1].
+    The error of E[1 / D] has three parts. The posterior mean of D follows the topic's own sample
+    with a weight, own: the posterior variance of D by the variance that the topic's own strata
+    would leave. So own times the error of the sample's D, slot by slot, goes with the error of N.
+    What the posterior variance has beyond that is the topic's own, the same for all runs; and a
+    part of that, by the hyperparameters, it has in common with all other topics.
+
+    Where the number of relevant documents has a relative error above a quarter, the estimate is
+    limited to [0, 1].
 
     Parameters
     ----------
-    score : TopicScore
-        By the topic's own sample.
+    topic : TopicRelevance
     counts : TopicCounts
         Posterior of the denominator.
     estimate : float array (run, replicate)
-        By the posterior.
     deviation : float array (run, replicate, slot)
-        Of `estimate` for a known denominator, in the slots of `score`.
+        Of the estimate for a known denominator.
     slope : float array (run, replicate)
-        Derivative of `estimate` by E[1 / D].
+        Derivative of the estimate by E[1 / D].
+    below : float array (replicate, slot), optional
+        Deviations of D as the topic's own sample estimates it. Without them N and E[1 / D] are
+        taken for independent, which makes intervals longer.
+
+    Returns
+    -------
+    TopicScore
     """
+    of_own = np.zeros(estimate.shape[1])
+    if below is not None:
+        mean = counts.draw.mean(axis=1)
+        share = counts.own_share * counts.inverse / np.where(mean > 1e-9, mean, 1.0)
+        deviation = deviation - (slope * share)[..., None] * below
+        of_own = share**2 * (below**2).sum(axis=-1)
+    lone = slope * counts.own_error(of_own)
     poor = counts.relative_error > POOR
     bounded = np.where(poor, np.clip(estimate, 0.0, 1.0), estimate)
-    own = counts.own_share**3
-    other = 1.0 - own
-    joined = own[:, None] * score.deviation
-    joined[..., : deviation.shape[-1]] += other[:, None] * deviation
-    lone = (other * slope * counts.own_error)[..., None]
     return replace(
-        score,
-        estimate=own * score.estimate + other * bounded,
-        deviation=np.concatenate([joined, lone], axis=-1),
-        limited=np.where(own > 0.5, score.limited, bounded != estimate),
-        effect=other * slope,
+        topic.score(bounded, np.concatenate([deviation, lone[..., None]], axis=-1)),
+        limited=bounded != estimate,
+        effect=slope,
         direction=counts.common,
         counts=counts,
     )

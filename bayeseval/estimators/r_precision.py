@@ -1,11 +1,13 @@
 """Precision at the estimated number of relevant documents, with a bootstrap variance."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
-from bayeseval.estimators.denominators import with_counts
-from bayeseval.estimators.relevance import TopicRelevance
+from bayeseval.estimators.denominators import by_counts
+from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
 from bayeseval.uncertainty.slots import Slots
@@ -19,10 +21,16 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
     The cutoff is itself estimated, so the score is not a smooth ratio. Precision is linear between
     two whole cutoffs, and the deviations are those of a rescaled stratified bootstrap (Rao and Wu
-    1988). Where the counts of all topics say more of that number, the precision is also taken at
-    the numbers that they make likely.
+    1988). Where there is a model of the counts of all topics, it is the mean precision at the
+    numbers that their posterior holds for likely.
     """
     filled = topic.binary(measure.relevance_level)
+    counts = topic.counts(measure)
+    return _by_own_count(topic, filled) if counts is None else _by_counts(topic, filled, counts)
+
+
+def _by_own_count(topic: TopicRelevance, filled: FilledRelevance) -> TopicScore:
+    """Precision at the number of relevant documents that the topic's own sample estimates."""
     seen = filled.seen
 
     def precision_at_count(value, column):
@@ -33,21 +41,21 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     raw = precision_at_count(filled.value, everywhere)
     limited = (raw < 0.0) | (raw > 1.0) | (filled.value.sum(axis=0) < np.maximum(seen, 1.0))
     limited &= (topic.slots.probability < 1.0).any(axis=1)
-    estimate = np.clip(raw, 0.0, 1.0)
-    factor = _bootstrap_factors(topic.slots, topic.random_seed)
-    deviation = _bootstrapped(topic, filled, factor, precision_at_count)
-    score = TopicScore(estimate, deviation, None, limited)
-    counts = topic.counts(measure)
-    if counts is None:
-        return score
+    deviation = _bootstrapped(topic, filled, precision_at_count)
+    return TopicScore(np.clip(raw, 0.0, 1.0), deviation, None, limited)
+
+
+def _by_counts(topic: TopicRelevance, filled: FilledRelevance, counts: TopicCounts) -> TopicScore:
+    """Mean precision at the numbers of relevant documents that the counts of all topics allow."""
     likely = 1.0 / np.where(counts.inverse > 0.0, counts.inverse, 1.0)
 
     def precision_at_likely(value, column):
         return _precision_at(topic.position, value, np.repeat(likely[column], value.shape[1]))
 
-    modelled, slope = _over_counts(topic.position, filled.value, counts)
-    again = _bootstrapped(topic, filled, factor, precision_at_likely)
-    return with_counts(score, counts, estimate=modelled, deviation=again, slope=slope)
+    estimate, slope = _over_counts(topic.position, filled.value, counts)
+    deviation = _bootstrapped(topic, filled, precision_at_likely)
+    score = by_counts(topic, counts, estimate=estimate, deviation=deviation, slope=slope)
+    return replace(score, group=None)
 
 
 def _precision_at(position, value, count) -> NDArray[np.float64]:
@@ -57,8 +65,9 @@ def _precision_at(position, value, count) -> NDArray[np.float64]:
     return cumulative_at(position, np.ascontiguousarray(value), count) / count
 
 
-def _bootstrapped(topic: TopicRelevance, filled, factor, score) -> NDArray[np.float64]:
-    """Deviations (run, replicate, bootstrap) of a score of values changed by the factors."""
+def _bootstrapped(topic: TopicRelevance, filled, score) -> NDArray[np.float64]:
+    """Deviations (run, replicate, bootstrap) of a score of values that are drawn again."""
+    factor = _bootstrap_factors(topic.slots, topic.random_seed)
     n_bootstrap, n_replicates, _ = factor.shape
     deviation = np.zeros((topic.position.shape[0], n_replicates, n_bootstrap))
     uncertain = (topic.slots.probability < 1.0).any(axis=1)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.denominators import with_counts
+from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 
@@ -27,18 +27,28 @@ def relevant_count(topic: TopicRelevance, filled: FilledRelevance, least: float 
 def ratio_score(
     topic, numerator, expanded, denominator, denominator_expanded, raised, counts=None
 ) -> TopicScore:
-    """Ratio of two estimates with its second-order bias removed.
+    """Ratio of two estimates, by the posterior of the denominator or by its own estimate.
 
+    With ``counts``, the posterior, see :func:`by_counts`. Else the second-order bias is removed:
     (N D + C(N, D)) / (D^2 + V(D)): Beale's estimator. It equals N/D - N V(D) / D^3 + C(N, D) / D^2
     to second order and stays finite where D is small. Where D was raised to a floor, or its
     relative variance is above a quarter, the ratio is limited to [0, 1] and its variance to 1/4.
     Elsewhere it is left alone: it is nearly linear there, and clipping would bias it, as it would
-    P@k. ``counts`` is the posterior of the denominator, if there is one.
+    P@k.
     """
+    above = topic.centred(expanded)
+    below = topic.centred(denominator_expanded[None])
+    if counts is not None:
+        return by_counts(
+            topic,
+            counts,
+            estimate=numerator * counts.inverse,
+            deviation=above * counts.inverse[:, None],
+            slope=numerator,
+            below=below[0],
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(denominator > 0, numerator / denominator, 0.0)
-        above = topic.centred(expanded)
-        below = topic.centred(denominator_expanded[None])
         variance = (below**2).sum(axis=-1)
         covariance = (above * below).sum(axis=-1)
         usable = np.isfinite(variance) & (denominator > 0)
@@ -55,16 +65,7 @@ def ratio_score(
     estimate = np.where(doubtful, np.clip(raw, 0.0, 1.0), raw)
     deviation = np.where(doubtful[..., None], _bounded(deviation), deviation)
     limited = (np.abs(estimate - raw) > 1e-12) | raised
-    score = topic.score(estimate, deviation, limited)
-    if counts is None:
-        return score
-    return with_counts(
-        score,
-        counts,
-        estimate=numerator * counts.inverse,
-        deviation=above * counts.inverse[:, None],
-        slope=numerator,
-    )
+    return topic.score(estimate, deviation, limited)
 
 
 def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:

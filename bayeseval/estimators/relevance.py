@@ -116,6 +116,7 @@ class EstimatedRelevance:
         self._random_seed = random_seed
         self._make_counts = counts
         self._filled: dict[tuple, tuple] = {}
+        self._observed: dict[tuple[float, ...], NDArray[np.float64]] = {}
         self._slots: dict[int, Slots] = {}
 
     def topic(self, topic: int, position: NDArray[np.int32]) -> TopicRelevance:
@@ -162,7 +163,13 @@ class EstimatedRelevance:
             return None
         if measure.name != "nDCG":
             name = (float(measure.relevance_level),)
-            return number_counts(model.level((name,), [self._relevant(name)]), topic)
+            level = model.level((name,), [self._relevant(name)])
+            posterior = number_counts(level, topic)
+            if self._model is None:
+                return posterior
+            filled = self._counted(topic, name, False)
+            estimate = filled.value.sum(axis=0)
+            return posterior.following(estimate, level.expanded[:, topic], filled.seen)
         steps = self._steps(measure)
         names = tuple(counted for _, counted in steps)
         observed = [self._relevant(counted) for counted in names]
@@ -171,9 +178,11 @@ class EstimatedRelevance:
 
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
         """1 where a judged pair has one of the grades ``counted``; one grade: it and above."""
-        if len(counted) == 1:
-            return (self._grade >= counted[0]).astype(float)
-        return np.isin(self._grade, counted).astype(float)
+        if counted not in self._observed:
+            one = len(counted) == 1
+            found = self._grade >= counted[0] if one else np.isin(self._grade, counted)
+            self._observed[counted] = found.astype(float)
+        return self._observed[counted]
 
     def _grades_with(self, enough: NDArray[np.bool_]) -> tuple[float, ...]:
         """Grades with enough gain: the lowest alone where it and all above it have it."""

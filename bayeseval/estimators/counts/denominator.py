@@ -1,6 +1,6 @@
 """What a ratio is divided by, as a posterior: a number of documents, or an ideal gain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,35 @@ class TopicCounts:
     own_share: NDArray[np.float64]
     relative_error: NDArray[np.float64]
 
+    def following(
+        self,
+        estimate: NDArray[np.float64],
+        expanded: NDArray[np.float64],
+        seen: NDArray[np.float64],
+    ) -> "TopicCounts":
+        """Posterior that follows a better estimate from the topic's own sample.
+
+        The posterior mean follows the topic's own sample, by which the number of relevant documents
+        is the sum of relevance by inclusion probability, with the weight `own_share`. An
+        estimate with the same expectation and a smaller variance takes that sum's place: the draws
+        are moved by own_share (estimate - expanded), in proportion, but to no less than the number
+        seen or half of what they were.
+
+        Parameters
+        ----------
+        estimate : float array (replicate,)
+            Of the number of relevant documents, such as the difference estimator's.
+        expanded : float array (replicate,)
+            Sum of relevance by inclusion probability.
+        seen : float array (replicate,)
+            Number of relevant documents in the sample.
+        """
+        mean = self.draw.mean(axis=1)
+        moved = mean + self.own_share * (estimate - expanded)
+        moved = np.maximum(moved, np.maximum(np.minimum(seen, mean), 0.5 * mean))
+        factor = np.where(mean > 1e-9, moved / np.where(mean > 1e-9, mean, 1.0), 1.0)
+        return replace(self, draw=self.draw * factor[:, None])
+
     @property
     def inverse(self) -> NDArray[np.float64]:
         """Posterior mean of 1 / denominator (replicate,), 0 where there is nothing to divide by."""
@@ -41,11 +70,18 @@ class TopicCounts:
         """Deviations of the inverse that all topics share (replicate, direction)."""
         return self._inverses @ self.direction / self.direction.shape[0]
 
-    @property
-    def own_error(self) -> NDArray[np.float64]:
-        """Standard deviation of the inverse that the topic has for itself (replicate,)."""
-        shared = (self.common**2).sum(axis=1)
-        return np.sqrt(np.maximum(self._inverses.var(axis=1) - shared, 0.0))
+    def own_error(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Standard deviation of the inverse that the topic has for itself (replicate,).
+
+        Parameters
+        ----------
+        known : float array (replicate,)
+            Variance of the inverse that is accounted for already, by the topic's own sample. What
+            is left is never less than the part of the variance that the sample does not explain.
+        """
+        variance = self._inverses.var(axis=1)
+        left = np.maximum(variance - known, (1.0 - self.own_share) * variance)
+        return np.sqrt(np.maximum(left - (self.common**2).sum(axis=1), 0.0))
 
     @property
     def _inverses(self) -> NDArray[np.float64]:

@@ -28,6 +28,8 @@ class LevelCounts:
         Relevant among the sampled documents.
     own_variance : float array (replicate, topic)
         Variance that an estimate from the topic's own strata alone would have under the model.
+    expanded : float array (replicate, topic)
+        Sum of relevance by inclusion probability over the sampled documents.
     """
 
     total: NDArray[np.float64]
@@ -35,6 +37,7 @@ class LevelCounts:
     direction: NDArray[np.float64]
     seen: NDArray[np.float64]
     own_variance: NDArray[np.float64]
+    expanded: NDArray[np.float64]
 
 
 class CountModel:
@@ -103,7 +106,8 @@ class CountModel:
                 for drawn, row in zip(unsampled, seen, strict=True)
             ]
         )
-        return LevelCounts(total, unsampled, direction, seen, self._own_variance(unsampled))
+        own = self._own_variance(unsampled)
+        return LevelCounts(total, unsampled, direction, seen, own, self._expanded(observed))
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""
@@ -120,3 +124,12 @@ class CountModel:
             cell = size * left / np.maximum(sampled, 1.0) * p * (1.0 - p)
             rows.append(self._by_topic(cell[:, None])[:, 0])
         return np.array(rows)
+
+    def _expanded(self, observed: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum (replicate, topic) of relevance by inclusion probability."""
+        chance = self._sample.inclusion_probability
+        weight = 1.0 / np.where(chance > 0.0, chance, 1.0)
+        n_topics = self._sample.n_topics
+        return np.array(
+            [np.bincount(self._sample.topic, row * weight, n_topics) for row in observed]
+        )
