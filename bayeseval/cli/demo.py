@@ -10,7 +10,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli.options import chosen_seed
 from bayeseval.cli.output import STDOUT, remark, working, write_result, written_whole
-from bayeseval.cli.tables import as_csv, rendered, score_rows
+from bayeseval.cli.tables import DENOMINATOR, as_csv, rendered, score_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,7 +61,8 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 
     parts = [score_rows(truth.assign_attrs(estimator="truth"))]
     parts += [score_rows(mean) for mean in means.values()]
-    write_result(as_csv(pd.concat(parts, ignore_index=True), {}), path)
+    rows = pd.concat(parts, ignore_index=True).drop(columns=DENOMINATOR)
+    write_result(as_csv(rows, {}), path)
 
 
 def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:

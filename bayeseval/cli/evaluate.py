@@ -53,7 +53,8 @@ def evaluate(
 ) -> None:
     """Score RUNs by the judgments in QRELS.
 
-    CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper.
+    CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper,
+    denominator_error, modelled_share.
     """
     check_measures(measure, relevance_level)
     check_outputs({"--output": output}, input_files([qrels], runs, [design]))

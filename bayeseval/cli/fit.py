@@ -35,7 +35,7 @@ from bayeseval.cli.remarks import (
     remark_depth,
     remark_lacking,
 )
-from bayeseval.cli.tables import FORMATS, as_csv, score_rows
+from bayeseval.cli.tables import DENOMINATOR, FORMATS, as_csv, score_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -330,7 +330,7 @@ def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
         name: xr.full_like(summary["estimate"], value, dtype=int)
         for name, value in (("n_topics", n_topics), ("n_limited", 0))
     }
-    return score_rows(summary.assign(counts)).drop(columns="n_limited")
+    return score_rows(summary.assign(counts)).drop(columns=["n_limited", *DENOMINATOR])
 
 
 def _about(summary: xr.Dataset, found: xr.Dataset | None, seed: int) -> dict[str, Any]:

@@ -29,6 +29,7 @@ COLUMNS = [
 ]
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
+DENOMINATOR = ["denominator_error", "modelled_share"]  # of ratios over the counts of all topics
 
 
 def check_topics(collection: xr.DataTree) -> None:
@@ -54,10 +55,14 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
     -------
     DataFrame
         Columns run, topic, measure, estimator, estimate, standard_error, lower, upper,
-        outside_weight, n_topics, n_limited.
+        outside_weight, n_topics, n_limited, denominator_error, modelled_share. The last two, of
+        ratios over the counts of all topics, are those of the topic; of a mean the median over
+        topics, and the share of topics whose number of relevant documents rests mostly on the
+        others.
     """
     import xarray as xr
 
+    mean = mean.rename(modelled_topics="modelled_share") if "modelled_topics" in mean else mean
     parts = [_flat(mean).expand_dims(topic=[ALL])]
     if scores is not None:
         counts = {
@@ -67,7 +72,7 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
         parts.insert(0, _flat(scores.assign(counts)))
     flat = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
     rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
-    return rows.assign(estimator=mean.attrs["estimator"]).loc[:, COLUMNS + COUNTS]
+    return rows.assign(estimator=mean.attrs["estimator"]).loc[:, COLUMNS + COUNTS + DENOMINATOR]
 
 
 def _flat(result: xr.Dataset) -> xr.Dataset:
@@ -75,12 +80,15 @@ def _flat(result: xr.Dataset) -> xr.Dataset:
     bounds = {
         bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in ("lower", "upper")
     }
-    return result[["estimate", "standard_error", *COUNTS]].assign(bounds)
+    unknown = result["estimate"].where(False)
+    further = {name: result.get(name, unknown) for name in DENOMINATOR}
+    return result[["estimate", "standard_error", *COUNTS]].assign(bounds | further)
 
 
 def as_csv(rows: pd.DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS)
+    columns = COLUMNS + [name for name in DENOMINATOR if name in rows]
+    return rows.to_csv(index=False, lineterminator="\n", columns=columns)
 
 
 def as_json(rows: pd.DataFrame, about: dict) -> str:

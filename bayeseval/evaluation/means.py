@@ -32,8 +32,10 @@ def mean_over_topics(
     -------
     Dataset
         ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``outside_weight``,
-        ``n_topics`` and ``n_limited`` without the dim topic; ``n_modelled``, the number of topics
-        whose denominator comes mostly from the counts of all topics, where there is such a model;
+        ``n_topics`` and ``n_limited`` without the dim topic. Where denominators rest on the counts
+        of all topics also ``denominator_error``, the median over topics of the relative error of
+        the number of relevant documents, ``n_modelled``, the number of topics where it comes mostly
+        from the other topics, and ``modelled_topics``, their share;
         for ``"topics"`` the ``design_error`` too, the standard error for these very topics.
 
     Raises
@@ -90,8 +92,13 @@ def mean_over_topics(
         result = result.assign(design_error=design_error)
     if "modelled_share" in scores:
         share = scores["modelled_share"]
-        mostly = (share > 0.5).sum("topic").where(share.notnull().any("topic"))
-        result = result.assign(n_modelled=mostly)
+        n_known = share.notnull().sum("topic")
+        mostly = (share > 0.5).sum("topic").where(n_known > 0)
+        result = result.assign(
+            n_modelled=mostly,
+            modelled_topics=mostly / n_known,
+            denominator_error=scores["denominator_error"].median("topic", skipna=True),
+        )
     return result
 
 

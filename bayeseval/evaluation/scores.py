@@ -110,12 +110,16 @@ def evaluate(
     That is the estimate with ``denominator="topic"``. Where few documents are relevant a topic's
     own sample can tell neither D nor its variance, and the default "counts" asks all topics: the
     relevant among the sampled documents of a stratum are binomial, with a curve over ranks for all
-    topics and correlated deviations of each topic from it, whose posterior gives that of D. The
-    ratio is own^3 times the one above plus (1 - own^3) N E[1/D], where own is the posterior
-    variance of D by the variance that the topic's own strata leave; N E[1/D] is limited to [0, 1]
-    where D has a relative error above 1/4. The errors of N and 1/D are taken for independent, so
-    that intervals are rather too long than too short; the error of 1/D is common to all runs and
-    partly to all topics, and means over topics, covariances and paired differences carry it.
+    topics and correlated deviations of each topic from it
+    (:func:`bayeseval.models.count_model`), whose posterior gives that of D. The ratio is N E[1/D]:
+    unbiased on average over the topics that the model speaks of, not topic by topic. For dyn the
+    posterior of the number of relevant documents is moved by own times the difference between dyn's
+    estimate of that number and stat's, where own is the weight that the posterior mean gives to the
+    topic's own sample: its variance by the variance that the topic's own strata leave. N E[1/D] is
+    limited to [0, 1] where D has a relative error above 1/4. Own times the error of the sample's D
+    goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
+    runs and partly to all topics, and means over topics, covariances and paired differences carry
+    it. Rprec takes its numerator and 1/D for independent.
 
     The numerator of AP is exactly unbiased for ``stat``, and
     for ``dyn`` with a fixed M, where two or more are drawn per stratum; with an M learned from the

@@ -16,19 +16,20 @@ class ModelKind:
 
     Parameters
     ----------
-    draws : callable
-        ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say.
-    draws_of : {"documents", "lists"}
+    draws : callable or None
+        ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say; None where
+        the model speaks of numbers of documents alone, and scores no run.
+    draws_of : {"documents", "lists", "counts"}
         Whether a document has one relevance under a draw, whatever run shows it, or each run's
-        list is drawn by itself.
+        list is drawn by itself, or neither.
     judgment : str or None
-        Variable that is one judgment an entry, which can be left out one by one; None where the
-        likelihood is not that of single judgments.
+        Variable whose entries (a judgment each, or a count) can be left out one by one; None where
+        the likelihood is not a product over them.
     approximation : dict of str to callable
         Ways to fit the model without a sampler, by name.
     """
 
-    draws: Callable[..., Any]
+    draws: Callable[..., Any] | None
     draws_of: str
     judgment: str | None
     approximation: dict[str, Callable[..., Any]]
@@ -37,6 +38,7 @@ class ModelKind:
 MODELS = {
     "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", {"laplace": laplace}),
     "grade_model": ModelKind(RelevanceDraws, "documents", "grade", {}),
+    "count_model": ModelKind(None, "counts", "relevant", {}),
     "urn_model": ModelKind(UrnDraws, "lists", None, {}),
 }
 

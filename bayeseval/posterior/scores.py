@@ -121,9 +121,10 @@ def posterior_scores(
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     kind = kind_of(fitted)
-    if kind is None:
+    if kind is None or kind.draws is None:
+        having = [name for name, other in MODELS.items() if other.draws is not None]
         raise ValueError(
-            f"this fit is not of a model that has scores; models that have: {', '.join(MODELS)}"
+            f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
         )
     draws = kind.draws(fitted, sampled, random_seed)
     scored = SCORED[kind.draws_of](draws, sampled, measures, outside, departures)

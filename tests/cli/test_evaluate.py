@@ -13,8 +13,11 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
+from bayeseval.cli.tables import score_rows
 
+TOPICS = ("1", "2", "10")
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
+FURTHER = "denominator_error,modelled_share"
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 FLAGS = ["-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
 
@@ -29,7 +32,7 @@ def test_csv_has_the_columns_and_the_numbers_of_evaluate(command, files):
         "evaluate", files / "qrels", files / "a", files / "b", files / "c", *FLAGS,
         "--estimator", "assumed", "--per-topic", "--format", "csv",
     )  # fmt: skip
-    assert (code, out.splitlines()[0]) == (0, HEADER)
+    assert (code, out.splitlines()[0]) == (0, f"{HEADER},{FURTHER}")
     rows = pd.read_csv(io.StringIO(out), dtype={"topic": str})
     order = [(run, topic) for run in "abc" for topic in ("1", "2", "10", "all")]
     assert list(rows[["run", "topic"]].drop_duplicates().itertuples(index=False, name=None)) == (
@@ -74,7 +77,7 @@ def test_json_says_what_was_asked_and_has_null_where_there_is_no_number(command,
     answer = json.loads(out)
     assert (code, answer["estimator"], answer["ci_prob"]) == (0, "assumed", 0.8)
     assert answer["scores"][0]["lower"] is None
-    extra = ["outside_weight", "n_topics", "n_limited"]
+    extra = ["outside_weight", "n_topics", "n_limited", "denominator_error", "modelled_share"]
     assert list(answer["scores"][0]) == HEADER.split(",") + extra
     assert answer["scores"][0]["n_topics"] == 3
 
@@ -109,14 +112,14 @@ def test_output_goes_to_a_file_and_stdout_stays_empty(command, files):
         "--format", "csv", "--output", target,
     )  # fmt: skip
     assert (code, out) == (0, "")
-    assert target.read_text().splitlines()[0] == HEADER
+    assert target.read_text().splitlines()[0] == f"{HEADER},{FURTHER}"
     before = sorted(path.name for path in files.iterdir())
     code, out, err = command(
         "evaluate", files / "qrels", files / "a", "-m", "RR", "--estimator", "stat",
         "--format", "csv", "--output", target,
     )  # fmt: skip
     assert code == 2
-    assert target.read_text().splitlines()[0] == HEADER
+    assert target.read_text().splitlines()[0] == f"{HEADER},{FURTHER}"
     assert sorted(path.name for path in files.iterdir()) == before
 
 
@@ -160,6 +163,22 @@ def test_a_topic_without_judgment_is_one_warning_line(command, files):
     assert values["1"] != ""
 
 
+def test_rows_say_how_well_the_number_of_relevant_documents_is_known(files):
+    collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
+    design = be.designs.pps_strata(collection, budget=15, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, ["AP", "P@5"], estimator="stat")
+    rows = score_rows(be.mean_over_topics(scores), scores).set_index(["run", "topic", "measure"])
+    further = ["denominator_error", "modelled_share"]
+    of_topic = [rows.loc["a", topic, "AP"][further].tolist() for topic in TOPICS]
+    stated = scores[further].sel(measure="AP", topic=list(TOPICS)).to_array().T
+    np.testing.assert_allclose(of_topic, stated)
+    error, share = rows.loc["a", "all", "AP"][further]
+    assert error == pytest.approx(np.median(stated[:, 0]))
+    assert share == (stated[:, 1] > 0.5).mean()
+    assert rows.xs("P@5", level="measure")[further].isna().all(axis=None)
+
+
 def test_sampleval_brings_its_own_design(command, files):
     lines = []
     for line in (files / "qrels").read_text().splitlines():
@@ -192,7 +211,7 @@ def process(command, folder):
 
 def test_the_program_runs_as_a_process(files):
     done = process("bayeseval evaluate qrels a -m AP --estimator assumed --format csv", files)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, HEADER)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{HEADER},{FURTHER}")
     done = process("bayeseval evaluate nothing-here a -m AP --estimator assumed", files)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
