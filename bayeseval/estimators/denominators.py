@@ -46,7 +46,7 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
     if options.denominator == "topic":
         return None
     sample = frame.sample
-    if np.isnan(sample.inclusion_probability).any():
+    if frame.lists_sampled_alone:
         lacking = "these judgments (prels or probs) list only the sampled documents of the frame"
     elif np.unique(sample.topic[sample.inclusion_probability < 1.0]).size < 2:
         if (sample.inclusion_probability < 1.0).any():

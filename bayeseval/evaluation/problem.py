@@ -176,12 +176,7 @@ class Problem:
     @cached_property
     def _frame_unknown(self) -> bool:
         """Whether the design lists its sampled pairs alone (prels, probs)."""
-        if not self.random or "design" not in self.frame.collection.children:
-            return False
-        design = self.frame.collection["design"]
-        if "draw_probability" in design:
-            return False
-        return bool(np.isnan(design["inclusion_probability"].to_numpy()).any())
+        return self.random and self.frame.lists_sampled_alone
 
     def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""

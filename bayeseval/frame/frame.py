@@ -72,6 +72,16 @@ class Frame:
             raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
         return frame
 
+    @property
+    def lists_sampled_alone(self) -> bool:
+        """Whether the design lists its sampled pairs alone (prels, probs), not the whole frame."""
+        if "design" not in self.collection.children:
+            return False
+        design = self.collection["design"]
+        if "draw_probability" in design:
+            return False
+        return bool(np.isnan(design["inclusion_probability"].to_numpy()).any())
+
     @cached_property
     def rankings(self) -> Rankings:
         """Rankings of all runs."""

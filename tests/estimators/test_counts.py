@@ -191,6 +191,20 @@ def test_one_topic_or_an_unknown_frame_falls_back_on_the_topic_with_a_warning(tr
         be.evaluate(drawn, "AP", estimator="stat", estimator_options={"denominator": "all"})
 
 
+def test_files_that_list_the_sampled_documents_alone_fall_back_with_a_warning(truth):
+    whole = sampled(truth, "poisson")
+    design = whole["design"].to_dataset(inherit=False)
+    known = whole["judgments/grade"].notnull().values
+    chance = design["inclusion_probability"].where(known)
+    listed = be.collection.with_node(whole, "design", design.assign(inclusion_probability=chance))
+    with pytest.warns(UserWarning, match="list only the sampled documents of the frame"):
+        scores = be.evaluate(listed, RATIOS[:3], estimator="stat")
+    own = be.evaluate(
+        whole, RATIOS[:3], estimator="stat", estimator_options={"denominator": "topic"}
+    )
+    np.testing.assert_allclose(scores.estimate, own.estimate, atol=1e-12)
+
+
 def test_linear_measures_do_not_change_with_the_denominator(truth):
     one = sampled(truth, "pps_strata")
     linear = ["P@10", "NumRel", "RBP(p=0.8)"]
