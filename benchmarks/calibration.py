@@ -156,11 +156,23 @@ def _score_model():
     return be.models.score_model(mean, post, covariance=covariance)
 
 
+def counts():
+    """8 topics x 5 strata, 20 of 100 documents judged: numbers of relevant documents."""
+    return be.experiments.count_study(
+        _urn(4, n_topics=8, n_documents=100, depth=60),
+        be.experiments.RepeatedFits(draws=300, tune=300, chains=2),
+        budget=20,
+        n_strata=5,
+        priors={"intercept": (-1.5, 1.0), "curve": (0.0, 0.5)},
+    )
+
+
 STUDIES = {
     "score": score,
     "relevance": relevance,
     "urn": urn,
     "urn_deep": urn_deep,
+    "counts": counts,
     "relevance_centred": relevance_centred,
     "grade": grade,
     "relevance_many_runs": relevance_many_runs,

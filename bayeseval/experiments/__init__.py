@@ -1,6 +1,7 @@
 """Experiments: replicated sampling, dual runs, the papers' tables."""
 
 from bayeseval.experiments.calibration import simulation_based_calibration
+from bayeseval.experiments.calibration_counts import count_study
 from bayeseval.experiments.calibration_fits import RepeatedFits
 from bayeseval.experiments.calibration_plot import plot_ranks
 from bayeseval.experiments.calibration_prior import prior_predictive
@@ -17,6 +18,7 @@ from bayeseval.experiments.replicate import replicate
 __all__ = [
     "RepeatedFits",
     "comparison",
+    "count_study",
     "dual_runs",
     "error_summary",
     "plot_ranks",

@@ -129,7 +129,7 @@ def _framed(sampled: xr.DataTree) -> tuple[Frame, Cells]:
             "attach one with be.reveal or be.attach_judgments"
         )
     frame = Frame.of_one_sample(sampled)
-    if np.isnan(frame.sample.inclusion_probability).any():
+    if frame.lists_sampled_alone:
         raise ValueError(
             "the design lists only its sampled documents, so that the sizes of its cells are not "
             "known; counts need judgments with strata (sampleval) or the design itself"
@@ -171,11 +171,12 @@ def _model(
         effect: Any = _topic_effects(values)
         logit = pm.Deterministic(
             "logit",
-            intercept + column @ curve + effect[0][topic] + effect[1][topic] * slope,
+            intercept + column @ curve + effect[0, topic] + effect[1, topic] * slope,
             dims="cell",
         )
         pm.Data("judged_relevant", relevant[used], dims="judged_cell")
-        pm.Binomial("relevant", n=judged[used], logit_p=logit[used], dims="judged_cell")
+        size = pm.Data("cell_judged", judged[used], dims="judged_cell")
+        pm.Binomial("relevant", n=size, logit_p=logit[used], dims="judged_cell")
     return model
 
 
