@@ -31,6 +31,7 @@ from .posterior import posterior_scores, summarize
 from .residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from .tidy import to_frame
 from .trec import (
+    add_predictions,
     add_runs,
     qrels_frame,
     read_collection,
@@ -43,6 +44,7 @@ from .trec import (
 )
 
 __all__ = [
+    "add_predictions",
     "add_runs",
     "adjust_by_topics",
     "adjust_scores",

@@ -87,7 +87,7 @@ def test_files_must_be_there(tmp_path):
         read_collection(None, [])
     with pytest.raises(ValueError, match="needs judgments or runs"):
         read_collection(None, None)
-    with pytest.raises(TypeError, match="must be a path, a glob, a DataFrame or a list"):
+    with pytest.raises(TypeError, match="must be a path, a glob, a DataFrame, a dict"):
         read_collection(None, 7)
 
 

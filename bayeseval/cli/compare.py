@@ -13,6 +13,7 @@ from bayeseval.cli.options import (
     Depth,
     DesignRead,
     Estimator,
+    Labels,
     Measures,
     MissingTopics,
     OnDuplicate,
@@ -28,7 +29,13 @@ from bayeseval.cli.options import (
     TidyFormat,
 )
 from bayeseval.cli.output import check_outputs, working, write_result
-from bayeseval.cli.reading import check_measures, input_files, judged_collection
+from bayeseval.cli.reading import (
+    check_measures,
+    input_files,
+    judged_collection,
+    label_files,
+    labelled,
+)
 from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import rendered
 
@@ -70,6 +77,7 @@ def compare(
     predictor: Predictor = None,
     qrels_format: QrelsFormat = "qrels",
     design: DesignRead = None,
+    labels: Labels = None,
     ci_prob: CiProb = 0.9,
     outside: Outside = "nonrelevant",
     missing_topics: MissingTopics = "zero",
@@ -87,7 +95,9 @@ def compare(
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
     check_measures(measure, relevance_level)
-    check_outputs({"--output": output}, input_files([qrels], runs, [design]))
+    judges = label_files(labels)
+    chosen = chosen_predictor(predictor, estimator, list(judges))
+    check_outputs({"--output": output}, input_files([qrels], runs, [design, *judges.values()]))
     collection = judged_collection(
         qrels,
         runs,
@@ -97,6 +107,7 @@ def compare(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
+    collection = labelled(collection, judges)
     with working("comparing"):
         pairs = be.compare(
             collection,
@@ -108,7 +119,7 @@ def compare(
             equivalence=equivalence,
             prior=prior,
             random_seed=seed,
-            predictor=chosen_predictor(predictor),
+            predictor=chosen,
             relevance_level=relevance_level,
             outside=outside,
             missing_topics=missing_topics,

@@ -1,5 +1,6 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import bayeseval as be
@@ -9,6 +10,7 @@ from bayeseval.cli.options import (
     DesignRead,
     Estimator,
     Format,
+    Labels,
     Measures,
     MissingTopics,
     OnDuplicate,
@@ -24,7 +26,13 @@ from bayeseval.cli.options import (
     ScoreType,
 )
 from bayeseval.cli.output import check_outputs, working, write_result
-from bayeseval.cli.reading import check_measures, input_files, judged_collection
+from bayeseval.cli.reading import (
+    check_measures,
+    input_files,
+    judged_collection,
+    label_files,
+    labelled,
+)
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import FORMATS, check_topics, score_rows
 
@@ -39,6 +47,7 @@ def evaluate(
     predictor: Predictor = None,
     qrels_format: QrelsFormat = "qrels",
     design: DesignRead = None,
+    labels: Labels = None,
     ci_prob: CiProb = 0.9,
     population: Population = "sample",
     outside: Outside = "nonrelevant",
@@ -57,7 +66,9 @@ def evaluate(
     denominator_error, modelled_share.
     """
     check_measures(measure, relevance_level)
-    check_outputs({"--output": output}, input_files([qrels], runs, [design]))
+    judges = label_files(labels)
+    chosen = chosen_predictor(predictor, estimator, list(judges))
+    check_outputs({"--output": output}, input_files([qrels], runs, [design, *judges.values()]))
     collection = judged_collection(
         qrels,
         runs,
@@ -67,6 +78,7 @@ def evaluate(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
+    collection = labelled(collection, judges)
     if per_topic:
         check_topics(collection)
     with working("estimating"):
@@ -74,7 +86,7 @@ def evaluate(
             collection,
             measure,
             estimator=estimator,
-            predictor=chosen_predictor(predictor),
+            predictor=chosen,
             relevance_level=relevance_level,
             outside=outside,
             missing_topics=missing_topics,
@@ -93,8 +105,18 @@ def evaluate(
     write_result(FORMATS[format](rows, about), output)
 
 
-def chosen_predictor(text: str | None) -> str | tuple[str, float] | None:
-    """The name of a predictor, or ``constant:VALUE`` as a pair."""
+def chosen_predictor(
+    text: str | None, estimator: str, judges: Sequence[str] = ()
+) -> str | tuple[str, str | float | list[str]] | None:
+    """The name of a predictor, or ``constant:VALUE`` as a pair; with labels, what is made of them.
+
+    Raises
+    ------
+    ValueError
+        A predictor that is not known, or labels that would have no effect.
+    """
+    if judges:
+        return _of_labels(text, estimator, list(judges))
     name, colon, value = (text or "").partition(":")
     if name == "constant" and colon:
         with suppress(ValueError):
@@ -104,4 +126,18 @@ def chosen_predictor(text: str | None) -> str | tuple[str, float] | None:
     raise ValueError(
         f"--predictor must be {', '.join(PREDICTORS)} or constant:VALUE with a value from 0 to 1, "
         f"not {text!r}"
+    )
+
+
+def _of_labels(text: str | None, estimator: str, judges: list[str]) -> tuple[str, str | list[str]]:
+    """The predictor that a command with labels asks for."""
+    if estimator != "dyn":
+        raise ValueError(f"--labels goes with --estimator dyn; '{estimator}' learns from none")
+    if text in (None, "pooled", "recalibrated"):
+        return text or "pooled", judges
+    if text == "external" and len(judges) == 1:
+        return text, judges[0]
+    raise ValueError(
+        "--predictor with --labels must be pooled (learned beside the ranks), recalibrated "
+        f"(learned without them) or external (one judge's labels as they are), not {text!r}"
     )

@@ -15,6 +15,7 @@ from bayeseval.cli.options import (
     CiProb,
     Depth,
     DesignRead,
+    Labels,
     Measures,
     OnDuplicate,
     Population,
@@ -27,7 +28,13 @@ from bayeseval.cli.options import (
     chosen_seed,
 )
 from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result
-from bayeseval.cli.reading import check_measures, input_files, judged_collection
+from bayeseval.cli.reading import (
+    check_measures,
+    input_files,
+    judged_collection,
+    label_files,
+    labelled,
+)
 from bayeseval.cli.remarks import (
     counted,
     cut_measures,
@@ -83,6 +90,7 @@ def fit(
     model: Model = "relevance",
     qrels_format: QrelsFormat = "qrels",
     design: DesignRead = None,
+    labels: Labels = None,
     pool_depth: JudgedDepth = None,
     draws: Draws = 1000,
     tune: Tune = 500,
@@ -106,8 +114,9 @@ def fit(
     standard deviation. A sampler that did not pass is warned of (exit code 0: what it found is
     written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
     """
-    _check_output(output, ci_prob, input_files([qrels], runs, [design]))
-    _check_model(model, approximation, relevance_level)
+    judges = label_files(labels)
+    _check_output(output, ci_prob, input_files([qrels], runs, [design, *judges.values()]))
+    _check_model(model, approximation, relevance_level, judges)
     check_measures(measure, relevance_level)
     _check_depths(model, pool_depth, depth)
     _check_frame(model, qrels_format, outside)
@@ -121,11 +130,12 @@ def fit(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
+    collection = labelled(collection, judges)
     _check_cut(collection, measure, depth)
     remark_depth(collection, depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
-        made = _made(collection, model, relevance_level, pool_depth)
+        made = _made(collection, model, relevance_level, pool_depth, list(judges))
         _rehearse(made, collection, asked)
     _check_level(collection, model, relevance_level)
     if pool_depth is not None:
@@ -164,8 +174,10 @@ def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
 
 
-def _check_model(model: str, approximation: str | None, relevance_level: int) -> None:
+def _check_model(model: str, approximation: str | None, relevance_level: int, judges) -> None:
     """Refuse options that the model lacks."""
+    if judges and model == "urn":
+        raise ValueError("--labels goes with --model relevance or grades, not with --model urn")
     if relevance_level < 1:
         raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
     if approximation and model != "relevance":
@@ -228,12 +240,20 @@ def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) 
         )
 
 
-def _made(collection: xr.DataTree, model: str, relevance_level: int, pool_depth: int | None):
+def _made(
+    collection: xr.DataTree,
+    model: str,
+    relevance_level: int,
+    pool_depth: int | None,
+    judges: list[str],
+):
     """The model of that name."""
     if model == "grades":
-        return be.models.grade_model(collection)
+        return be.models.grade_model(collection, external=judges)
     if pool_depth is None:
-        return be.models.relevance_model(collection, relevance_level=relevance_level)
+        return be.models.relevance_model(
+            collection, relevance_level=relevance_level, external=judges
+        )
     return be.models.urn_model(
         collection, depth=pool_depth, frame="retrieved", relevance_level=relevance_level
     )

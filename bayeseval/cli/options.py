@@ -42,7 +42,19 @@ Estimator = Annotated[
 ]
 Predictor = Annotated[
     str | None,
-    typer.Option(help="Of dyn: pooled, rank_logistic, constant, constant:VALUE (0 to 1)."),
+    typer.Option(
+        help="Of dyn: pooled, rank_logistic, constant, constant:VALUE (0 to 1); with --labels "
+        "pooled, recalibrated, external (as they are)."
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]FILE",
+        help="Labels of an LLM or another assessor (topic iter document label): dyn and fit learn "
+        "what they are worth, sample sooner takes what they favour; repeat it.",
+        show_default=False,
+    ),
 ]
 DesignRead = Annotated[
     Path | None,

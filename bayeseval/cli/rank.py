@@ -13,6 +13,7 @@ from bayeseval.cli.options import (
     Depth,
     DesignRead,
     Estimator,
+    Labels,
     Measures,
     MissingTopics,
     OnDuplicate,
@@ -28,7 +29,13 @@ from bayeseval.cli.options import (
     TidyFormat,
 )
 from bayeseval.cli.output import check_outputs, working, write_result
-from bayeseval.cli.reading import check_measures, input_files, judged_collection
+from bayeseval.cli.reading import (
+    check_measures,
+    input_files,
+    judged_collection,
+    label_files,
+    labelled,
+)
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import rendered
 
@@ -65,6 +72,7 @@ def rank(
     predictor: Predictor = None,
     qrels_format: QrelsFormat = "qrels",
     design: DesignRead = None,
+    labels: Labels = None,
     ci_prob: CiProb = 0.9,
     outside: Outside = "nonrelevant",
     missing_topics: MissingTopics = "zero",
@@ -82,7 +90,9 @@ def rank(
     expected_rank, and best with --top.
     """
     check_measures(measure, relevance_level)
-    check_outputs({"--output": output}, input_files([qrels], runs, [design]))
+    judges = label_files(labels)
+    chosen = chosen_predictor(predictor, estimator, list(judges))
+    check_outputs({"--output": output}, input_files([qrels], runs, [design, *judges.values()]))
     collection = judged_collection(
         qrels,
         runs,
@@ -92,7 +102,8 @@ def rank(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
-    options = {"predictor": chosen_predictor(predictor), "relevance_level": relevance_level}
+    collection = labelled(collection, judges)
+    options = {"predictor": chosen, "relevance_level": relevance_level}
     population = population or ("sample" if estimator in ("stat", "dyn") else "topics")
     with working("estimating"):
         scores = be.evaluate(

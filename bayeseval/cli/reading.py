@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
+from bayeseval.cli.output import remark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,38 @@ def ordered_files() -> Iterator[None]:
         yield
     except WrongFields as error:
         raise ValueError(f"{str(error).rstrip('.')} ({ORDER})") from error
+
+
+def label_files(labels: list[str] | None) -> dict[str, Path]:
+    """Files of labels by the name of their judge: NAME=FILE, or the file's name."""
+    from bayeseval.trec.compression import bare_name
+
+    files: dict[str, Path] = {}
+    for text in labels or []:
+        name, sign, path = text.partition("=")
+        if not sign or Path(text).exists():
+            name, path = _judge(bare_name(Path(text))), text
+        if name in files:
+            raise ValueError(f"--labels names two judges '{name}'; tell them apart by NAME=FILE")
+        if not name or not Path(path).is_file():
+            raise ValueError(f"--labels {text}: there is no file '{path}' of labels")
+        files[name] = Path(path)
+    return files
+
+
+def _judge(file: str) -> str:
+    """Name of a judge after its file, without the endings that files of labels have."""
+    stem, dot, ending = file.rpartition(".")
+    return stem if dot and ending in ("txt", "qrels", "tsv", "labels") else file
+
+
+def labelled(collection: xr.DataTree, files: dict[str, Path]) -> xr.DataTree:
+    """Collection with the labels of these files; how many pairs have one is said."""
+    for name, path in files.items():
+        collection = be.add_predictions(collection, name, path)
+        known = collection[f"predictors/{name}"].notnull().sum().item()
+        remark(f"labels '{name}': {known} of {collection['document'].size} pairs have one")
+    return collection
 
 
 def judged_collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:

@@ -12,6 +12,7 @@ from bayeseval.cli.options import (
     Depth,
     DesignWritten,
     KnownQrels,
+    Labels,
     NStrata,
     OnDuplicate,
     OutputFile,
@@ -32,7 +33,7 @@ from bayeseval.cli.output import (
     write_result,
     written_whole,
 )
-from bayeseval.cli.reading import input_files
+from bayeseval.cli.reading import input_files, label_files, labelled
 from bayeseval.cli.remarks import counted, remark_depth
 from bayeseval.whole_file import is_special
 
@@ -49,6 +50,7 @@ def sample(
     scheme: Scheme = "pps",
     n_strata: NStrata = None,
     pool_depth: PoolDepth = None,
+    labels: Labels = None,
     qrels: KnownQrels = None,
     qrels_format: QrelsFormat = "qrels",
     seed: Seed = None,
@@ -61,8 +63,9 @@ def sample(
     Writes lines `topic TAB document` in random order within each topic, as an assessor should get
     them, and the design file. Judge them all, write qrels, then `bayeseval evaluate --design`.
     """
-    _check_files(design_file, output, overwrite, input_files([qrels], runs, []))
-    _check_options(scheme, n_strata, qrels_format)
+    judges = label_files(labels)
+    _check_files(design_file, output, overwrite, input_files([qrels], runs, [*judges.values()]))
+    _check_options(scheme, n_strata, qrels_format, judges)
     seed = chosen_seed(seed)
     import numpy as np
 
@@ -75,10 +78,13 @@ def sample(
         on_duplicate=on_duplicate,
         score_type=score_type,
     )
+    collection = labelled(collection, judges)
     with working("sampling"):
-        strata = {} if n_strata is None else {"n_strata": n_strata}
+        strata: dict = {} if n_strata is None else {"n_strata": n_strata}
         if scheme == "uniform":
             strata["random_seed"] = strata_seed
+        else:
+            strata["labels"] = list(judges)
         design_of = getattr(be.designs, SCHEMES[scheme])
         design = design_of(collection, budget=budget, pool_depth=pool_depth, **strata)
         selected = be.draw(design, random_seed=draw_seed)
@@ -126,8 +132,10 @@ def _check_files(
             raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
 
 
-def _check_options(scheme: str, n_strata: int | None, qrels_format: str) -> None:
+def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges) -> None:
     """Refuse options that would have no effect."""
+    if judges and scheme == "uniform":
+        raise ValueError("--labels goes with --scheme pps or poisson; uniform looks at nothing")
     if scheme == "poisson" and n_strata is not None:
         raise ValueError("--n-strata goes with --scheme pps or uniform; poisson has no strata")
     if qrels_format != "qrels":

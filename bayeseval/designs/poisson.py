@@ -1,5 +1,7 @@
 """Poisson design: every pair is selected on its own, with a probability proportional to size."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
@@ -15,6 +17,7 @@ def poisson(
     pool_depth: int | None = None,
     certain: xr.DataArray | None = None,
     runs: list[str] | None = None,
+    labels: str | Sequence[str] = (),
 ) -> xr.Dataset:
     r"""Design with independent selections and probabilities proportional to 1 / fused rank.
 
@@ -25,7 +28,7 @@ def poisson(
 
     Parameters
     ----------
-    collection, frame, pool_depth, certain, runs
+    collection, frame, pool_depth, certain, runs, labels
         As for :func:`bayeseval.designs.pps_strata`.
     budget : int
         Expected judgments per topic, certain pairs included.
@@ -53,7 +56,13 @@ def poisson(
     array([0.96, 0.48, 0.32, 0.24])
     """
     start = prepared_frame(
-        collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
+        collection,
+        budget=budget,
+        frame=frame,
+        pool_depth=pool_depth,
+        certain=certain,
+        runs=runs,
+        labels=labels,
     )
     probability = np.zeros(collection.sizes["pair"])
     for topic, (sure, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):

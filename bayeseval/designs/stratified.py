@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -20,6 +21,7 @@ def pps_strata(
     pool_depth: int | None = None,
     certain: xr.DataArray | None = None,
     runs: list[str] | None = None,
+    labels: str | Sequence[str] = (),
 ) -> xr.Dataset:
     r"""Design that samples about proportionally to size: exponential strata in fused-rank order.
 
@@ -48,6 +50,10 @@ def pps_strata(
         Pairs judged with probability 1; each topic's form a stratum of their own.
     runs : list of str, optional
         Runs that shape the design instead of the contributing ones.
+    labels : str or list of str, optional
+        Labels of :func:`bayeseval.add_predictions` that move a document up to twice its place in
+        the order, and down as far: what an LLM takes for relevant is likelier to be judged. A model
+        that is fitted to the sample needs them too (``external=``).
 
     Returns
     -------
@@ -78,7 +84,13 @@ def pps_strata(
     check_budget(budget)
     check_strata(n_strata)
     start = prepared_frame(
-        collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
+        collection,
+        budget=budget,
+        frame=frame,
+        pool_depth=pool_depth,
+        certain=certain,
+        runs=runs,
+        labels=labels,
     )
 
     def strata(documents, left, number):

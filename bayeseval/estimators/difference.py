@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.predictions import label_names
 from bayeseval.estimators.denominators import RatioOptions, count_model
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
@@ -39,8 +40,9 @@ def difference(
             "only the sampled ones; estimators that exist for them: assumed, "
             "condensed, stat, stat_ap"
         )
-    spec = DEFAULT_PREDICTOR if predictor is None else predictor
+    spec = default_predictor(collection) if predictor is None else predictor
     _warn_of_later_stages(collection, spec)
+    _warn_of_raw_labels(collection, spec)
     columns = _predictor_columns(collection, frame.pair)
 
     def model(sample, observed, counted, higher):
@@ -54,6 +56,24 @@ def difference(
         model,
         counts=lambda: count_model(frame, options, random_seed),
         random_seed=random_seed,
+    )
+
+
+def default_predictor(collection: xr.DataTree):
+    """The predictor where none is named: ``pooled``, which learns from labels that were added."""
+    labels = label_names(collection)
+    return (DEFAULT_PREDICTOR, labels) if labels else DEFAULT_PREDICTOR
+
+
+def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
+    """Say that labels taken as they are can make an estimate worse than without them."""
+    if isinstance(spec, str) or spec[0] != "external" or spec[1] not in label_names(collection):
+        return
+    warnings.warn(
+        f"the labels '{spec[1]}' are taken for the relevance as they are: the estimate stays "
+        "unbiased, and its error can be larger than without them; "
+        f"predictor=('pooled', '{spec[1]}'), the default, learns what they are worth",
+        stacklevel=2,
     )
 
 
@@ -99,6 +119,11 @@ def _learned(spec, columns: dict[str, np.ndarray]):
     name, argument = spec
     if name == "constant":
         return name
-    if name == "external" and argument in columns and not np.nanmax(columns[argument]) > 1:
+    if (
+        name == "external"
+        and isinstance(argument, str)
+        and argument in columns
+        and not np.nanmax(columns[argument]) > 1
+    ):
         return ("recalibrated", argument)
     return spec

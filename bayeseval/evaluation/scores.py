@@ -8,7 +8,7 @@ import xarray as xr
 
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin
-from bayeseval.estimators.difference import DEFAULT_PREDICTOR
+from bayeseval.estimators.difference import default_predictor
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
 from bayeseval.messages import Message, Option
@@ -46,8 +46,9 @@ def evaluate(
     estimator : {"assumed", "stat", "dyn", "condensed", "inf", "stat_ap", "importance"}
         The last four score whole ranked lists and exist for some measures (Notes).
     predictor : str or tuple, optional
-        M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant",
-        ("external", column) or ("recalibrated", column) with a column of /predictors.
+        M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant";
+        with columns of /predictors ("pooled", columns), ("recalibrated", columns) or ("external",
+        column). Labels of :func:`add_predictions` are learned from by default (Notes).
     relevance_level : int
         Least grade that counts as relevant; ``rel=`` in a measure wins.
     gain : dict or callable, optional
@@ -124,6 +125,12 @@ def evaluate(
     The numerator of AP is exactly unbiased for ``stat``, and
     for ``dyn`` with a fixed M, where two or more are drawn per stratum; with an M learned from the
     sample a small bias remains, and with one document per stratum no unbiased numerator exists.
+    Labels of an LLM or another assessor (:func:`add_predictions`) are features of the default
+    predictor, beside the ranks: ("pooled", all of them). Their worth is learned from the judged
+    documents of other strata, so that the estimate stays unbiased and a bad judge costs next to
+    nothing but length. ("external", column) takes one as it is, with a warning: an M that is often
+    wrong makes larger errors than none. "pooled" leaves labels out.
+
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
     strata dominate is itself poorly known.
 
@@ -162,7 +169,7 @@ def evaluate(
     _apply_outside(problem, arrays, outside)
     attrs = {
         "estimator": estimator,
-        "predictor": _described(predictor) if estimator == "dyn" else "",
+        "predictor": _described(sampled, predictor) if estimator == "dyn" else "",
         "outside": outside,
         "missing_topics": missing_topics,
         "ci_prob": ci_prob,
@@ -232,7 +239,10 @@ def _described_gain(problem: Problem) -> str:
     return json.dumps(tables) if tables else ""
 
 
-def _described(predictor) -> str:
-    if predictor is None:
-        return DEFAULT_PREDICTOR
-    return predictor if isinstance(predictor, str) else ":".join(str(part) for part in predictor)
+def _described(collection: xr.DataTree, predictor) -> str:
+    """Name and columns of the predictor as one text, such as pooled:gpt+llama."""
+    spec = default_predictor(collection) if predictor is None else predictor
+    if isinstance(spec, str):
+        return spec
+    parts = ["+".join(map(str, p)) if isinstance(p, list | tuple) else str(p) for p in spec]
+    return ":".join(parts)

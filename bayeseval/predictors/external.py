@@ -92,7 +92,7 @@ def recalibrated(
         Frame, design and samples.
     relevance : float array (replicate, frame_pair)
         Relevance in [0, 1] of the selected pairs, 0 elsewhere.
-    values : float array (frame_pair,)
+    values : float array (frame_pair,) or (frame_pair, judge)
         Any finite numbers; NaN where there is none.
 
     Returns

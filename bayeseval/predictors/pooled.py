@@ -60,8 +60,8 @@ def pooled(
         Frame, design and samples.
     relevance : float array (replicate, frame_pair)
         Relevance in [0, 1] of the selected pairs, 0 elsewhere.
-    values : float array (frame_pair,), optional
-        An external prediction to learn from as well; NaN where there is none.
+    values : float array (frame_pair,) or (frame_pair, judge), optional
+        External predictions to learn from as well; NaN where there is none.
     run_penalty : float
         Ridge penalty of the reliabilities; above 0.
     n_folds : int

@@ -1,6 +1,7 @@
 """Predictors by name, and the one place that reads a specification."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from bayeseval.predictors.external import external, recalibrated
 from bayeseval.predictors.pooled import pooled
 from bayeseval.predictors.rank_logistic import rank_logistic
 
-Specification = str | tuple[str, str] | tuple[str, float]
+Specification = str | tuple[str, str | float | Sequence[str]]
 
 PREDICTORS: dict[str, Callable[..., NDArray[np.float64]]] = {
     "constant": constant,
@@ -40,7 +41,8 @@ def predicted_relevance(
         Relevance in [0, 1] of the selected pairs, 0 elsewhere.
     specification : str or tuple
         ``"rank_logistic"``, ``"pooled"``, ``("pooled", column)``, ``("external", column)``,
-        ``("recalibrated", column)``, ``"constant"`` or ``("constant", value)``.
+        ``("recalibrated", column)``, ``"constant"`` or ``("constant", value)``; ``pooled`` and
+        ``recalibrated`` take a list of columns too.
     columns : mapping of str to float array (frame_pair,), optional
         External predictions by name.
     counted : tuple of float
@@ -78,7 +80,7 @@ def predicted_relevance(
     return PREDICTORS[name](sample, relevance, **options)
 
 
-def _read(specification: Specification) -> tuple[str, str | float | None]:
+def _read(specification: Specification) -> tuple[str, Any]:
     """Name and argument of a specification."""
     parts = (specification,) if isinstance(specification, str) else specification
     if not isinstance(parts, tuple | list) or len(parts) not in (1, 2):
@@ -92,10 +94,10 @@ def _read(specification: Specification) -> tuple[str, str | float | None]:
     return name, parts[1] if len(parts) == 2 else None
 
 
-def _number(argument: str | float) -> float:
+def _number(argument: Any) -> float:
     try:
         return float(argument)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ValueError(
             f"the constant predictor is {argument!r}; allowed: a number from 0 to 1."
         ) from None
@@ -108,7 +110,9 @@ def _column(name: str, argument, columns: Mapping[str, NDArray[np.float64]]) -> 
             f"predictor {name!r} needs a column, as ({name!r}, column); columns of /predictors: "
             f"{listed}."
         )
-    if argument not in columns:
+    if isinstance(argument, list | tuple) and argument and name != "external":
+        return np.column_stack([_column(name, one, columns) for one in argument])
+    if not isinstance(argument, str) or argument not in columns:
         raise ValueError(
             f"there is no column {argument!r} for predictor {name!r}; columns of /predictors: "
             f"{listed}."

@@ -1,6 +1,7 @@
 """Files of TREC's formats to and from collections."""
 
 from bayeseval.trec.adding import add_runs
+from bayeseval.trec.predictions import add_predictions
 from bayeseval.trec.qrels import read_qrels
 from bayeseval.trec.reading import read_collection
 from bayeseval.trec.tables import qrels_frame, runs_frame
@@ -13,6 +14,7 @@ from bayeseval.trec.writing import (
 )
 
 __all__ = [
+    "add_predictions",
     "add_runs",
     "read_collection",
     "qrels_frame",

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from bayeseval.trec.objects import as_frame
+
 
 def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
     """Files and data frames that a user's sources stand for.
 
     Parameters
     ----------
-    sources : str, Path, DataFrame, or a list of them
-        A text that is no file and has ``*``, ``?`` or ``[`` is a glob; its files come sorted.
+    sources : str, Path, DataFrame, dict or object of another package, or a list of them
+        A text that is no file and has ``*``, ``?`` or ``[`` is a glob; its files come sorted. What
+        else there may be: :func:`bayeseval.trec.objects.as_frame`.
     kind : str
         What they are, for messages: ``"run"`` or ``"judgments"``.
 
@@ -27,9 +30,10 @@ def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
     ValueError
         Where a file is missing or named twice, or a glob matches nothing.
     """
-    if not isinstance(sources, list | tuple):
-        sources = [sources]
-    found = [item for source in sources for item in _expanded_one(source, kind)]
+    if isinstance(sources, list | tuple) and not hasattr(next(iter(sources), None), "query_id"):
+        found = [item for source in sources for item in _expanded_one(source, kind)]
+    else:
+        found = _expanded_one(sources, kind)
     if not found:
         raise ValueError(f"no {kind} file is named; at least one is needed.")
     _check_distinct(found, kind)
@@ -47,13 +51,14 @@ def _check_distinct(found: list, kind: str) -> None:
 
 
 def _expanded_one(source, kind: str) -> list:
-    if isinstance(source, pd.DataFrame):
-        return [source]
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"{kind} must be a path, a glob, a DataFrame or a list of them, "
-            f"not {type(source).__name__}."
-        )
+        frame = as_frame(source, kind)
+        if frame is None:
+            raise TypeError(
+                f"{kind} must be a path, a glob, a DataFrame, a dict, an object of ranx or "
+                f"ir_datasets, or a list of them, not {type(source).__name__}."
+            )
+        return [frame]
     text = os.path.expanduser(os.fspath(source))
     if os.path.exists(text):
         return [Path(text)]

@@ -1,0 +1,50 @@
+"""Columns of /predictors that judges gave, marked so that an estimator finds them by itself."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection.schema import with_node
+
+ROLE, LABEL = "role", "label"
+
+
+def with_labels(collection: xr.DataTree, columns: dict[str, NDArray[np.float64]]) -> xr.DataTree:
+    """Collection that has these labels (pair,) among its predictors, marked as labels.
+
+    Examples
+    --------
+    >>> from bayeseval.collection import assemble
+    >>> collection = assemble(topics=["1"], runs=[], document=["a"], pair_topic=[0], grade=[1])
+    >>> label_names(with_labels(collection, {"gpt": np.array([2.0])}))
+    ['gpt']
+    """
+    known = xr.Dataset()
+    if "predictors" in collection.children:
+        known = collection.children["predictors"].to_dataset(inherit=False)
+    added = {name: ("pair", values, {ROLE: LABEL}) for name, values in columns.items()}
+    return with_node(collection, "predictors", known.assign(added))
+
+
+def label_values(collection: xr.DataTree, names: str | Sequence[str]) -> NDArray[np.float64]:
+    """Labels (pair, judge) of some judges, NaN where there is none."""
+    known = label_names(collection)
+    asked = [names] if isinstance(names, str) else list(names)
+    for name in asked:
+        if name not in known:
+            raise ValueError(
+                f"there are no labels named '{name}'; added by be.add_predictions: "
+                f"{', '.join(known) or 'none'}"
+            )
+    columns = [collection.children["predictors"][name].to_numpy() for name in asked]
+    return np.column_stack([np.zeros((collection.sizes["pair"], 0)), *columns])
+
+
+def label_names(collection: xr.DataTree) -> list[str]:
+    """Names of the columns of /predictors that are labels, in the order they were added."""
+    node = collection.children.get("predictors")
+    if node is None:
+        return []
+    return [str(name) for name, values in node.data_vars.items() if values.attrs.get(ROLE) == LABEL]

@@ -1,0 +1,160 @@
+"""Runs and judgments as other packages hold them: dicts, data frames, objects, iterables."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+RUN = "run"  # the name of a run that has none
+VALUE = {"run": "score", "judgments": "grade"}
+# our name of a column -> names that others have for it, the first that is there being taken
+SYNONYMS = {
+    "topic": ("qid", "query_id", "q_id", "topic_id"),
+    "document": ("docno", "doc_id", "docid"),
+    "grade": ("relevance", "label", "rel"),
+    "score": ("relevance_score",),
+    "run": ("run_id", "system", "name", "tag"),
+}
+
+
+def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
+    """The DataFrame that something of another package stands for, or None where it is no such.
+
+    Parameters
+    ----------
+    source : object
+        A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``) or those of
+        ir_measures (``query_id, doc_id, relevance`` or ``score``); a dict ``{topic: {document:
+        x}}``, for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's
+        ``Qrels`` and ``Run``), with ``qrels_iter`` or ``scoreddocs_iter`` (a dataset of
+        ir_datasets), or an iterable of its named tuples.
+    kind : {"run", "judgments"}
+
+    Returns
+    -------
+    DataFrame (topic, document, grade) or (run, topic, document, score), or None
+
+    Examples
+    --------
+    >>> as_frame({"1": {"a": 2, "b": 0}}, "judgments")
+      topic document  grade
+    0     1        a      2
+    1     1        b      0
+    >>> as_frame({"bm25": {"1": {"a": 1.5}}}, "run")
+      topic document  score   run
+    0     1        a    1.5  bm25
+    """
+    if isinstance(source, pd.DataFrame):
+        return _of_frame(source, kind)
+    if isinstance(source, Mapping):
+        return _of_dict(source, kind)
+    method = "scoreddocs_iter" if kind == "run" else "qrels_iter"
+    if callable(getattr(source, method, None)):
+        return _of_tuples(getattr(source, method)(), kind)
+    if callable(getattr(source, "to_dict", None)) and hasattr(source, "keys"):
+        frame = _of_dict(source.to_dict(), kind)
+        name = getattr(source, "name", None)
+        return frame if kind != "run" or not name else frame.assign(run=str(name))
+    if _holds_tuples(source):
+        return _of_tuples(source, kind)
+    return None
+
+
+def renamed(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    """Frame in which columns that go by another package's name have ours.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"qid": ["1"], "docno": ["a"]})
+    >>> renamed(frame, ("topic", "document")).columns.tolist()
+    ['topic', 'document']
+    """
+    names = {}
+    for column in columns:
+        found = [other for other in SYNONYMS.get(column, ()) if other in frame.columns]
+        if column not in frame.columns and found:
+            names[found[0]] = column
+    return frame.rename(columns=names) if names else frame
+
+
+def _of_frame(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+    columns = ("topic", "document", VALUE[kind])
+    if kind != "run":
+        return renamed(frame, columns)
+    frame = renamed(frame, ("run", *columns))
+    return frame if "run" in frame.columns else frame.assign(run=RUN)
+
+
+def _of_dict(table: Mapping, kind: str) -> pd.DataFrame:
+    """Rows of ``{topic: {document: x}}``; of ``{run: ...}`` where the values are runs."""
+    first = next((value for value in table.values() if not _is_empty(value)), None)
+    if kind == "run" and not _scored(first):
+        return _of_named(table)
+    if table and not all(isinstance(documents, Mapping) for documents in table.values()):
+        shape = "{topic: {document: score}}" if kind == "run" else "{topic: {document: grade}}"
+        raise TypeError(
+            f"a dict of {kind} must be {shape}, and {next(iter(table))!r} holds no dict."
+        )
+    size = [len(documents) for documents in table.values()]
+    topics = np.repeat(np.array([str(topic) for topic in table], dtype=object), size)
+    documents = [str(document) for of_topic in table.values() for document in of_topic]
+    values = [value for of_topic in table.values() for value in of_topic.values()]
+    frame = pd.DataFrame({"topic": topics, "document": documents, VALUE[kind]: values})
+    return frame if kind != "run" else frame.assign(run=RUN)
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, Mapping) and not value
+
+
+def _scored(value: Any) -> bool:
+    """Whether a value is ``{document: x}``, and its key therefore a topic."""
+    if value is None:
+        return True
+    if not isinstance(value, Mapping):
+        return False
+    return not isinstance(next(iter(value.values())), Mapping)
+
+
+def _of_named(table: Mapping) -> pd.DataFrame:
+    """Rows of ``{run: frame, dict or object}``."""
+    parts = []
+    for name, source in table.items():
+        part = as_frame(source, "run")
+        if part is None:
+            raise TypeError(
+                f"run '{name}' must be a DataFrame, {{topic: {{document: score}}}} or an object of "
+                f"ranx or ir_datasets, not {type(source).__name__}."
+            )
+        parts.append(part.assign(run=str(name)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _holds_tuples(source: Any) -> bool:
+    """Whether this is a list of named tuples with a query_id, or a generator."""
+    if isinstance(source, list | tuple):
+        return bool(source) and hasattr(source[0], "query_id")
+    return isinstance(source, Iterable) and hasattr(source, "__next__")
+
+
+def _of_tuples(rows: Iterable, kind: str) -> pd.DataFrame:
+    """Rows of named tuples ``query_id, doc_id`` and ``relevance`` or ``score``."""
+    value = "score" if kind == "run" else "relevance"
+    wanted: list[Callable[[Any], Any]] = [
+        lambda row: row.query_id,
+        lambda row: row.doc_id,
+        lambda row: getattr(row, value),
+    ]
+    listed = list(rows)
+    for row in listed:
+        if not all(hasattr(row, field) for field in ("query_id", "doc_id", value)):
+            raise TypeError(
+                f"each of the {kind} must have query_id, doc_id and {value}; {row!r} has not."
+            )
+    columns = {
+        name: [of(row) for row in listed]
+        for name, of in zip(("topic", "document", VALUE[kind]), wanted, strict=True)
+    }
+    frame = pd.DataFrame(columns)
+    return frame if kind != "run" else frame.assign(run=RUN)

@@ -1,0 +1,171 @@
+"""Labels of documents by other judges, an LLM or another assessor, as columns of a collection."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import check_collection, pair_positions
+from bayeseval.collection.predictions import with_labels
+from bayeseval.trec.compression import read_bytes
+from bayeseval.trec.frames import checked_frame
+from bayeseval.trec.lines import blocks
+from bayeseval.trec.objects import as_frame, renamed
+
+VALUES = ("label", "probability", "grade", "relevance", "score", "value")
+
+
+def add_predictions(
+    collection: xr.DataTree, name: str | Sequence[str], predictions: Any
+) -> xr.DataTree:
+    """Collection with labels or probabilities of relevance by other judges among its predictors.
+
+    They are joined by topic and document. ``be.evaluate(..., estimator="dyn")`` then learns from
+    them together with the ranks: what a label is worth is found from the documents that have a
+    judgment too, so that a bad judge costs only length of the intervals.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection; it is not changed.
+    name : str or list of str
+        Name of the judge, or of several at once.
+    predictions : path, DataFrame, dict or object, or a list of them
+        Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic document x``
+        or of a run, whose scores are read; a DataFrame with topic and document (or the names that
+        PyTerrier and ir_measures have for them) and a column named as the judge, or ``label``,
+        ``probability``, ``grade``, ``relevance``, ``score`` or ``value``; ``{topic: {document:
+        x}}``; anything else that `read_collection` takes as qrels. x is any number, missing (NaN)
+        where the judge gave none. Of several judges: one DataFrame with a column for each, or a
+        list with one of the above for each.
+
+    Returns
+    -------
+    DataTree
+        With a column of /predictors for each judge, NaN where a pair has no label.
+
+    Raises
+    ------
+    ValueError
+        A name that is a column already, a pair that a judge labels twice, a label that is not a
+        finite number, or no label at all of a pair of the collection.
+
+    Warns
+    -----
+    UserWarning
+        Where labels are left out because the collection lacks their pairs (neither retrieved,
+        judged nor in the frame), with how many there are.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.read_collection({"1": {"a": 1, "b": 0}}, {"r": {"1": {"a": 2, "b": 1}}})
+    >>> labelled = be.add_predictions(collection, "gpt", {"1": {"b": 0.2}})
+    >>> labelled["predictors/gpt"].to_numpy()
+    array([nan, 0.2])
+    """
+    check_collection(collection)
+    several = not isinstance(name, str)
+    names = [str(one) for one in name] if several else [name]
+    known = collection.children["predictors"].data_vars if "predictors" in collection else ()
+    for one in names:
+        if not one or names.count(one) > 1 or one in known:
+            raise ValueError(f"a judge named '{one}' is there already; each needs its own name")
+    shared = several and isinstance(predictions, pd.DataFrame)
+    sources = [predictions] * len(names) if shared or not several else list(predictions)
+    if len(sources) != len(names):
+        raise ValueError(f"{len(names)} judges are named, and there are labels of {len(sources)}")
+    columns = {}
+    for one, source in zip(names, sources, strict=True):
+        table, where = _table(source, one, shared)
+        columns[one] = _joined(collection, table, where)
+    return with_labels(collection, columns)
+
+
+def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
+    """Labels (topic, document, value) of one judge, and what they came from, for messages."""
+    if isinstance(source, str | os.PathLike):
+        return _of_file(Path(source)), str(source)
+    where = f"labels of '{name}'"
+    frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
+    if frame is None:
+        raise TypeError(
+            f"{where} must be a path, a DataFrame, a dict {{topic: {{document: x}}}} or qrels of "
+            f"another package, not {type(source).__name__}"
+        )
+    frame = renamed(frame, ("topic", "document"))
+    allowed = (name,) if by_name else (name, *VALUES)
+    value = next((column for column in allowed if column in frame.columns), allowed[0])
+    checked = checked_frame(frame, where, ("topic", "document"), (value,))
+    numbers = np.asarray(pd.to_numeric(checked[value], errors="coerce"), dtype=np.float64)
+    wrong = np.isinf(numbers) | (np.isnan(numbers) & checked[value].notna().to_numpy())
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{where}, row {row}: '{checked[value].iloc[row]}' is not a finite number, as every "
+            "label must be"
+        )
+    return checked[["topic", "document"]].assign(value=numbers), where
+
+
+def _of_file(path: Path) -> pd.DataFrame:
+    """Labels of a file of 3 columns, of qrels, or of a run."""
+    if not path.exists():
+        raise ValueError(f"labels file {path} does not exist")
+    parts = []
+    for lines in blocks(str(path), read_bytes(path), "topic document label"):
+        width = int(lines.count[0])
+        if (lines.count != width).any():
+            line = int(np.argmax(lines.count != width))
+            raise ValueError(
+                f"{path}, line {lines.number[line]}: {lines.count[line]} fields where the lines "
+                f"before have {width}"
+            )
+        document, value = {3: (1, 2), 6: (2, 4)}.get(width, (2, 3))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "topic": lines.texts(0),
+                    "document": lines.texts(document),
+                    "value": lines.numbers(value, "label"),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray[np.float64]:
+    """Labels over the pairs (pair,) of the collection."""
+    again = table.duplicated(["topic", "document"]).to_numpy()
+    if again.any():
+        row = table.iloc[int(np.argmax(again))]
+        raise ValueError(
+            f"{where}: document '{row['document']}' of topic '{row['topic']}' has a second label; "
+            "take the mean of several, or name each as a judge of its own"
+        )
+    position = pair_positions(collection, table["topic"], table["document"])
+    stray = position < 0
+    if stray.all():
+        row = table.iloc[0]
+        raise ValueError(
+            f"{where}: none of {len(table)} labels is of a pair of the collection, the first is of "
+            f"topic '{row['topic']}' document '{row['document']}'"
+        )
+    if stray.any():
+        row = table.iloc[int(np.argmax(stray))]
+        warnings.warn(
+            f"{where}: {int(stray.sum())} of {len(table)} labels are left out, whose documents no "
+            f"run retrieved and nobody judged, the first is topic '{row['topic']}' document "
+            f"'{row['document']}'",
+            UserWarning,
+            stacklevel=3,
+        )
+    values = np.full(collection.sizes["pair"], np.nan)
+    values[position[~stray]] = table["value"].to_numpy(dtype=np.float64)[~stray]
+    return values

@@ -1,0 +1,198 @@
+"""Labels of other judges join by label, are learned from, and cost little where they are bad."""
+
+import warnings
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.collection.predictions import label_names
+from bayeseval.designs.prepared import labelled_order
+from tests.small import small_collection
+
+FILES = {
+    "qrels": "1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
+    "three": "1 d0 2\n1 d3 0.5\n# comment\n2 d1 1\n",
+    "run": "1 Q0 d0 1 2 gpt\n1 Q0 d3 2 0.5 gpt\n2 Q0 d1 1 1 gpt\n",
+}
+TABLE = pd.DataFrame({"topic": [1, 1, 2], "document": ["d0", "d3", "d1"], "label": [2, 0.5, 1]})
+TUPLES = [ir_measures.Qrel(str(t), d, x) for t, d, x in TABLE.itertuples(index=False)]
+SAME = {
+    "frame": TABLE,
+    "judge's name": TABLE.rename(columns={"label": "gpt"}),
+    "PyTerrier": TABLE.rename(columns={"topic": "qid", "document": "docno"}),
+    "ir_measures": TABLE.set_axis(["query_id", "doc_id", "relevance"], axis=1),
+    "tuples": TUPLES,
+    "dict": {"1": {"d0": 2, "d3": 0.5}, "2": {"d1": 1.0}},
+}
+
+
+def values(collection, name="gpt") -> dict:
+    """Labels by topic and document."""
+    column = collection[f"predictors/{name}"].to_numpy()
+    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
+    known = np.flatnonzero(~np.isnan(column))
+    return {(topic[i], collection["document"].to_numpy()[i]): column[i] for i in known}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_labels_of_a_file_join_by_topic_and_document(name, tmp_path):
+    (tmp_path / name).write_text(FILES[name])
+    labelled = be.add_predictions(small_collection(), "gpt", tmp_path / name)
+    assert values(labelled) == {("1", "d0"): 2.0, ("1", "d3"): 0.5, ("2", "d1"): 1.0}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_labels_of_frames_dicts_and_tuples_are_the_same(name):
+    labelled = be.add_predictions(small_collection(), "gpt", SAME[name])
+    assert values(labelled) == {("1", "d0"): 2.0, ("1", "d3"): 0.5, ("2", "d1"): 1.0}
+
+
+def test_several_judges_come_from_one_frame_or_from_a_list():
+    table = TABLE.assign(llama=[0.1, np.nan, 0.3]).rename(columns={"label": "gpt"})
+    one = be.add_predictions(small_collection(), ["gpt", "llama"], table)
+    other = be.add_predictions(small_collection(), ["gpt", "llama"], [TABLE, table[
+        ["topic", "document", "llama"]].dropna()])  # fmt: skip
+    xr.testing.assert_identical(one["predictors"].to_dataset(), other["predictors"].to_dataset())
+    assert label_names(one) == ["gpt", "llama"]
+    assert len(values(one, "llama")) == 2
+
+
+def test_labels_stay_with_their_pairs_when_runs_are_added_topics_cut_and_files_written(tmp_path):
+    labelled = be.add_predictions(small_collection(), "gpt", TABLE)
+    grown = be.add_runs(labelled, {"new": {"1": {"a0": 2, "d0": 1}}})
+    be.save_collection(grown, tmp_path / "c.nc")
+    again = be.select(be.open_collection(tmp_path / "c.nc"), topics=["1"])
+    assert values(again) == {("1", "d0"): 2.0, ("1", "d3"): 0.5}
+    assert label_names(again) == ["gpt"]
+
+
+def test_labels_of_unknown_pairs_are_counted():
+    more = pd.concat([TABLE, pd.DataFrame({"topic": ["1", "9"], "document": "x", "label": 1})])
+    with pytest.warns(UserWarning, match="2 of 5 labels are left out.*topic '1' document 'x'"):
+        labelled = be.add_predictions(small_collection(), "gpt", more)
+    assert len(values(labelled)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "message"),
+    [
+        ("gpt", TABLE.assign(topic="7"), "none of 3 labels is of a pair of the collection"),
+        ("gpt", pd.concat([TABLE, TABLE]), "document 'd0' of topic '1' has a second label"),
+        ("gpt", TABLE.assign(label=["2", "high", "1"]), "row 1: 'high' is not a finite number"),
+        ("gpt", TABLE.assign(label=np.inf), "row 0: 'inf' is not a finite number"),
+        ("gpt", TABLE.drop(columns="label"), "no column 'gpt'"),
+        ("llm", TABLE, "named 'llm' is there already"),
+        ("gpt", "absent.txt", "labels file absent.txt does not exist"),
+        (["gpt", "llama"], [TABLE], "2 judges are named, and there are labels of 1"),
+        (["gpt", "gpt"], TABLE, "named 'gpt' is there already"),
+    ],
+)
+def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
+    with pytest.raises(ValueError, match=message):
+        be.add_predictions(small_collection(), name, labels)
+
+
+def test_a_line_with_another_number_of_fields_is_named(tmp_path):
+    (tmp_path / "l").write_text("1 0 d0 2\n1 0 d3\n")
+    with pytest.raises(ValueError, match="l, line 2: 3 fields where the lines before have 4"):
+        be.add_predictions(small_collection(), "gpt", tmp_path / "l")
+    with pytest.raises(TypeError, match="must be a path, a DataFrame, a dict .* not int"):
+        be.add_predictions(small_collection(), "gpt", 3)
+
+
+@pytest.fixture(scope="module")
+def samples():
+    """A collection with good, constant and useless labels, and 20 samples of it."""
+    collection = be.simulate.urn_collection(
+        [0.05, 0.1, 0.2, 0.4, 0.8], n_topics=20, prevalence=0.05, n_documents=400, random_seed=3
+    )
+    grade = collection["judgments/grade"].to_numpy()
+    random = np.random.default_rng(1)
+    wrong = random.random(grade.size) < 0.1
+    table = pd.DataFrame(
+        {
+            "topic": collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()],
+            "document": collection["document"].to_numpy(),
+            "good": np.where(wrong, 1 - grade, grade),
+            "chance": random.integers(0, 4, grade.size),
+        }
+    )
+    table["partly"] = table["good"].where(random.random(grade.size) < 0.5)
+    design = be.designs.pps_strata(collection, budget=40)
+    return collection, table, design, be.draw(design, n_replicates=20, random_seed=1)
+
+
+def errors(samples, names, predictor=None):
+    """RMS error of mean P@10, and mean standard error."""
+    collection, table, design, selected = samples
+    truth = be.evaluate(collection, "P@10", estimator="assumed").estimate.mean("topic")
+    labelled = be.add_predictions(collection, names, table) if names else collection
+    sampled = be.reveal(labelled, design, selected)
+    mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn", predictor=predictor))
+    error = float(((mean.estimate - truth) ** 2).mean() ** 0.5)
+    return error, float(mean.standard_error.mean()), mean.attrs["predictor"]
+
+
+def test_good_labels_shorten_and_bad_ones_cost_little(samples):
+    without = errors(samples, [])
+    good = errors(samples, ["good"])
+    partly = errors(samples, ["partly"])
+    chance = errors(samples, ["chance"])
+    assert good[2] == "pooled:good"
+    assert good[0] < 0.85 * without[0] and good[1] < 0.85 * without[1]
+    assert partly[0] < without[0] and partly[1] < 0.95 * without[1]
+    assert chance[0] < 1.05 * without[0] and chance[1] < 1.05 * without[1]
+    both = errors(samples, ["good", "chance"])
+    assert both[2] == "pooled:good+chance" and both[0] < 0.9 * without[0]
+
+
+def test_raw_labels_warn_and_may_be_left_out(samples):
+    with pytest.warns(UserWarning, match="'good' are taken for the relevance as they are"):
+        errors(samples, ["good"], ("external", "good"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert errors(samples, ["good"], "pooled") == errors(samples, [], None)
+
+
+def test_columns_that_are_no_labels_are_not_learned_from_unasked():
+    collection = small_collection()
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, "P@3", estimator="dyn")
+    assert scores.attrs["predictor"] == "pooled"
+    with pytest.raises(ValueError, match="no column 'gpt' for predictor 'pooled'"):
+        be.evaluate(sampled, "P@3", estimator="dyn", predictor=("pooled", ["llm", "gpt"]))
+
+
+def test_strata_follow_labels_by_at_most_a_factor_of_two_each_way(samples):
+    collection, table, _, _ = samples
+    labelled = be.add_predictions(collection, ["good", "partly"], table)
+    design = be.designs.pps_strata(labelled, budget=40, labels="good")
+    plain = be.designs.pps_strata(labelled, budget=40)
+    relevant = collection["judgments/grade"].to_numpy() > 0
+    assert '"labels": ["good"]' in design.attrs["parameters"]
+    chance = design["inclusion_probability"].to_numpy()
+    before = plain["inclusion_probability"].to_numpy()
+    assert chance[relevant].mean() > 1.1 * before[relevant].mean()
+    random = np.random.default_rng(0)
+    place = np.argsort(labelled_order(random.random((200, 1)))) + 1
+    assert (place <= 4 * np.arange(1, 201)).all() and (4 * place >= np.arange(1, 201)).all()
+    with pytest.raises(ValueError, match="no labels named 'x'; added by .*: good, partly"):
+        be.designs.poisson(labelled, budget=40, labels=["good", "x"])
+
+
+def test_estimates_from_strata_by_labels_are_unbiased_over_every_sample():
+    from tests.small import every_stratified_sample
+
+    collection = be.add_predictions(
+        small_collection(), "gpt", {"1": {"d8": 3, "d0": 0, "d5": 1}, "2": {"d7": 1}}
+    )
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2, labels="gpt")
+    truth = be.evaluate(collection, ["P@3", "DCG@4"], estimator="assumed").estimate
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    scores = be.evaluate(sampled, ["P@3", "DCG@4"], estimator="dyn").estimate
+    np.testing.assert_allclose(scores.mean("replicate").transpose(*truth.dims), truth, atol=1e-12)
