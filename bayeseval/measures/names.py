@@ -30,7 +30,8 @@ def parse_measures(
     measures : str or ir_measures measure, or list of these
         Such as ``"P@10"``, ``"RBP(p=0.8)"``, ``ir_measures.nDCG @ 10``; also ``"DCG@20"``.
         ``NumRet(rel=1)`` is the number of relevant documents retrieved and comes back as
-        ``NumRelRet``, as in ``ir_measures`` and ``trec_eval``.
+        ``NumRelRet``, as in ``ir_measures`` and ``trec_eval``. Names may be written in any case and
+        as trec_eval and ranx write them: ``map``, ``ndcg_cut_10``, ``P_10``, ``recip_rank``.
     relevance_level : int
         Lowest relevant grade, for the measures that do not say ``rel=`` themselves.
     gain : dict or callable, optional

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeseval.measures.aliases import canonical_name, nearest_name, read_alias
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
 
@@ -23,9 +24,10 @@ def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
         text, name, params = repr(measure), str(measure.NAME), dict(measure.params)
     elif isinstance(measure, str):
         text = measure.strip()
-        name, params = _parse(text)
+        name, params = read_alias(text) or _parse(text)
         known = ir_measures.measures.registry.get(name)
         name = str(known.NAME) if known is not None and name not in MEASURES else name
+        name = name if name in MEASURES else canonical_name(name) or name
     else:
         raise TypeError(
             f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is neither."
@@ -57,7 +59,12 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 def check_params(text: str, name: str, params: dict[str, Any]) -> None:
     """Refuse unknown measures, unknown parameters and values out of range."""
     if name not in MEASURES:
-        raise ValueError(f"measure '{text}' does not exist; there are {EXAMPLES}.")
+        import ir_measures
+
+        # what ir_measures knows and this table lacks is not misspelt
+        near = None if name in ir_measures.measures.registry else nearest_name(text)
+        meant = f"did you mean {near}? There" if near else "there"
+        raise ValueError(f"measure '{text}' does not exist; {meant} are {EXAMPLES}.")
     where = f"measure '{text}'"
     if params.get("judged_only"):
         raise ValueError(

@@ -35,8 +35,13 @@ def read_collection(
     qrels : path, glob, DataFrame (topic, document, grade), list of them, or None
         Judgments; None reads runs alone. Files may be compressed (.gz, .xz, .bz2, .zst). A missing
         grade (NaN) in a frame means pooled but not judged, and a warning says how many there are.
+        Also ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of
+        ir_datasets or its named tuples.
     runs : path, glob, DataFrame (run, topic, document, score), list of them, or None
-        One run a file; a frame may hold several.
+        One run a file; a frame may hold several, and is the one run ``run`` where it has no such
+        column. Also ``{topic: {document: score}}``, ranx's ``Run``, and ``{run: any of these}``.
+        Columns may have PyTerrier's names (qid, docno, label, score) or those of ir_measures
+        (query_id, doc_id, relevance, score).
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
         The last three say how the judged documents were sampled, which becomes ``/design``. Prels
         and probs tell no joint probabilities: as in statAP, their documents count as selected

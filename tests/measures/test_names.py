@@ -40,7 +40,10 @@ LABELS = [
 ]
 
 REFUSED = [
-    ("Precis@10", r"'Precis@10' does not exist; there are P@10, RBP\(p=0\.8\), DCG@20"),
+    (
+        "Precis@10",
+        r"'Precis@10' does not exist; did you mean P@10. There are P@10, RBP\(p=0\.8\), DCG@20",
+    ),
     ("SetP", "'SetP' does not exist; there are"),
     (ir_measures.ERR @ 20, "'ERR@20' does not exist; there are"),
     ("AP(rel=2", "cannot be read; write NAME"),
@@ -152,3 +155,28 @@ def test_relevance_of_a_grade():
     }
     for name, values in expected.items():
         np.testing.assert_array_equal(relevance(parse_measures(name)[0], grade), values)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("map", "AP"), ("ndcg_cut_10", "nDCG@10"), ("P_10", "P@10"), ("recip_rank", "RR"),
+        ("recall_100", "R@100"), ("Rprec", "Rprec"), ("success_5", "Success@5"),
+        ("num_rel_ret", "NumRelRet"), ("map_cut_100", "AP@100"), ("ndcg", "nDCG"),
+        ("precision@5", "P@5"), ("mrr@10", "RR@10"), ("hit_rate@3", "Success@3"),
+        ("rbp.95", "RBP(p=0.95)"), ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
+        ("NDCG@10", "nDCG@10"), ("ap(rel=2)", "AP(rel=2)"), ("RBP(p=0.9)@20", "RBP(p=0.9)@20"),
+    ],
+)  # fmt: skip
+def test_names_of_trec_eval_and_ranx_are_read_in_any_case(theirs, ours):
+    for text in (theirs, theirs.upper() if "(" not in theirs else theirs):
+        assert [measure.label for measure in parse_measures(text)] == [ours]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("nDGC@10", "nDCG@10"), ("presicion@5", "P@5"), ("ndcg_cu_10", "nDCG@10"), ("MAPP", "AP")],
+)
+def test_a_misspelt_measure_is_guessed(text, meant):
+    with pytest.raises(ValueError, match=f"'{text}' does not exist; did you mean {meant}\\? There"):
+        parse_measures(text)

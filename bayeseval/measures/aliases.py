@@ -1,0 +1,81 @@
+"""Names that other evaluators have for the measures: those of trec_eval and ranx, in any case."""
+
+import re
+from difflib import get_close_matches
+
+from bayeseval.measures.table import MEASURES
+
+# lower-case name -> name here and parameters
+ALIASES: dict[str, tuple[str, dict]] = {
+    "map": ("AP", {}),
+    "map_cut": ("AP", {}),
+    "ndcg_cut": ("nDCG", {}),
+    "ndcg_burges": ("nDCG", {"dcg": "exp-log2"}),
+    "precision": ("P", {}),
+    "recall": ("R", {}),
+    "r-precision": ("Rprec", {}),
+    "recip_rank": ("RR", {}),
+    "mrr": ("RR", {}),
+    "hit_rate": ("Success", {}),
+    "num_rel": ("NumRel", {}),
+    "num_ret": ("NumRet", {}),
+    "num_rel_ret": ("NumRelRet", {}),
+}
+_OWN = {name.lower(): name for name in MEASURES}
+_CUT = re.compile(r"(?P<name>[a-z][a-z_-]*?)[_.@](?P<cutoff>[1-9][0-9]*)")
+_RBP = re.compile(r"rbp(?P<persistence>\.[0-9]+)")
+
+
+def canonical_name(name: str) -> str | None:
+    """The name here of a measure in any case, or None.
+
+    Examples
+    --------
+    >>> canonical_name("ndcg"), canonical_name("MAP"), canonical_name("ERR")
+    ('nDCG', 'AP', None)
+    """
+    known = _OWN.get(name.lower())
+    return known or ALIASES.get(name.lower(), (None,))[0]
+
+
+def read_alias(text: str) -> tuple[str, dict] | None:
+    """Name and parameters of a measure as trec_eval or ranx writes it, or None.
+
+    Examples
+    --------
+    >>> read_alias("ndcg_cut_10"), read_alias("recip_rank"), read_alias("rbp.95")
+    (('nDCG', {'cutoff': 10}), ('RR', {}), ('RBP', {'p': 0.95}))
+    """
+    lower = text.lower()
+    rbp = _RBP.fullmatch(lower)
+    if rbp:
+        return "RBP", {"p": float(rbp["persistence"])}
+    if lower in ALIASES:
+        name, params = ALIASES[lower]
+        return name, dict(params)
+    cut = _CUT.fullmatch(lower)
+    if cut is None or canonical_name(cut["name"]) is None:
+        return None
+    name, params = ALIASES.get(cut["name"], (canonical_name(cut["name"]), {}))
+    return str(name), {**params, "cutoff": int(cut["cutoff"])}
+
+
+def nearest_name(text: str) -> str | None:
+    """The measure, with its cutoff, that a misspelt one is most like, or None.
+
+    Examples
+    --------
+    >>> nearest_name("nDGC@10"), nearest_name("Rprecision"), nearest_name("latency")
+    ('nDCG@10', 'Rprec', None)
+    """
+    name, at, cutoff = text.partition("@")
+    name, bracket, params = name.partition("(")
+    if not at and (found := re.fullmatch(r"(.*?)[_.]?(\d+)", name)):
+        name, at, cutoff = found[1], "@", found[2]
+    close = get_close_matches(name.lower(), [*_OWN, *ALIASES], n=1, cutoff=0.6)
+    if not close:
+        return None
+    own = str(canonical_name(close[0]))
+    return f"{own}{bracket}{params}{at if 'cutoff' in MEASURES[own].parameters else ''}" + (
+        cutoff if at and "cutoff" in MEASURES[own].parameters else ""
+    )

@@ -1,0 +1,118 @@
+"""What other packages hold runs and judgments in is read as the same collection."""
+
+from types import SimpleNamespace
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+import ranx
+import xarray as xr
+
+import bayeseval as be
+
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}}
+BM25 = {"1": {"a": 1.5, "b": 3.0, "c": 0.25}, "2": {"d": 1.0, "a": 2.0}}
+DENSE = {"1": {"c": 9.0, "a": 8.0}, "2": {"d": 3.5}}
+
+
+def rows(table):
+    return [(t, d, x) for t, documents in table.items() for d, x in documents.items()]
+
+
+def frame(table, *names):
+    return pd.DataFrame(rows(table), columns=list(names))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    qrels = frame(QRELS, "topic", "document", "grade")
+    runs = [frame(run, "topic", "document", "score").assign(run=name)
+            for name, run in (("bm25", BM25), ("dense", DENSE))]  # fmt: skip
+    return be.read_collection(qrels, pd.concat(runs))
+
+
+JUDGMENTS = {
+    "dict": lambda: QRELS,
+    "PyTerrier": lambda: frame(QRELS, "qid", "docno", "label"),
+    "ir_measures": lambda: frame(QRELS, "query_id", "doc_id", "relevance"),
+    "tuples": lambda: [ir_measures.Qrel(*row) for row in rows(QRELS)],
+    "generator": lambda: (ir_measures.Qrel(*row) for row in rows(QRELS)),
+    "ranx": lambda: ranx.Qrels(QRELS),
+    "ir_datasets": lambda: SimpleNamespace(
+        qrels_iter=lambda: iter([ir_measures.Qrel(*row) for row in rows(QRELS)])
+    ),
+}
+RUNS = {
+    "dict of dicts": lambda: {"bm25": BM25, "dense": DENSE},
+    "PyTerrier": lambda: {
+        "bm25": frame(BM25, "qid", "docno", "score").assign(docid=7, rank=0, query="words"),
+        "dense": frame(DENSE, "qid", "docno", "score"),
+    },
+    "ir_measures": lambda: pd.concat(
+        [frame(BM25, "query_id", "doc_id", "score").assign(run="bm25"),
+         frame(DENSE, "query_id", "doc_id", "score").assign(run="dense")]
+    ),
+    "tuples": lambda: {"bm25": [ir_measures.ScoredDoc(*row) for row in rows(BM25)],
+                       "dense": (ir_measures.ScoredDoc(*row) for row in rows(DENSE))},
+    "ranx": lambda: [ranx.Run(BM25, name="bm25"), ranx.Run(DENSE, name="dense")],
+    "ir_datasets": lambda: {
+        "bm25": SimpleNamespace(
+            scoreddocs_iter=lambda: (ir_measures.ScoredDoc(*row) for row in rows(BM25))
+        ),
+        "dense": DENSE,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JUDGMENTS)
+def test_judgments_of_other_packages_are_read_alike(name, expected):
+    found = be.read_collection(JUDGMENTS[name](), {"bm25": BM25, "dense": DENSE})
+    xr.testing.assert_identical(found, expected)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_of_other_packages_are_read_alike(name, expected):
+    xr.testing.assert_identical(be.read_collection(QRELS, RUNS[name]()), expected)
+
+
+def test_one_run_needs_no_name_and_ranx_keeps_its_own():
+    assert be.read_collection(QRELS, BM25)["run"].to_numpy().tolist() == ["run"]
+    named = be.read_collection(ranx.Qrels(QRELS), ranx.Run(BM25, name="mine"))
+    assert named["run"].to_numpy().tolist() == ["mine"]
+
+
+def test_runs_are_added_and_topics_without_documents_are_fine(expected):
+    empty = {"1": DENSE["1"], "2": {}}
+    grown = be.add_runs(expected, {"new": empty})
+    assert grown["run"].to_numpy().tolist() == ["bm25", "dense", "new"]
+
+
+def test_scores_equal_those_of_the_packages_that_brought_the_data(expected):
+    mean = be.evaluate(expected, ["nDCG@10", "AP", "P@2"], estimator="assumed").estimate
+    evaluator = pytrec_eval.RelevanceEvaluator(QRELS, {"ndcg_cut_10", "map", "P_2"})
+    for run, table in (("bm25", BM25), ("dense", DENSE)):
+        theirs = evaluator.evaluate(table)
+        for label, name in (("nDCG@10", "ndcg_cut_10"), ("AP", "map"), ("P@2", "P_2")):
+            ours = mean.sel(run=run, measure=label).to_series()
+            np.testing.assert_allclose([theirs[t][name] for t in ours.index], ours, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "runs", "message"),
+    [
+        ({"1": 2}, None, "a dict of judgments must be .*grade.*, and '1' holds no dict"),
+        (QRELS, {"bm25": 3}, "run 'bm25' must be a DataFrame.*not int"),
+        ([ir_measures.ScoredDoc("1", "a", 1.0)], None, "query_id, doc_id and relevance"),
+        (3, None, "judgments must be a path, a glob, a DataFrame, a dict"),
+    ],
+)
+def test_other_shapes_are_refused(qrels, runs, message):
+    with pytest.raises(TypeError, match=message):
+        be.read_collection(qrels, runs)
+
+
+def test_a_frame_without_a_column_says_what_it_has():
+    with pytest.raises(ValueError, match="no column 'grade'; it needs .* and has topic, document"):
+        be.read_collection(frame(QRELS, "qid", "docno", "x"))
