@@ -67,7 +67,9 @@ Tune = Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chai
 Chains = Annotated[int, typer.Option(min=2, help="Chains; two or more can be compared.")]
 Approximation = Annotated[
     Literal["laplace"] | None,
-    typer.Option(help="Seconds instead of minutes, without a verdict; --model relevance only."),
+    typer.Option(
+        help="Seconds instead of minutes, no verdict on a sampler; --model relevance only."
+    ),
 ]
 Folder = Annotated[
     Path, typer.Option(help="Folder for fit.nc, scores.csv, scores.json and the plots.")
@@ -148,10 +150,14 @@ def fit(
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     summary = be.summarize(post, ci_prob=ci_prob)
     found = None if approximation else be.verdict(fitted)
+    seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
+    judged = None if seen is None else be.inference.judgments_verdict(seen)
     _remark_outside_weight(summary)
     _remark_verdict(found, output)
-    _write(fitted, _rows(summary, collection), _about(summary, found, seed), output, format)
-    options = {"scores": post, "ci_prob": ci_prob, "random_seed": seed}
+    _remark_judgments(judged)
+    about = _about(summary, found, judged, seed)
+    _write(fitted, _rows(summary, collection), about, output, format)
+    options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
     written = f"fit.nc, scores.csv, scores.json and {counted(len(paths), 'plot')}"
     remark(f"{written} in {output}, seed {seed}")
@@ -328,7 +334,7 @@ def _remark_outside_weight(summary: xr.Dataset) -> None:
 def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
     """Say what the sampler's checks gave, and what to do where they failed."""
     if found is None:
-        remark("a Laplace approximation has no verdict; it is for a quick look")
+        remark("a Laplace approximation has no sampler's verdict; it is for a quick look")
         return
     text = be.inference.verdict_text(found)
     if found["passed"].all():
@@ -337,6 +343,20 @@ def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
         remark(
             f"warning: the sampler did not pass, and the scores may be off: {text}; "
             f"take more --draws and --tune, and look at the plots in {output}"
+        )
+
+
+def _remark_judgments(judged: xr.Dataset | None) -> None:
+    """Say whether the judgments are as the model predicts them, and what to do where not."""
+    if judged is None:
+        return
+    text = be.inference.verdict_text(judged)
+    if judged["passed"].all():
+        remark(f"the judgments are as the model predicts them: {text}")
+    else:
+        remark(
+            f"warning: the judgments are not as the model predicts them, and its scores may be "
+            f"off: {text}; compare them with evaluate --estimator dyn"
         )
 
 
@@ -353,14 +373,16 @@ def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
     return score_rows(summary.assign(counts)).drop(columns=["n_limited", *DENOMINATOR])
 
 
-def _about(summary: xr.Dataset, found: xr.Dataset | None, seed: int) -> dict[str, Any]:
-    """What was asked, and what the sampler's checks gave."""
+def _about(
+    summary: xr.Dataset, found: xr.Dataset | None, judged: xr.Dataset | None, seed: int
+) -> dict[str, Any]:
+    """What was asked, and what the checks of the sampler and of the judgments gave."""
     facts = ("estimator", "population", "outside", "ci_prob")
     about = {name: summary.attrs[name] for name in facts} | {"seed": seed}
-    if found is None:
-        return about | {"approximation": "laplace"}
-    values = found["value"].to_series().to_dict()
-    return about | {"passed": bool(found["passed"].all()), "verdict": values}
+    checks = [part for part in (found, judged) if part is not None]
+    about |= {"approximation": "laplace"} if found is None else {}
+    values = {name: x for part in checks for name, x in part["value"].to_series().items()}
+    return about | {"passed": all(bool(p["passed"].all()) for p in checks), "verdict": values}
 
 
 def _write(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path, format: str) -> None:

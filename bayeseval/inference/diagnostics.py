@@ -11,6 +11,7 @@ import xarray as xr
 
 from bayeseval.inference.calibration_plot import calibration, calibration_kind, seen_data
 from bayeseval.inference.forest_plot import forest
+from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.inference.predictive import predictive_draws
 from bayeseval.inference.rank_plot import ranks
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
@@ -21,6 +22,7 @@ from bayeseval.whole_file import whole_file
 FEW_ENTRIES = 8  # variables with more are not drawn entry by entry
 MAX_PANELS = 12
 FOREST_DIMS = ("run", "topic")
+SEVERAL = ("strata", "topics", "agreement", "runs")  # kinds of groups of judgments
 STYLE = {"axes.titlesize": 11, "axes.labelsize": 10, "figure.titlesize": 12}
 STYLE |= {"xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 10, "font.size": 10}
 
@@ -31,6 +33,7 @@ def diagnostic_plots(
     *,
     model=None,
     scores: xr.Dataset | None = None,
+    judgments: xr.Dataset | None = None,
     ci_prob: float = 0.9,
     max_rows: int = 60,
     random_seed: int | None = None,
@@ -52,6 +55,8 @@ def diagnostic_plots(
     forest_VARIABLE       intervals of what each run (topic)     every variable of one entry a run
                           has                                    or topic
     scores_MEASURE        intervals of the runs' scores          ``scores``
+    judgments_KIND        judgments less predictions of strata,  ``judgments``
+                          topics, ... and their limits
     ====================  =====================================  ==================================
 
     Traces, ranks and priors are drawn for variables of at most 8 entries, the smallest first, in at
@@ -68,6 +73,8 @@ def diagnostic_plots(
         The model that was fitted.
     scores : Dataset, optional
         What :func:`bayeseval.posterior_scores` returned, means over topics.
+    judgments : Dataset, optional
+        What :func:`bayeseval.inference.predicted_judgments` returned.
     ci_prob : float
         Posterior probability of the intervals, with as much below as above.
     max_rows : int
@@ -114,10 +121,15 @@ def diagnostic_plots(
     if model is not None:
         drawn = predictive_draws(model, fitted, random_seed=random_seed)
         drawings += _of_model(fitted, drawn, ci_prob)
+    if judgments is not None:
+        kinds = [kind for kind in SEVERAL if kind in judgments["kind"].to_numpy()]
+        draw = partial(plot_judgments, judgments, max_rows=max_rows)
+        drawings += [(f"judgments_{kind}", partial(draw, kind)) for kind in kinds]
     paths = []
     with plt.style.context(["arviz-variat", STYLE]):
         for name, draw in track(drawings, "plots"):
-            figure = draw().viz["figure"].item()
+            drawing = draw()
+            figure = drawing.viz["figure"].item() if hasattr(drawing, "viz") else drawing.figure
             paths.append(folder / f"{re.sub(r'[^\w.@=-]+', '_', name).strip('_')}.png")
             with whole_file(paths[-1]) as part:
                 figure.savefig(part, dpi=110)

@@ -1,48 +1,73 @@
-"""One verdict on a sampler: divergences, r_hat, effective sample sizes and BFMI."""
+"""One verdict on a fit: how the sampler did, and whether the judgments are as it predicts them."""
 
 import numpy as np
 import xarray as xr
 
-CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")
+from bayeseval.inference.judgments import KINDS, predicted_judgments
+
+CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")  # of a sampler
+UPPER = ("divergences", "r_hat", *KINDS)  # checks whose limit is the largest value allowed
+WHOLE = ("divergences", "ess_bulk", "ess_tail")  # shown without decimals
 RHAT_MAX, ESS_MIN, BFMI_MIN = 1.01, 400.0, 0.3
+FALSE_ALARMS = 0.05
 
 
 def verdict(
     fitted: xr.DataTree,
+    sampled: xr.DataTree | None = None,
     *,
     rhat_max: float = RHAT_MAX,
     ess_min: float = ESS_MIN,
     bfmi_min: float = BFMI_MIN,
+    false_alarms: float = FALSE_ALARMS,
+    random_seed: int = 0,
 ) -> xr.Dataset:
-    """Verdict on the draws of a fit, over every entry of every variable.
+    r"""Verdict on the draws of a fit, and on the model where the judgments are given.
+
+    Of a sampler it looks at every entry of every variable. Of a model of documents it compares the
+    judgments with what the fit predicts (:func:`bayeseval.inference.predicted_judgments`): by
+    stratum, by topic, by the number of runs that found a document, at the first ten ranks of the
+    runs, and the number of relevant documents with that of ``dyn``. Of each it takes the largest
+    standardised difference of any group, :math:`\max_g |z_g|`, whose limit is the quantile of the
+    same under judgments drawn from the fit, at 1 - ``false_alarms`` / 5: so the chance that any of
+    the five speaks against a model that is right is about ``false_alarms``. A model that passes may
+    still be wrong of runs that it did not learn from.
 
     Parameters
     ----------
     fitted : DataTree
         What :func:`bayeseval.fit` returns.
+    sampled : DataTree, optional
+        Collection that the model was made from; an approximation has no verdict without.
     rhat_max : float
         Largest split-chain rank-normalised r_hat allowed.
     ess_min : float
         Least effective sample size allowed, in the bulk and in the 5 % tails.
     bfmi_min : float
         Least Bayesian fraction of missing information of a chain.
+    false_alarms : float
+        Probability that the model is refused where it is right.
+    random_seed : int
+        For the judgments drawn from the fit.
 
     Returns
     -------
     Dataset
-        Over ``check`` (divergences, r_hat, ess_bulk, ess_tail, bfmi): ``value``, the worst found;
-        ``limit``; ``passed``; ``worst``, where it was found.
+        Over ``check`` (divergences, r_hat, ess_bulk, ess_tail, bfmi of a sampler; strata, topics,
+        agreement, runs, relevant of the judgments): ``value``, the worst found; ``limit``;
+        ``passed``; ``worst``, where it was found.
 
     Raises
     ------
     ValueError
-        A fit without chains, such as a Laplace approximation.
+        Nothing to look at: an approximation, and no ``sampled``; ``sampled`` is another collection.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter and Buerkner, "Rank-normalization, folding, and
     localization: an improved R-hat", Bayesian Analysis 16 (2021), doi:10.1214/20-BA1221.
-    Betancourt, "A conceptual introduction to Hamiltonian Monte Carlo", arXiv:1701.02434.
+    Betancourt, "A conceptual introduction to Hamiltonian Monte Carlo", arXiv:1701.02434. Westfall
+    and Young, "Resampling-based multiple testing" (1993), on the largest of many differences.
 
     Examples
     --------
@@ -54,22 +79,55 @@ def verdict(
     >>> bool(found.passed.all())
     True
     """
-    import arviz as az
+    rows: dict[str, tuple[float, float, str]] = {}
+    if "sample_stats" in fitted.children:
+        rows |= _sampler(fitted, rhat_max, ess_min, bfmi_min)
+    elif sampled is None:
+        raise ValueError(
+            "this fit has no sampler's statistics: an approximation has a verdict only beside its "
+            "judgments, be.verdict(fitted, sampled)"
+        )
+    if sampled is not None:
+        if not 0 < false_alarms < 1:
+            raise ValueError(f"false_alarms is {false_alarms}; allowed: between 0 and 1")
+        seen = predicted_judgments(fitted, sampled, random_seed=random_seed)
+        rows |= _judgments(seen, false_alarms)
+    return _table(rows)
 
-    if "sample_stats" not in fitted.children:
-        raise ValueError("this fit has no sampler's statistics: an approximation has no verdict")
-    posterior = fitted["posterior"].to_dataset()
-    statistics = fitted["sample_stats"].to_dataset()
-    bfmi = az.bfmi(statistics["energy"])
-    found = {
-        "divergences": (float(statistics["diverging"].sum()), 0.0, ""),
-        "r_hat": (*_worst(az.rhat(posterior), largest=True, limit=rhat_max),),
-        "ess_bulk": (*_worst(az.ess(posterior), largest=False, limit=ess_min),),
-        "ess_tail": (*_worst(az.ess(posterior, method="tail"), largest=False, limit=ess_min),),
-        "bfmi": (float(bfmi.min()), float(bfmi_min), f"chain {int(bfmi.to_numpy().argmin())}"),
-    }
-    value, limit, worst = (list(column) for column in zip(*found.values(), strict=True))
-    upper = np.array([check in ("divergences", "r_hat") for check in CHECKS])
+
+def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> xr.Dataset:
+    """Verdict on a model from its judgments alone.
+
+    Parameters
+    ----------
+    seen : Dataset
+        What :func:`bayeseval.inference.predicted_judgments` returns.
+    false_alarms : float
+        Probability that any limit is passed where the model is right.
+
+    Returns
+    -------
+    Dataset
+        The rows of :func:`verdict` that look at the judgments.
+
+    Examples
+    --------
+    >>> seen = xr.Dataset(
+    ...     {"observed": ("group", [9.0]), "predicted": ("group", [3.0]),
+    ...      "difference": ("group", [3.0]), "null": (("group", "replicate"), [[-2.0, 1.0]])},
+    ...     coords={"kind": ("group", ["relevant"]), "label": ("group", ["all documents"])})
+    >>> judgments_verdict(seen)["passed"].item()
+    False
+    """
+    if not 0 < false_alarms < 1:
+        raise ValueError(f"false_alarms is {false_alarms}; allowed: between 0 and 1")
+    return _table(_judgments(seen, false_alarms))
+
+
+def _table(rows: dict[str, tuple[float, float, str]]) -> xr.Dataset:
+    """Value, limit and place of every check, and whether it passed."""
+    value, limit, worst = (list(column) for column in zip(*rows.values(), strict=True))
+    upper = np.array([check in UPPER for check in rows])
     passed = np.where(upper, np.less_equal(value, limit), np.greater_equal(value, limit))
     return xr.Dataset(
         {
@@ -78,8 +136,51 @@ def verdict(
             "passed": ("check", passed),
             "worst": ("check", worst),
         },
-        coords={"check": list(CHECKS)},
+        coords={"check": list(rows)},
     )
+
+
+def judgment_limit(seen: xr.Dataset, kind: str, false_alarms: float = FALSE_ALARMS) -> float:
+    """Largest standardised difference that any group of a kind may have."""
+    rows = np.flatnonzero(seen["kind"].to_numpy() == kind)
+    largest = np.abs(seen["null"].to_numpy()[rows]).max(axis=0)
+    return float(np.quantile(largest, 1.0 - false_alarms / len(KINDS)))
+
+
+def _judgments(seen: xr.Dataset, false_alarms: float) -> dict[str, tuple[float, float, str]]:
+    """Largest standardised difference of each kind of groups, its limit, and where it is."""
+    off = np.abs(seen["difference"].to_numpy())
+    found = {}
+    for kind in KINDS:
+        rows = np.flatnonzero(seen["kind"].to_numpy() == kind)
+        if rows.size:
+            at = rows[off[rows].argmax()]
+            group = seen.isel(group=at)
+            where = (
+                f"{group['label'].item()}, where the judgments stand for "
+                f"{group['observed'].item():.3g} more relevant documents and the model expects "
+                f"{group['predicted'].item():.3g}"
+            )
+            found[kind] = (float(off[at]), judgment_limit(seen, kind, false_alarms), where)
+    return found
+
+
+def _sampler(
+    fitted: xr.DataTree, rhat_max: float, ess_min: float, bfmi_min: float
+) -> dict[str, tuple[float, float, str]]:
+    """Worst value, limit and place of every check of a sampler."""
+    import arviz as az
+
+    posterior = fitted["posterior"].to_dataset()
+    statistics = fitted["sample_stats"].to_dataset()
+    bfmi = az.bfmi(statistics["energy"])
+    return {
+        "divergences": (float(statistics["diverging"].sum()), 0.0, ""),
+        "r_hat": _worst(az.rhat(posterior), largest=True, limit=rhat_max),
+        "ess_bulk": _worst(az.ess(posterior), largest=False, limit=ess_min),
+        "ess_tail": _worst(az.ess(posterior, method="tail"), largest=False, limit=ess_min),
+        "bfmi": (float(bfmi.min()), float(bfmi_min), f"chain {int(bfmi.to_numpy().argmin())}"),
+    }
 
 
 def verdict_text(found: xr.Dataset) -> str:
@@ -111,12 +212,12 @@ def verdict_text(found: xr.Dataset) -> str:
     parts = []
     for check in found["check"].to_numpy().tolist():
         row = found.sel(check=check)
-        digits = ".0f" if check in ("divergences", "ess_bulk", "ess_tail") else ".3f"
+        digits = ".0f" if check in WHOLE else ".2f" if check in KINDS else ".3f"
         text = f"{check} {row['value'].item():{digits}}"
         if not row["passed"].item():
-            bound = "at most" if check in ("divergences", "r_hat") else "at least"
+            bound = "at most" if check in UPPER else "at least"
             where = f" of {row['worst'].item()}" if row["worst"].item() else ""
-            text += f"{where} (allowed: {bound} {row['limit'].item():g})"
+            text += f"{where} (allowed: {bound} {row['limit'].item():.3g})"
         parts.append(text)
     return "; ".join(parts)
 

@@ -1,5 +1,6 @@
 """Pictures of estimates and of orders of runs; matplotlib is imported when one is drawn."""
 
+from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.plots.combined import plot_combined
 from bayeseval.plots.geometry import plot_bias_variance
 from bayeseval.plots.intervals import plot_intervals
@@ -11,6 +12,7 @@ __all__ = [
     "plot_bias_variance",
     "plot_combined",
     "plot_intervals",
+    "plot_judgments",
     "plot_rank_probabilities",
     "plot_rank_sets",
 ]

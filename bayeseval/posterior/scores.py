@@ -11,6 +11,8 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords
 from bayeseval.evaluation.problem import check_option
+from bayeseval.inference.judgments import predicted_judgments
+from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.models.identity import model_name
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.posterior.documents import DocumentScores
@@ -90,7 +92,9 @@ def posterior_scores(
         ``outside_weight`` as in :func:`evaluate`, without chain and draw. A topic that a run lacks
         scores 0; a topic without a judgment is NaN and left out of means. Where runs depart,
         ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
-        standard deviation if they did not (NaN for the other runs).
+        standard deviation if they did not (NaN for the other runs). attrs say what the judgments say of the
+        model (``judgments_passed``, ``judgments_verdict``; see :func:`bayeseval.verdict`), where the
+        fit is one of :func:`bayeseval.fit`.
 
     Raises
     ------
@@ -141,11 +145,21 @@ def posterior_scores(
         "departures": departures,
         "relevance_level": scored.relevance_level,
     } | origin(sampled)
+    attrs |= _verdict_attrs(fitted, sampled, kind.draws_of)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     if not scored.departing.size:
         return result
     return result.assign(as_modelled(modelled, scored.departing, result))
+
+
+def _verdict_attrs(fitted: xr.DataTree, sampled: xr.DataTree, draws_of: str) -> dict[str, Any]:
+    """What the judgments say of the model, for fits of :func:`bayeseval.fit`."""
+    if draws_of != "documents" or not {"sampler", "approximation"} & fitted.attrs.keys():
+        return {}
+    found = judgments_verdict(predicted_judgments(fitted, sampled))
+    passed = int(found["passed"].all())
+    return {"judgments_passed": passed, "judgments_verdict": verdict_text(found)}
 
 
 def _streamed(

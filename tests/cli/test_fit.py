@@ -89,7 +89,8 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
         "scores.json",
     ]
     assert "learns from 36 judged documents and the ranks of 3 runs" in err
-    assert "no verdict" in err and "no design" not in err
+    assert "no sampler's verdict" in err and "no design" not in err
+    assert "as the model predicts them" in err
 
 
 def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, sampled):
@@ -101,10 +102,11 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
         "calibration_relevance.png",
         "forest_reliability.png",
         "scores_P@10.png",
+        *(f"judgments_{kind}.png" for kind in ("strata", "topics", "agreement", "runs")),
     }
     assert "relevance_model, 90% intervals over these topics" in " ".join(out.split())
     assert (
-        f"fit.nc, scores.csv, scores.json and 4 plots in {sampled / 'out'}, seed 1"
+        f"fit.nc, scores.csv, scores.json and 8 plots in {sampled / 'out'}, seed 1"
         in err.splitlines()[-1]
     )
     assert "Sampling" not in err and "warning" not in err
@@ -119,7 +121,7 @@ def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(co
     assert "--design" in err and "scores are exact" not in err
     assert "weight on documents outside the frame, mean over runs: P@10 0." in err
     answer = json.loads(out)
-    assert (answer["approximation"], answer["seed"], "passed" in answer) == ("laplace", 1, False)
+    assert (answer["approximation"], answer["seed"], "passed" in answer) == ("laplace", 1, True)
     assert [row["n_topics"] for row in answer["scores"]] == [3, 3, 3]
     _, spoken, err = fitted(command, sampled, *words, "--outside", "model")
     assert "are left to the model" in err and "exact" not in err
@@ -223,14 +225,14 @@ def test_the_verdict_is_told_and_a_failed_one_is_a_warning(command, sampled, mon
     words = ["--design", sampled / "design.nc", "--seed", "1", "--no-plots", "--format", "json"]
     monkeypatch.setattr(be, "fit", lambda model, **_: sampler_answer(model))
     code, out, err = fitted(command, sampled, *words)
-    assert code == 0 and json.loads(out)["passed"]
-    assert "the sampler passed: divergences 0; r_hat 1.0" in err and "warning" not in err
+    assert code == 0 and json.loads(out)["verdict"].keys() >= {"r_hat", "strata", "runs"}
+    assert "the sampler passed: divergences 0; r_hat 1.0" in err
     monkeypatch.setattr(be, "fit", lambda model, **_: sampler_answer(model, sticky=True))
     code, out, err = fitted(command, sampled, *words)
     answer = json.loads(out)
     assert (code, answer["passed"]) == (0, False)
     assert answer["verdict"]["bfmi"] < 0.3
-    warning = next(line for line in err.splitlines() if "warning" in line)
+    warning = next(line for line in err.splitlines() if "warning: the sampler" in line)
     assert "did not pass" in warning and "(allowed: at least 0.3)" in warning
     assert "--draws" in warning and str(sampled / "out") in warning
 

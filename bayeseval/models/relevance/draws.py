@@ -114,15 +114,40 @@ class RelevanceDraws:
 
     def codes(self, logit: NDArray, uniform: NDArray, pairs: NDArray) -> NDArray[np.uint8]:
         """Positions in ``scale`` given the linear predictor (pair, draw), chance and labels."""
-        above = self._shares(logit, pairs)
+        above = self._above(logit, pairs)
         return sum((uniform < share).astype(np.uint8) for share in above)  # type: ignore[return-value]
 
     def log_probability(self, logit: NDArray, pairs: NDArray, grade: NDArray) -> NDArray:
         """Log probability (column,) of the grades of some pairs, given (pair, column)."""
-        share = [np.ones(logit.shape), *self._shares(logit, pairs), np.zeros(logit.shape)]
+        share = [np.ones(logit.shape), *self._above(logit, pairs), np.zeros(logit.shape)]
         code = self._code(grade)
         mass = np.stack([high - low for high, low in zip(share[:-1], share[1:], strict=True)])
         return np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST)).sum(axis=0)
+
+    def shares(self, topic: int, pairs: NDArray) -> NDArray[np.float64]:
+        """P(relevant) (pair, draw) of some pairs of a topic, whether they are judged or not.
+
+        For a model of grades relevant is what has a grade above the lowest.
+
+        Parameters
+        ----------
+        topic : int
+            Position of the topic in the collection.
+        pairs : int array (pair,)
+            Positions among the topic's pairs.
+        """
+        start = int(self.frame.rankings.start[topic])
+        ranks = self.frame.ranks(topic)
+        return np.concatenate(
+            [
+                self._above(self.logit(topic, ranks, pairs[rows])[0], start + pairs[rows])[0]
+                for rows in _blocks(np.arange(pairs.size))
+            ]
+        )
+
+    def relevant(self, grade: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Which grades are what :meth:`shares` speaks of."""
+        return grade >= self.scale[1]
 
     def _grade(self, pairs: NDArray) -> NDArray[np.float64]:
         """Grades of pairs of the collection, NaN where not judged."""
@@ -153,8 +178,8 @@ class RelevanceDraws:
             logit += block.times(effect[:, self._topic[topic]] if block.by_topic else effect)
         return logit, found[0].values[:, 1]
 
-    def _shares(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
-        """P(grade at or above each step) given the linear predictor and the external labels."""
+    def _above(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
+        """P(grade at or above each step), given the external labels too."""
         from scipy.special import expit
 
         above = [expit(logit - cut) for cut in self._cutpoints()]

@@ -200,5 +200,7 @@ def test_what_the_approximation_cannot_do_is_refused(sampled, model, fitted):
     urn = be.models.urn_model(collection, depth=5, frame="judged", documents="all")
     with pytest.raises(ValueError, match="another model, which observes relevance"):
         be.fit(urn, approximation="laplace", random_seed=1)
-    with pytest.raises(ValueError, match="an approximation has no verdict"):
+    with pytest.raises(
+        ValueError, match="an approximation has a verdict only beside its judgments"
+    ):
         be.verdict(fitted)

@@ -1,0 +1,258 @@
+"""Judgments beside what a fit predicts of them: by stratum, by topic, by ranks, and in all."""
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.frame.frame import Frame
+from bayeseval.frame.rankings import TopicRanks
+from bayeseval.models.identity import model_name
+from bayeseval.models.table import MODELS, kind_of
+
+KINDS = ("strata", "topics", "agreement", "runs", "relevant")
+TOP = 10  # ranks of a run that make a group
+N_REPLICATES = 2000  # of the judgments, at least
+ONE = 1.0  # document: a smaller standard error counts as one, since no score turns on it
+LEAST_SHARE = 0.4  # of the variance of the data that the fit may not have followed
+
+
+class _Sums(NamedTuple):
+    """What is summed over the judged documents of a group, for every group of a kind."""
+
+    observed: NDArray[np.float64]  # (group,)
+    predicted: NDArray[np.float64]  # (group, draw)
+    variance: NDArray[np.float64]  # (group,), of the data given the parameters
+    cubed: NDArray[np.float64]  # (group,), of the same with the weights cubed
+    replicated: NDArray[np.float64]  # (group, replicate), less their expectation
+    count: NDArray[np.float64]  # (group,)
+
+
+def predicted_judgments(
+    fitted: xr.DataTree, sampled: xr.DataTree, *, random_seed: int = 0
+) -> xr.Dataset:
+    r"""What the judgments say of groups of documents, beside what the fit says of the same.
+
+    A judged document d stands for :math:`w_d = 1 / \pi_d - 1` others that the design could have
+    judged in its place (1 where there is no design). Of a group of documents G the judgments
+    estimate :math:`\sum_{d \in G} w_d y_d` relevant ones among those not judged, and the fit says
+    :math:`\sum_{d \in G} w_d p_d` of the same documents. Over all documents the difference,
+
+    .. math:: T = \sum_{d \in G} w_d (y_d - \mathrm{E} p_d),
+
+    is that between the number of relevant documents by ``dyn``, with the fit as its predictor
+    :math:`M`, and by the fit alone. The design makes it 0 in expectation only if the fit is right.
+
+    Under the model the judgments vary by :math:`D = \sum w_d^2 \mathrm{E}[p_d (1 - p_d)]`, of which
+    the fit has followed its own posterior variance :math:`V = \mathrm{Var} \sum w_d p_d`: to first
+    order :math:`\mathrm{Var}\, T = D - V`. The judgments of one document do not tell of another's
+    but through the parameters. Where little is relevant T is skewed, much like a weighted Poisson
+    count of mean :math:`m = D / c^2`, c the mean weight :math:`\sum w_d^3 v_d / \sum w_d^2 v_d`
+    with :math:`v_d = \mathrm{E}[p_d (1 - p_d)]`. So the standardised difference is Anscombe's
+
+    .. math:: z = 2 \left(\sqrt{m + T/c + 3/8} - \sqrt{m + 3/8}\right) \sqrt{D / (D - V)}
+
+    which is :math:`T / \sqrt{D - V}` where much is expected, and small where next to nothing is; a
+    standard error below one document counts as one, since little turns on less than that. How
+    the largest z of many groups is distributed comes from judgments that are drawn from the fit.
+
+    Groups are the strata, the first of all topics together and so on (octaves of the fused rank
+    where the design has none); the topics; classes of the number of runs that found a document; the
+    first ten ranks of each run that the model learned from, and of all these together; and all
+    documents. A judgment is of relevance, or for ``grade_model`` of a grade above the lowest.
+
+    Parameters
+    ----------
+    fitted : DataTree
+        Fit of ``relevance_model`` or ``grade_model``, by a sampler or by an approximation.
+    sampled : DataTree
+        Collection that the model was made from.
+    random_seed : int
+        For the judgments drawn from the fit.
+
+    Returns
+    -------
+    Dataset
+        Over ``group``, with coords ``kind`` (strata, topics, agreement, runs, relevant) and
+        ``label``: ``observed`` and ``predicted`` numbers of relevant documents not judged,
+        ``standard_error`` of their difference, ``difference`` (standardised), ``n_judged``; over
+        ``group`` and ``replicate`` ``null``, standardised differences of judgments drawn from the
+        fit.
+
+    Raises
+    ------
+    ValueError
+        A fit of a model that draws no documents, or of another collection.
+
+    References
+    ----------
+    Gelman, Meng and Stern, "Posterior predictive assessment of model fitness via realized
+    discrepancies", Statistica Sinica 6 (1996). Anscombe, "The transformation of Poisson, binomial
+    and negative-binomial data", Biometrika 35 (1948). Cormack and Grossman (2019), equation 4.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.2, 0.4], n_topics=3, prevalence=0.1, random_seed=1
+    ... )
+    >>> design = be.designs.pps_strata(collection, budget=20, n_strata=4)
+    >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    >>> model = be.models.relevance_model(sampled)
+    >>> fitted = be.fit(model, approximation="laplace", draws=100, random_seed=1)
+    >>> found = predicted_judgments(fitted, sampled)
+    >>> [str(label) for label in found["label"].values[:3]]
+    ['stratum 1', 'stratum 2', 'stratum 3']
+    """
+    kind = kind_of(fitted)
+    if kind is None or kind.draws_of != "documents":
+        able = ", ".join(name for name, other in MODELS.items() if other.draws_of == "documents")
+        raise ValueError(
+            f"a fit of {model_name(fitted) or 'another model'} predicts no single documents; "
+            f"models that do: {able}"
+        )
+    draws = kind.draws(fitted, sampled, random_seed)
+    frame, random = draws.frame, np.random.default_rng(random_seed)
+    n_rounds = -(-N_REPLICATES // draws.n_draws)
+    parts = []
+    for topic, ranks in frame.topics():
+        rows = np.flatnonzero(frame.topic == topic)
+        known = ~np.isnan(frame.grade[0, rows])
+        if known.any():
+            weight = _weight(frame, rows[known])
+            local = np.flatnonzero(ranks.in_frame)[known]
+            share = draws.shares(topic, local)
+            relevance = draws.relevant(frame.grade[0, rows[known]])
+            groups = _groups(frame, topic, ranks, rows[known], local)
+            parts.append((groups, weight, relevance, share, _replicated(share, n_rounds, random)))
+    return _dataset([_summed(parts, number) for number in range(len(KINDS))])
+
+
+def _weight(frame: Frame, rows: NDArray) -> NDArray[np.float64]:
+    """Documents that each judged one stands for besides itself; 1 without a design."""
+    if "design" not in frame.collection.children:
+        return np.ones(rows.size)
+    probability = frame.sample.inclusion_probability[rows]
+    known = np.isfinite(probability) & (probability > 0)
+    return np.where(known, 1.0 / np.where(known, probability, 1.0) - 1.0, 0.0)
+
+
+def _groups(
+    frame: Frame, topic: int, ranks: TopicRanks, rows: NDArray, local: NDArray
+) -> list[dict[tuple[int, str], NDArray[np.floating]]]:
+    """Of each kind the groups, by order and label, and how each judged document counts in them."""
+    rank = ranks.run_rank[local]
+    top = ((rank > 0) & (rank <= TOP)).astype(float)
+    name = frame.collection["run"].to_numpy()[frame.run].tolist()
+    labels = {(run, f"run {name[run]}"): top[:, run] for run in range(len(name))}
+    return [
+        _by(_strata(frame, topic, ranks, rows, local)),
+        _by([(topic, f"topic {frame.collection['topic'].to_numpy()[topic]}")] * rows.size),
+        _by([_class(number) for number in (rank > 0).sum(axis=1).tolist()]),
+        labels | {(len(name), "all runs"): top.sum(axis=1)},
+        {(0, "all documents"): np.ones(rows.size)},
+    ]
+
+
+def _by(labels: list[tuple[int, str]]) -> dict[tuple[int, str], NDArray[np.floating]]:
+    """Groups of documents that each belong to one."""
+    number = {label: place for place, label in enumerate(sorted(set(labels)))}
+    own = np.array([number[label] for label in labels])
+    return {label: (own == place).astype(float) for label, place in number.items()}
+
+
+def _strata(
+    frame: Frame, topic: int, ranks: TopicRanks, rows: NDArray, local: NDArray
+) -> list[tuple[int, str]]:
+    """Place of a document's stratum in its topic, or without strata the octave of its rank."""
+    inside = frame.topic == topic
+    stratum = frame.sample.stratum[inside]
+    if (stratum < 0).any():
+        octave = np.floor(np.log2(ranks.fused_rank[local])).astype(int).tolist()
+        return [(power, f"ranks {2**power} to {2 ** (power + 1) - 1}") for power in octave]
+    label, inverse = np.unique(stratum, return_inverse=True)
+    mean = np.bincount(inverse, ranks.fused_rank[ranks.in_frame]) / np.bincount(inverse)
+    place = np.argsort(np.argsort(mean, kind="stable"), kind="stable") + 1
+    own = place[np.searchsorted(label, frame.sample.stratum[rows])]
+    return [(number, f"stratum {number}") for number in own.tolist()]
+
+
+def _class(number: int) -> tuple[int, str]:
+    """Class of a number of runs: 0, 1, 2, 3 to 4, 5 to 8, ..."""
+    if number <= 2:
+        return number, f"found by {number} run{'' if number == 1 else 's'}"
+    power = (number - 1).bit_length()
+    return power + 1, f"found by {2 ** (power - 1) + 1} to {2**power} runs"
+
+
+def _replicated(share: NDArray, n_rounds: int, random: np.random.Generator) -> NDArray[np.float32]:
+    """Judgments drawn from the fit less their probabilities (document, replicate)."""
+    rounds = [
+        (random.random(share.shape, dtype=np.float32) < share) - share.astype(np.float32)
+        for _ in range(n_rounds)
+    ]
+    return np.concatenate(rounds, axis=1)
+
+
+def _summed(parts: list, number: int) -> tuple[list[tuple[int, str]], _Sums]:
+    """Groups of a kind, and their sums over all topics."""
+    groups = sorted({label for part in parts for label in part[0][number]})
+    place = {label: row for row, label in enumerate(groups)}
+    n_draws, n_replicates = parts[0][3].shape[1], parts[0][4].shape[1]
+    shapes = ((), (n_draws,), (), (), (n_replicates,), ())
+    sums = _Sums(*(np.zeros((len(groups), *shape)) for shape in shapes))
+    for kinds, weight, relevance, share, drawn in parts:
+        rows = [place[label] for label in kinds[number]]
+        inside = np.array(list(kinds[number].values()))
+        member = inside * weight
+        spread = (share * (1.0 - share)).mean(axis=1)
+        sums.observed[rows] += member @ relevance
+        sums.predicted[rows] += member @ share
+        sums.variance[rows] += member**2 @ spread
+        sums.cubed[rows] += member**3 @ spread
+        sums.replicated[rows] += member @ drawn
+        sums.count[rows] += (inside > 0).sum(axis=1)
+    return groups, sums
+
+
+def _dataset(found: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
+    """Sums of all kinds of groups, under their labels."""
+    whole = _Sums(
+        *(np.concatenate(part) for part in zip(*(sums for _, sums in found), strict=True))
+    )
+    follows = whole.predicted.var(axis=1)
+    left = np.maximum(whole.variance - follows, LEAST_SHARE * whole.variance)
+    predicted = whole.predicted.mean(axis=1)
+    size = _ratio(whole.cubed, whole.variance)
+    scale = np.sqrt(whole.variance / np.maximum(left, ONE))
+    own_scale = np.sqrt(whole.variance / np.maximum(whole.variance, ONE))[:, None]
+    count = _ratio(whole.variance, size**2)
+    difference = scale * _anscombe(_ratio(whole.observed - predicted, size), count)
+    null = own_scale * _anscombe(_ratio(whole.replicated, size[:, None]), count[:, None])
+    kinds = [kind for kind, (groups, _) in zip(KINDS, found, strict=True) for _ in groups]
+    return xr.Dataset(
+        {
+            "observed": ("group", whole.observed),
+            "predicted": ("group", predicted),
+            "standard_error": ("group", np.sqrt(left)),
+            "difference": ("group", difference),
+            "n_judged": ("group", whole.count.astype(np.int64)),
+            "null": (("group", "replicate"), null.astype(np.float32)),
+        },
+        coords={
+            "kind": ("group", kinds),
+            "label": ("group", [label for groups, _ in found for _, label in groups]),
+        },
+    )
+
+
+def _ratio(above: NDArray, below: NDArray) -> NDArray[np.float64]:
+    """Ratio, 0 where nothing is below."""
+    return np.where(below > 0, above / np.where(below > 0, below, 1.0), 0.0)
+
+
+def _anscombe(off: NDArray, count: NDArray) -> NDArray[np.float64]:
+    """Difference of a count from its expectation, of variance near 1 where that is above 1."""
+    root = np.sqrt(np.maximum(count + off, 0.0) + 0.375)
+    return 2.0 * (root - np.sqrt(count + 0.375))
