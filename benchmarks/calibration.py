@@ -153,7 +153,10 @@ def _score_model():
     post = xr.Dataset({"estimate": (("chain", "draw", *dims), drawn)}, coords=coords)
     labels = {"measure": ["P@10"], "run": runs, "run_other": runs}
     covariance = xr.DataArray(matrix[None], coords=labels, dims=(*dims, "run_other"))
-    return be.models.score_model(mean, post, covariance=covariance)
+    known = {"near_sd": 0.012, "common_sd": 0.004, "far_sd": 0.15, "far_weight": 0.05}
+    other = known | {"near_sd": 0.024, "far_weight": 0.3}
+    constants = {"contributed": known, "new": other}
+    return be.models.score_model(mean, post, covariance=covariance, constants=constants)
 
 
 def counts():

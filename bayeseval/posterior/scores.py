@@ -92,9 +92,9 @@ def posterior_scores(
         ``outside_weight`` as in :func:`evaluate`, without chain and draw. A topic that a run lacks
         scores 0; a topic without a judgment is NaN and left out of means. Where runs depart,
         ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
-        standard deviation if they did not (NaN for the other runs). attrs say what the judgments say of the
-        model (``judgments_passed``, ``judgments_verdict``; see :func:`bayeseval.verdict`), where the
-        fit is one of :func:`bayeseval.fit`.
+        standard deviation if they did not (NaN for the other runs). attrs say what the judgments
+        say of the model (``judgments_passed``, ``judgments_verdict``; see
+        :func:`bayeseval.verdict`), where the fit is one of :func:`bayeseval.fit`.
 
     Raises
     ------
