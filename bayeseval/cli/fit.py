@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import bayeseval as be
+from bayeseval.cli.combining import INTERVALS, write_combined
 from bayeseval.cli.options import (
     CiProb,
     Depth,
@@ -80,7 +81,7 @@ OutsideModel = Annotated[
     typer.Option(help="Documents outside the frame: not relevant, or as the model says."),
 ]
 FitFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write scores.")]
-FILES = ("fit.nc", "scores.csv", "scores.json")
+FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 
@@ -113,8 +114,10 @@ def fit(
     """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
 
     CSV columns as of evaluate: estimate is the posterior mean, standard_error the posterior
-    standard deviation. A sampler that did not pass is warned of (exit code 0: what it found is
-    written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
+    standard deviation. Where the judgments are of a random sample, intervals.csv has design (dyn),
+    model and both combined side by side. A sampler that did not pass is warned of (exit code 0:
+    what it found is written, and the JSON says `passed`); one that broke writes nothing (exit
+    code 1).
     """
     judges = label_files(labels)
     _check_output(output, ci_prob, input_files([qrels], runs, [design, *judges.values()]))
@@ -157,9 +160,13 @@ def fit(
     _remark_judgments(judged)
     about = _about(summary, found, judged, seed)
     _write(fitted, _rows(summary, collection), about, output, format)
+    files = ["fit.nc", "scores.csv", "scores.json"]
     options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
-    written = f"fit.nc, scores.csv, scores.json and {counted(len(paths), 'plot')}"
+    request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
+    if model != "urn":
+        files += write_combined(collection, post, request, output, plots)
+    written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")
 
 

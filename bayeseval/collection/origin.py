@@ -80,7 +80,7 @@ def check_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -
     spoken = {"fingerprint": "collection", "sample": "sample of judgments"}
     for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "relevance_level"):
         here, there = (result.attrs.get(name, "") for result in (first, second))
-        if here in ("", None) or there in ("", None) or here == there:
+        if here in ("", None, 0) or there in ("", None, 0) or here == there:
             continue
         what = spoken.get(name, name)
         told = "" if name in spoken else f" ({here!r} and {there!r})"

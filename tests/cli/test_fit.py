@@ -98,6 +98,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     assert code == 0, err
     names = {path.name for path in (sampled / "out").glob("*.png")}
     assert names == {
+        "intervals-P_10.png",
         "prior_posterior.png",
         "calibration_relevance.png",
         "forest_reliability.png",
@@ -320,3 +321,24 @@ def test_the_sampler_fits_grades_from_the_shell(command, sampled):
     names = {path.stem for path in (sampled / "out").glob("*.png")}
     chains = {"trace", "rank", "energy", "convergence"}
     assert chains | {"calibration_grade", "scores_nDCG@10"} <= names
+
+
+def test_design_model_and_combination_stand_side_by_side(command, sampled):
+    code, _, err = fitted(
+        command, sampled, "--design", sampled / "design.nc", *QUICK, "--draws", "50",
+        "--chains", "2", measures=("P@10", "AP"),
+    )  # fmt: skip
+    assert code == 0, err
+    table = pd.read_csv(sampled / "out" / "intervals.csv")
+    assert ",".join(table.columns[:8]) == HEADER
+    assert sorted(table.estimator.unique()) == ["combined", "design", "model"]
+    assert len(table) == 3 * 2 * 3
+    assert "combined intervals over dyn's, mean over runs" in err
+    assert (sampled / "out" / "intervals-P_10.png").exists()
+
+
+def test_without_a_sample_there_is_nothing_to_combine(command, sampled):
+    code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
+    assert code == 0, err
+    assert "no combined intervals: the judgments have no --design" in err
+    assert not (sampled / "out" / "intervals.csv").exists()

@@ -1,0 +1,95 @@
+"""`bayeseval fit`: design, model and combination of every run side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bayeseval as be
+from bayeseval.cli.output import remark, write_result
+from bayeseval.cli.remarks import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+INTERVALS = "intervals.csv"
+NAMED = 5  # runs that are unlike the model
+
+
+def write_combined(
+    collection: xr.DataTree, post: xr.Dataset, request: dict[str, Any], output: Path, plots: bool
+) -> list[str]:
+    """Write the three intervals of every run; returns the names of the files.
+
+    Nothing is written where there is no design-based estimate to combine with.
+
+    Parameters
+    ----------
+    collection : DataTree
+    post : Dataset
+        Posterior draws of the means over topics.
+    request : dict
+        Options of the command: measures, outside, population, ci_prob, relevance_level.
+    output : Path
+        Folder.
+    plots : bool
+        Whether to draw a picture for every measure.
+    """
+    lacking = _lacking(collection, request)
+    if lacking:
+        remark(f"no combined intervals: {lacking}")
+        return []
+    how = {"estimator": "dyn", "relevance_level": request["relevance_level"]}
+    scores = be.evaluate(collection, request["measures"], **how)
+    mean = be.mean_over_topics(scores, ci_prob=request["ci_prob"])
+    combined = be.combine(mean, post)
+    summary = be.summarize(post, ci_prob=request["ci_prob"])
+    table = be.compare_intervals(mean, summary, combined)
+    write_result(_rows(table).to_csv(index=False), output / INTERVALS)
+    written = [INTERVALS]
+    for measure in table["measure"].to_numpy().tolist() if plots else []:
+        name = f"intervals-{''.join(c if c.isalnum() else '_' for c in measure)}.png"
+        be.plots.plot_combined(table, measure).figure.savefig(output / name, dpi=150)
+        written.append(name)
+    _remark(table)
+    return written
+
+
+def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
+    """Why there is nothing to combine; empty where there is."""
+    if "design" not in collection.children:
+        return "the judgments have no --design"
+    if collection["design"].attrs.get("scheme") not in ("stratified", "poisson"):
+        return "the design gives dyn no error"
+    if request["population"] != "sample":
+        return "the command combines scores of these topics (--population sample)"
+    if request["outside"] != "nonrelevant":
+        return "dyn counts what is outside the frame as not relevant (--outside nonrelevant)"
+    return ""
+
+
+def _rows(table: xr.Dataset) -> pd.DataFrame:
+    """One row for each run, measure and source."""
+    kept = ["estimate", "standard_error", "length_ratio", "conflict", "model_weight", "flagged"]
+    bounds = {name: table["interval"].sel(ci_bound=name, drop=True) for name in ("lower", "upper")}
+    flat = table[kept].assign(bounds).to_dataframe(dim_order=["run", "measure", "source"])
+    first = ["run", "topic", "measure", "estimator", "estimate", "standard_error", "lower", "upper"]
+    rows = flat.reset_index().assign(topic="all").rename(columns={"source": "estimator"})
+    return rows.loc[:, first + kept[2:]]
+
+
+def _remark(table: xr.Dataset) -> None:
+    """Say how much shorter the combined intervals are, and which runs are unlike the model."""
+    ratio = table["length_ratio"].sel(source="combined").mean("run")
+    told = [f"{value:.2f} ({label})" for label, value in ratio.to_series().items()]
+    remark(f"combined intervals over dyn's, mean over runs: {', '.join(told)}")
+    odd = table["flagged"].any("measure")
+    names = table["run"].to_numpy()[odd.to_numpy()].tolist()
+    if names:
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        said = "contradicts" if len(names) == 1 else "contradict"
+        remark(
+            f"warning: dyn {said} the model on {counted(len(names), 'run')}: "
+            f"{', '.join(names[:NAMED])}{more}; see {INTERVALS}"
+        )
