@@ -1,5 +1,7 @@
 """The counts of all topics: likelihood, posterior draws, and the ratios that rest on them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,8 +9,11 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import bayeseval as be
+from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.counts.cells import cells
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
+from bayeseval.estimators.denominators import by_counts
+from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
 
 RATIOS = ["AP", "nDCG@10", "R@50", "Rprec"]
@@ -97,6 +102,57 @@ def test_directions_have_unit_covariance_and_levels_do_not_correlate():
     every = np.concatenate([draw_directions(7, number) for number in range(3)], axis=1)
     np.testing.assert_allclose(every.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(every.T @ every / len(every), np.eye(21), atol=1e-12)
+
+
+def counted(draw, own_share) -> TopicCounts:
+    """Posterior draws (replicate, draw) of a denominator, without hyperparameters."""
+    draw = np.asarray(draw, dtype=float)
+    own = np.full(len(draw), own_share)
+    return TopicCounts(draw, np.zeros((draw.shape[1], 1)), own, draw.std(axis=1) / draw.mean())
+
+
+def by_hand(counts, *, numerator, above, below):
+    """Score of one run and replicate by the posterior of the denominator."""
+    plain = SimpleNamespace(score=lambda e, d: TopicScore(e, d, None, np.zeros(e.shape, bool)))
+    estimate = np.array([[numerator]]) * counts.inverse
+    deviation = np.array([[above]]) * counts.inverse[:, None]
+    return by_counts(
+        plain,  # type: ignore[arg-type]
+        counts,
+        estimate=estimate,
+        deviation=deviation,
+        slope=np.array([[numerator]]),
+        below=np.array([below]),
+    )
+
+
+def test_a_denominator_that_the_topic_tells_by_itself_gives_the_linear_error_of_a_ratio():
+    above, below = np.array([0.3, -0.2, 0.0]), np.array([0.4, 0.1, -0.5])
+    score = by_hand(counted([[8.0] * 4], 1.0), numerator=2.0, above=above, below=below)
+    expected = (above - 0.25 * below) / 8.0
+    np.testing.assert_allclose(score.deviation[0, 0], [*expected, 0.0], atol=1e-15)
+    assert score.estimate.item() == 0.25
+
+
+def test_the_error_of_the_denominator_is_never_less_than_that_of_its_posterior():
+    above, below = np.zeros(2), np.array([0.6, -0.8])
+    counts = counted([[6.0, 10.0, 7.0, 9.0]], 0.5)
+    inverse = 1.0 / counts.draw[0]
+    score = by_hand(counts, numerator=2.0, above=above, below=below)
+    least = 4.0 * inverse.var()
+    assert score.variance.item() == pytest.approx(least, rel=1e-12)
+    strong = by_hand(counts, numerator=2.0, above=above, below=20.0 * below)
+    own = (2.0 * 0.5 * inverse.mean() / 8.0) ** 2 * 400.0
+    assert strong.variance.item() == pytest.approx(own + 0.5 * least, rel=1e-12)
+
+
+def test_the_posterior_follows_a_better_estimate_by_the_weight_of_the_topic_s_own_sample():
+    counts = counted([[6.0, 10.0], [6.0, 10.0], [6.0, 10.0]], 0.5)
+    moved = counts.following(
+        np.array([11.0, -20.0, 1.0]), np.array([9.0, 9.0, 9.0]), np.array([2.0, 2.0, 7.0])
+    )
+    np.testing.assert_allclose(moved.draw.mean(axis=1), [9.0, 4.0, 7.0])
+    np.testing.assert_allclose(moved.draw[0], [6.75, 11.25])
 
 
 @pytest.fixture(scope="module")
