@@ -12,6 +12,7 @@ from . import (
     simulate,
 )
 from .adjustment import adjust_by_topics, adjust_scores
+from .aggregate import calc_aggregate
 from .collection import open_collection, save_collection, select
 from .combination import combine, compare_intervals, sign_turning_bias
 from .comparison import compare
@@ -49,6 +50,7 @@ __all__ = [
     "adjust_by_topics",
     "adjust_scores",
     "attach_judgments",
+    "calc_aggregate",
     "combine",
     "compare",
     "compare_intervals",

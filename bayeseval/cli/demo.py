@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import bayeseval as be
+from bayeseval.cli.demo_files import write_files
 from bayeseval.cli.options import chosen_seed
 from bayeseval.cli.output import STDOUT, remark, working, write_result, written_whole
-from bayeseval.cli.tables import DENOMINATOR, as_csv, rendered, score_rows
+from bayeseval.cli.tables import FURTHER, as_csv, rendered, score_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,8 +33,19 @@ def demo(
     ),
     budget: Annotated[int, typer.Option(help="Documents judged per topic.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 1,
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write small run and qrels files there instead, to try the commands on.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Sample judgments of the shipped collection, estimate, and compare with the known truth."""
+    if files is not None:
+        write_files(files)
+        return
     if output == STDOUT:
         raise ValueError("--output names a folder to write into, which - (stdout) is not")
     if output.exists() and not output.is_dir():
@@ -61,7 +73,7 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 
     parts = [score_rows(truth.assign_attrs(estimator="truth"))]
     parts += [score_rows(mean) for mean in means.values()]
-    rows = pd.concat(parts, ignore_index=True).drop(columns=DENOMINATOR)
+    rows = pd.concat(parts, ignore_index=True).drop(columns=FURTHER)
     write_result(as_csv(rows, {}), path)
 
 

@@ -5,11 +5,11 @@ from contextlib import suppress
 
 import bayeseval as be
 from bayeseval.cli.options import (
+    Against,
     CiProb,
     Depth,
     DesignRead,
     Estimator,
-    Format,
     Labels,
     Measures,
     MissingTopics,
@@ -23,7 +23,9 @@ from bayeseval.cli.options import (
     QrelsFormat,
     RelevanceLevel,
     Runs,
+    ScoreFormat,
     ScoreType,
+    Sort,
 )
 from bayeseval.cli.output import check_outputs, working, write_result
 from bayeseval.cli.reading import (
@@ -34,7 +36,9 @@ from bayeseval.cli.reading import (
     labelled,
 )
 from bayeseval.cli.remarks import remark_depth, remark_scores
-from bayeseval.cli.tables import FORMATS, check_topics, score_rows
+from bayeseval.cli.significance import compared, with_marks
+from bayeseval.cli.tables import check_topics, score_rows, sorted_rows
+from bayeseval.cli.typeset import WRITERS
 
 PREDICTORS = ("pooled", "rank_logistic", "constant")  # those that need no column
 
@@ -57,15 +61,19 @@ def evaluate(
     on_duplicate: OnDuplicate = "error",
     score_type: ScoreType = "float64",
     per_topic: PerTopic = False,
-    format: Format = "table",
+    sort: Sort = None,
+    against: Against = None,
+    format: ScoreFormat = "table",
     output: OutputFile = None,
 ) -> None:
     """Score RUNs by the judgments in QRELS.
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper,
-    denominator_error, modelled_share.
+    denominator_error, modelled_share, degrees_of_freedom, limited_share; better_than and
+    worse_than with --against.
     """
-    check_measures(measure, relevance_level)
+    labels_of = check_measures(measure, relevance_level)
+    best_by = _sorting(sort, labels_of, relevance_level)
     judges = label_files(labels)
     chosen = chosen_predictor(predictor, estimator, list(judges))
     check_outputs({"--output": output}, input_files([qrels], runs, [design, *judges.values()]))
@@ -81,28 +89,43 @@ def evaluate(
     collection = labelled(collection, judges)
     if per_topic:
         check_topics(collection)
+    options = {
+        "estimator": estimator,
+        "predictor": chosen,
+        "relevance_level": relevance_level,
+        "outside": outside,
+        "missing_topics": missing_topics,
+    }
     with working("estimating"):
-        scores = be.evaluate(
-            collection,
-            measure,
-            estimator=estimator,
-            predictor=chosen,
-            relevance_level=relevance_level,
-            outside=outside,
-            missing_topics=missing_topics,
-            ci_prob=ci_prob,
-        )
+        scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
     remark_depth(collection, depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
-    about = {
+    about: dict = {
         "estimator": estimator,
         "population": population,
         "outside": outside,
         "ci_prob": ci_prob,
     }
     rows = score_rows(mean, scores if per_topic else None)
-    write_result(FORMATS[format](rows, about), output)
+    if best_by is not None:
+        rows = sorted_rows(rows, best_by)
+    if against is not None:
+        with working("comparing"):
+            pairs = compared(collection, measure, against, population, options)
+        rows = with_marks(rows, pairs)
+        about["against"] = against
+    write_result(WRITERS[format](rows, about), output)
+
+
+def _sorting(sort: str | None, labels: list[str], relevance_level: int) -> str | None:
+    """Canonical label of the measure to sort by, which must be one that is asked for."""
+    if sort is None:
+        return None
+    found = check_measures([sort], relevance_level)[0]
+    if found not in labels:
+        raise ValueError(f"--sort {sort} is none of the measures asked for: {', '.join(labels)}")
+    return found
 
 
 def chosen_predictor(

@@ -43,7 +43,8 @@ from bayeseval.cli.remarks import (
     remark_depth,
     remark_lacking,
 )
-from bayeseval.cli.tables import DENOMINATOR, FORMATS, as_csv, score_rows
+from bayeseval.cli.tables import FURTHER, as_csv, as_json, score_rows
+from bayeseval.cli.typeset import WRITERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,10 @@ OutsideModel = Annotated[
     Literal["nonrelevant", "model"],
     typer.Option(help="Documents outside the frame: not relevant, or as the model says."),
 ]
-FitFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write scores.")]
+FitFormat = Annotated[
+    Literal["table", "markdown", "latex", "csv", "json"],
+    typer.Option(help="How to write scores."),
+]
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
@@ -377,7 +381,7 @@ def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
         name: xr.full_like(summary["estimate"], value, dtype=int)
         for name, value in (("n_topics", n_topics), ("n_limited", 0))
     }
-    return score_rows(summary.assign(counts)).drop(columns=["n_limited", *DENOMINATOR])
+    return score_rows(summary.assign(counts)).drop(columns=["n_limited", *FURTHER])
 
 
 def _about(
@@ -397,5 +401,5 @@ def _write(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path, form
     output.mkdir(parents=True, exist_ok=True)
     be.save_fit(fitted, output / "fit.nc")
     write_result(as_csv(rows, {}), output / "scores.csv")
-    write_result(FORMATS["json"](rows, about), output / "scores.json")
-    write_result(FORMATS[format](rows, about), None)
+    write_result(as_json(rows, about), output / "scores.json")
+    write_result(WRITERS[format](rows, about), None)

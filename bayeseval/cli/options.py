@@ -94,6 +94,22 @@ PerTopic = Annotated[
 Format = Annotated[
     Literal["table", "csv", "json", "trec_eval"], typer.Option(help="How to write scores.")
 ]
+ScoreFormat = Annotated[
+    Literal["table", "markdown", "latex", "csv", "json", "trec_eval"],
+    typer.Option(help="How to write scores."),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(metavar="MEASURE", help="Best run first.", show_default="as the files come"),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN",
+        help="Mark runs that differ from RUN, or, with `all`, from each other (p < .05, Tukey).",
+        show_default=False,
+    ),
+]
 OutputFile = Annotated[
     Path | None, typer.Option(help="File to write; - is stdout, as without it.", show_default=False)
 ]

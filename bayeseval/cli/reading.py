@@ -32,11 +32,11 @@ def input_files(
     return paths + [path for path in others if path is not None]
 
 
-def check_measures(measures: list[str], relevance_level: int) -> None:
-    """Refuse what is no measure before files are read."""
+def check_measures(measures: list[str], relevance_level: int) -> list[str]:
+    """Canonical labels of measures; what is none is refused before files are read."""
     from bayeseval.measures.names import parse_measures
 
-    parse_measures(measures, relevance_level=relevance_level)
+    return [m.label for m in parse_measures(measures, relevance_level=relevance_level)]
 
 
 def check_apart(runs: list[str], unpooled: list[str]) -> None:

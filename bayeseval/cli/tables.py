@@ -29,7 +29,8 @@ COLUMNS = [
 ]
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
-DENOMINATOR = ["denominator_error", "modelled_share"]  # of ratios over the counts of all topics
+FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", "limited_share"]
+MARKS = ["better_than", "worse_than"]  # where they were asked for
 
 
 def check_topics(collection: xr.DataTree) -> None:
@@ -55,10 +56,10 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
     -------
     DataFrame
         Columns run, topic, measure, estimator, estimate, standard_error, lower, upper,
-        outside_weight, n_topics, n_limited, denominator_error, modelled_share. The last two, of
-        ratios over the counts of all topics, are those of the topic; of a mean the median over
-        topics, and the share of topics whose number of relevant documents rests mostly on the
-        others.
+        outside_weight, n_topics, n_limited, denominator_error, modelled_share, degrees_of_freedom,
+        limited_share. The denominator's, of ratios over the counts of all topics, are those of the
+        topic; of a mean the median over topics, and the share of topics whose number of relevant
+        documents rests mostly on the others. The last is the share of topics that needed a rule.
     """
     import xarray as xr
 
@@ -72,7 +73,9 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
         parts.insert(0, _flat(scores.assign(counts)))
     flat = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
     rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
-    return rows.assign(estimator=mean.attrs["estimator"]).loc[:, COLUMNS + COUNTS + DENOMINATOR]
+    share = rows["n_limited"] / rows["n_topics"].where(rows["n_topics"] > 0)
+    rows = rows.assign(estimator=mean.attrs["estimator"], limited_share=share)
+    return rows.loc[:, COLUMNS + COUNTS + FURTHER]
 
 
 def _flat(result: xr.Dataset) -> xr.Dataset:
@@ -81,14 +84,26 @@ def _flat(result: xr.Dataset) -> xr.Dataset:
         bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in ("lower", "upper")
     }
     unknown = result["estimate"].where(False)
-    further = {name: result.get(name, unknown) for name in DENOMINATOR}
+    further = {name: result.get(name, unknown) for name in FURTHER[:-1]}
     return result[["estimate", "standard_error", *COUNTS]].assign(bounds | further)
+
+
+def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Rows with the run that has the highest mean of a measure first; runs without one last."""
+    means = {
+        row["run"]: row["estimate"]
+        for row in rows.to_dict("records")
+        if row["topic"] == ALL and row["measure"] == measure and not math.isnan(row["estimate"])
+    }
+    order = sorted(means, key=lambda run: -means[run])
+    place = {run: number for number, run in enumerate(order)}
+    return rows.sort_values("run", key=lambda runs: runs.map(place), kind="stable")
 
 
 def as_csv(rows: pd.DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    columns = COLUMNS + [name for name in DENOMINATOR if name in rows]
-    return rows.to_csv(index=False, lineterminator="\n", columns=columns)
+    further = [name for name in FURTHER + MARKS if name in rows]
+    return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS + further)
 
 
 def as_json(rows: pd.DataFrame, about: dict) -> str:
@@ -97,7 +112,7 @@ def as_json(rows: pd.DataFrame, about: dict) -> str:
 
     records = [
         {key: None if pd.isna(value) else value for key, value in row.items()}
-        for row in rows.to_dict("records")
+        for row in rows.drop(columns="mark", errors="ignore").to_dict("records")
     ]
     return json.dumps(about | {"scores": records}, indent=1, ensure_ascii=False) + "\n"
 
@@ -119,7 +134,10 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
 
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
-    table = Table(title=_title(rows, about))
+    from bayeseval.cli.significance import marks_note
+
+    notes = [*caption(rows), *marks_note(rows, about)]
+    table = Table(title=title(rows, about))
     for key in keys:
         table.add_column(key, no_wrap=True)
     for measure in measures:
@@ -131,10 +149,10 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
         table.add_row(
             *(Text(printable(label)) for label in labels), *(cells[name] for name in measures)
         )
-    return rendered(table)
+    return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
 
 
-def _title(rows: pd.DataFrame, about: dict) -> str:
+def title(rows: pd.DataFrame, about: dict) -> str:
     """The estimator, and what the intervals are where there are any."""
     if rows["lower"].isna().to_numpy().all():
         return f"{about['estimator']}, no intervals"
@@ -142,14 +160,42 @@ def _title(rows: pd.DataFrame, about: dict) -> str:
     return f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over {topics}"
 
 
-def _cell(row: dict) -> Text:
-    """Estimate and interval; the estimate alone where nothing was sampled."""
-    from rich.text import Text
+def caption(rows: pd.DataFrame) -> list[str]:
+    """Least degrees of freedom of each measure's intervals, and ratios that needed a rule."""
+    freedom: dict[str, float] = {}
+    limited: dict[str, float] = {}
+    for row in rows.to_dict("records"):
+        label = row["measure"]
+        if row["topic"] != ALL or math.isnan(row["lower"]):
+            continue
+        if math.isfinite(row.get("degrees_of_freedom", math.nan)):
+            freedom[label] = min(freedom.get(label, math.inf), row["degrees_of_freedom"])
+        if row.get("limited_share", 0.0) > 0:
+            limited[label] = max(limited.get(label, 0.0), row["limited_share"])
+    parts = []
+    if freedom:
+        listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
+        parts.append(f"degrees of freedom, least of the runs: {listed}")
+    if limited:
+        listed = ", ".join(f"{label} {value:.0%}" for label, value in limited.items())
+        parts.append(f"topics whose ratio needed a rule, most of a run: {listed}")
+    return parts
 
-    text = f"{row['estimate']:.4f}"
+
+def cell_text(row: dict, mark: str = "") -> str:
+    """Estimate, mark and interval; the estimate alone where nothing was sampled."""
+    text = f"{row['estimate']:.4f}{mark}"
     if not math.isnan(row["lower"]):
         text += f" [{row['lower']:.4f}, {row['upper']:.4f}]"
-    return Text(text)
+    return text
+
+
+def _cell(row: dict) -> Text:
+    """Text of a cell of the table."""
+    from rich.text import Text
+
+    mark = row.get("mark")
+    return Text(cell_text(row, f"({mark})" if mark else ""))
 
 
 def rendered(table: Table) -> str:

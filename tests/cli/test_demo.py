@@ -35,3 +35,15 @@ def test_demo_refuses_a_negative_seed_by_its_option(command, tmp_path):
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert "--seed" in err
     assert not (tmp_path / "new").exists()
+
+
+def test_demo_files_are_a_collection_that_the_commands_read(command, tmp_path):
+    folder = tmp_path / "files"
+    code, out, err = command("demo", "--files", folder)
+    assert (code, out) == (0, "") and "6 runs in runs/ and 2 in new/" in err
+    code, out, err = command(
+        "evaluate", folder / "complete.qrels", folder / "runs/*", folder / "new/*", "-m", "P@10",
+        "--estimator", "assumed", "--format", "csv",
+    )  # fmt: skip
+    assert code == 0 and "unjudged" not in err and len(out.splitlines()) == 9
+    assert command("demo", "--files", folder)[0] == 2

@@ -1,0 +1,130 @@
+"""Mean scores of one run as ``ir_measures`` gives them, with intervals."""
+
+from typing import Any
+
+import xarray as xr
+
+from bayeseval.collection import check_collection
+from bayeseval.designs import attach_judgments, read_design
+from bayeseval.evaluation import evaluate, mean_over_topics
+from bayeseval.trec import read_collection
+
+
+class Score(float):
+    """A mean score that knows its interval; a float to everything else.
+
+    Parameters
+    ----------
+    estimate, standard_error, lower, upper : float
+        NaN where there is none.
+
+    Examples
+    --------
+    >>> score = Score(0.5, 0.05, 0.4, 0.6)
+    >>> score + 0.1, score.upper
+    (0.6, 0.6)
+    """
+
+    standard_error: float
+    lower: float
+    upper: float
+
+    def __new__(cls, estimate: float, standard_error: float, lower: float, upper: float):
+        """Keep the estimate as the value."""
+        score = super().__new__(cls, estimate)
+        score.standard_error, score.lower, score.upper = standard_error, lower, upper
+        return score
+
+    def __getnewargs__(self) -> tuple[float, float, float, float]:
+        """What a copy is made from."""
+        return float(self), self.standard_error, self.lower, self.upper
+
+
+def calc_aggregate(
+    measures: Any,
+    qrels: Any,
+    run: Any,
+    *,
+    estimator: str = "assumed",
+    population: str | None = None,
+    ci_prob: float = 0.9,
+    design: Any = None,
+    qrels_format: str = "qrels",
+    **options: Any,
+) -> dict[Any, Score]:
+    """Mean scores of one run, in the place of ``ir_measures.calc_aggregate``, with intervals.
+
+    The values are those of ir_measures where judgments are taken as they are (``assumed``); each is
+    a float that also has ``standard_error``, ``lower`` and ``upper``. By default the intervals are
+    for the population that the topics stand for (Student's t), and know nothing of documents that
+    nobody judged; with a ``design`` and ``estimator="dyn"`` they are those of the sample.
+
+    Parameters
+    ----------
+    measures : list of str or ir_measures objects, or one
+    qrels, run
+        As :func:`read_collection` takes them: paths, frames, dicts, iterables of named tuples.
+    estimator : str
+        As of :func:`evaluate`.
+    population : {"sample", "topics"}, optional
+        As of :func:`mean_over_topics`. Default: "sample" for ``stat`` and ``dyn``, else "topics".
+    ci_prob : float
+        Coverage of the intervals.
+    design : Dataset or path, optional
+        Design whose judgments ``qrels`` holds.
+    qrels_format : str
+        As of :func:`read_collection`.
+    **options
+        Of :func:`evaluate`.
+
+    Returns
+    -------
+    dict of measure -> Score
+        Keys are the measures as they were given.
+
+    Raises
+    ------
+    ValueError
+        As :func:`read_collection` and :func:`evaluate`; several runs, which :func:`evaluate` takes.
+
+    References
+    ----------
+    MacAvaney, Macdonald and Ounis, Streamlining evaluation with ir-measures, ECIR 2022,
+    doi:10.1007/978-3-030-99739-7_38.
+
+    Examples
+    --------
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
+    >>> run = {"1": {"a": 2.0, "b": 1.0}, "2": {"d": 2.0, "c": 1.0}}
+    >>> scores = calc_aggregate(["P@1", "RR"], qrels, run)
+    >>> scores["RR"], round(scores["RR"].standard_error, 3)
+    (0.75, 0.25)
+    """
+    asked = list(measures) if isinstance(measures, list | tuple | set) else [measures]
+    collection = _judged(qrels, run, design, qrels_format)
+    if collection.sizes["run"] != 1:
+        raise ValueError(
+            f"calc_aggregate takes one run, and there are {collection.sizes['run']}; score several "
+            "with be.evaluate and be.mean_over_topics"
+        )
+    scores = evaluate(collection, asked, estimator=estimator, ci_prob=ci_prob, **options)
+    about = population or ("sample" if estimator in ("stat", "dyn") else "topics")
+    mean = mean_over_topics(scores, population=about, ci_prob=ci_prob).isel(run=0)
+    return {
+        measure: Score(
+            mean["estimate"].isel(measure=place).item(),
+            mean["standard_error"].isel(measure=place).item(),
+            *mean["interval"].isel(measure=place).to_numpy().tolist(),
+        )
+        for place, measure in enumerate(asked)
+    }
+
+
+def _judged(qrels: Any, run: Any, design: Any, qrels_format: str) -> xr.DataTree:
+    """Run and judgments together, those of a design joined to it."""
+    if design is None:
+        return read_collection(qrels, run, qrels_format=qrels_format)
+    drawn = design if isinstance(design, xr.Dataset) else read_design(design)
+    collection = attach_judgments(read_collection(None, run), drawn, qrels)
+    check_collection(collection)
+    return collection

@@ -1,0 +1,99 @@
+"""Which runs differ from which, as marks beside their scores."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+import bayeseval as be
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
+EVERY = "all"
+
+
+def compared(collection: xr.DataTree, measures, against: str, population: str, options: dict):
+    """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them."""
+    by_sample = options["estimator"] in ("stat", "dyn")
+    runs = collection["run"].to_numpy().tolist()
+    return be.compare(
+        collection,
+        measures,
+        reference=None if against == EVERY and EVERY not in runs else against,
+        population=population if by_sample else "topics",
+        random_seed=0,
+        **options,
+    )
+
+
+def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
+    """Rows of means with the runs that each is better and worse than, and the mark that says so.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of ``score_rows``; rows of single topics get no mark.
+    pairs : Dataset (measure, comparison)
+        Of ``be.compare``.
+
+    Returns
+    -------
+    DataFrame
+        With columns better_than and worse_than (labels with blanks between), and mark: letters of
+        the runs that it is better than, by their place in the table, or an arrow where all are
+        compared with one.
+    """
+    reference = pairs.attrs["reference"]
+    names = list(dict.fromkeys(rows["run"]))
+    above: dict[tuple[str, str], list[str]] = {}
+    below: dict[tuple[str, str], list[str]] = {}
+    for row in be.to_frame(pairs).to_dict("records"):
+        if row["p_tukey"] < LEVEL and row["estimate"] != 0:
+            first, second = row["run_a"], row["run_b"]
+            better, worse = (first, second) if row["estimate"] > 0 else (second, first)
+            above.setdefault((better, row["measure"]), []).append(worse)
+            below.setdefault((worse, row["measure"]), []).append(better)
+    keys = list(zip(rows["run"], rows["measure"], rows["topic"], strict=True))
+    better, worse = (
+        [found.get((run, measure), []) if topic == "all" else [] for run, measure, topic in keys]
+        for found in (above, below)
+    )
+    if reference:
+        marks = [
+            "" if run == reference else "↑" if more else "↓" if less else ""
+            for (run, _, _), more, less in zip(keys, better, worse, strict=True)
+        ]
+    else:
+        place = {name: place_name(number, len(names)) for number, name in enumerate(names)}
+        joint = "" if len(names) <= len(ascii_lowercase) else ","
+        marks = [joint.join(place[run] for run in names if run in more) for more in better]
+    texts = {"better_than": better, "worse_than": worse}
+    columns = {name: [" ".join(runs) for runs in lists] for name, lists in texts.items()}
+    return rows.assign(**columns, mark=marks)
+
+
+def place_name(number: int, n_runs: int) -> str:
+    """Letter of a run by its place in the table, or the place's number where there are many.
+
+    Examples
+    --------
+    >>> place_name(1, 3), place_name(1, 30)
+    ('b', '2')
+    """
+    return ascii_lowercase[number] if n_runs <= len(ascii_lowercase) else str(number + 1)
+
+
+def marks_note(rows: pd.DataFrame, about: dict) -> list[str]:
+    """What the marks mean, as one sentence; none where there are none."""
+    if "mark" not in rows:
+        return []
+    rule = f"(p < {LEVEL:g} by Tukey's test, adjusted for all comparisons of a measure)"
+    against = about["against"]
+    if against != EVERY:
+        return [f"↑ ↓: better or worse than {against} {rule}"]
+    names = list(dict.fromkeys(rows["run"]))
+    listed = ", ".join(f"{place_name(i, len(names))} {name}" for i, name in enumerate(names))
+    return [f"raised: the runs that it is better than {rule}; {listed}"]

@@ -1,0 +1,71 @@
+"""Scores as LaTeX and Markdown tables, with marks of significance where they were asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayeseval.cli.output import printable
+from bayeseval.cli.significance import marks_note
+from bayeseval.cli.tables import ALL, FORMATS, caption, cell_text, title
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{letter: f"\\{letter}" for letter in "_&%#${}"},
+}  # fmt: skip
+
+
+def as_latex(rows: pd.DataFrame, about: dict) -> str:
+    """A tabular for the package booktabs, the title and the notes as comments."""
+    header, lines = _cells(rows, lambda text: f"$^{{{text}}}$", _latex)
+    notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
+    text = [f"% {_ascii(note)}" for note in notes]
+    n_keys = len(header) - rows["measure"].nunique()
+    text += [f"\\begin{{tabular}}{{{'l' * n_keys}{'r' * (len(header) - n_keys)}}}", r"\toprule"]
+    text += [" & ".join(header) + r" \\", r"\midrule"]
+    text += [" & ".join(line) + r" \\" for line in lines]
+    return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def as_markdown(rows: pd.DataFrame, about: dict) -> str:
+    """A table of Markdown, the title above and the notes below."""
+    header, lines = _cells(rows, lambda text: f"<sup>{text}</sup>", _markdown)
+    n_keys = len(header) - rows["measure"].nunique()
+    rule = ["---"] * n_keys + ["---:"] * (len(header) - n_keys)
+    table = [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
+    notes = [*caption(rows), *marks_note(rows, about)]
+    return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
+
+
+def _cells(rows: pd.DataFrame, raised, escape) -> tuple[list[str], list[list[str]]]:
+    """Head of the table, and its lines of text: a line for each run (and topic)."""
+    keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
+    measures = list(dict.fromkeys(rows["measure"]))
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows.to_dict("records"):
+        mark = row.get("mark") or ""
+        text = cell_text(row, raised(escape(mark)) if mark else "")
+        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = text
+    body = [
+        [*(escape(printable(label)) for label in labels), *(cells[name] for name in measures)]
+        for labels, cells in lines.items()
+    ]
+    return [*keys, *(escape(name) for name in measures)], body
+
+
+def _latex(text: str) -> str:
+    arrows = {"↑": r"\uparrow", "↓": r"\downarrow"}
+    return "".join(arrows.get(letter, _LATEX.get(letter, letter)) for letter in text)
+
+
+def _markdown(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in "\\|*_`<" else letter for letter in text)
+
+
+def _ascii(text: str) -> str:
+    return text.replace("↑", "up").replace("↓", "down")
+
+
+WRITERS = FORMATS | {"latex": as_latex, "markdown": as_markdown}

@@ -1,0 +1,118 @@
+"""Tables for papers: LaTeX, Markdown, sorted, with marks of significance, and what CSV adds."""
+
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayeseval as be
+from bayeseval.cli import significance
+from bayeseval.cli.significance import marks_note, place_name, with_marks
+
+
+@pytest.fixture
+def evaluate(command, files):
+    """Evaluate a good run, a bad one and one between, by complete judgments."""
+    grades = {}
+    for line in (files / "qrels").read_text().splitlines():
+        topic, _, document, grade = line.split()
+        grades.setdefault(topic, {})[document] = int(grade)
+    random = np.random.default_rng(1)
+    for name, noise in (("bad_1", 9.0), ("mid&2", 1.2), ("good", 0.05)):
+        lines = [f"{t} Q0 {d} 0 {g + random.normal(0, noise):.6f} {name}"
+                 for t, of_topic in grades.items() for d, g in of_topic.items()]  # fmt: skip
+        (files / name).write_text("\n".join(lines) + "\n")
+
+    def run(*words, measures=("AP", "P@10")):
+        flags = [word for name in measures for word in ("-m", name)]
+        return command("evaluate", files / "qrels", files / "bad_1", files / "mid&2",
+                       files / "good", *flags, "--estimator", "assumed", "--population", "topics",
+                       *words)  # fmt: skip
+
+    return run
+
+
+def test_sorting_puts_the_best_mean_first_whatever_the_name_s_form(evaluate):
+    code, out, _ = evaluate("--sort", "map", "--format", "csv", "--per-topic")
+    rows = pd.read_csv(io.StringIO(out))
+    assert code == 0
+    assert list(dict.fromkeys(rows["run"])) == ["good", "mid&2", "bad_1"]
+    assert rows["topic"].tolist()[:8] == ["1", "1", "2", "2", "10", "10", "all", "all"]
+    code, _, err = evaluate("--sort", "nDCG@5")
+    assert code == 2 and "--sort nDCG@5 is none of the measures asked for: AP, P@10" in err
+
+
+def test_csv_has_degrees_of_freedom_and_the_share_of_limited_topics(evaluate):
+    rows = pd.read_csv(io.StringIO(evaluate("--format", "csv")[1]))
+    assert rows.columns[10:].tolist() == ["degrees_of_freedom", "limited_share"]
+    assert (rows["degrees_of_freedom"] == 2).all() and (rows["limited_share"] == 0).all()
+    record = json.loads(evaluate("--format", "json")[1])["scores"][0]
+    assert record["degrees_of_freedom"] == 2
+    assert "degrees of freedom, least of the runs: AP 2, P@10 2" in evaluate()[1]
+
+
+def test_latex_is_a_table_with_escaped_names(evaluate):
+    code, out, _ = evaluate("--format", "latex", "--sort", "AP")
+    lines = out.splitlines()
+    assert code == 0
+    assert r"\begin{tabular}{lrr}" in lines and r"\end{tabular}" in lines
+    assert lines[-3].startswith(r"bad\_1 & 0.")
+    assert any(line.startswith(r"mid\&2 & ") for line in lines)
+    assert all(line.count("&") - line.count(r"\&") == 2 for line in lines if line.endswith(r"\\"))
+    assert all(ord(letter) < 128 for letter in out)
+
+
+def test_markdown_is_a_table_with_a_rule(evaluate):
+    out = evaluate("--format", "markdown", "--per-topic")[1]
+    lines = [line for line in out.splitlines() if line.startswith("|")]
+    assert lines[:2] == ["| run | topic | AP | P@10 |", "| --- | --- | ---: | ---: |"]
+    assert len(lines) == 2 + 3 * 4 and lines[2].startswith(r"| bad\_1 | 1 | 0.")
+
+
+def test_marks_are_those_of_compare(evaluate, files, monkeypatch):
+    monkeypatch.setattr(significance, "LEVEL", 0.6)
+    rows = pd.read_csv(io.StringIO(evaluate("--against", "all", "--format", "csv")[1]))
+    names = ["bad_1", "mid&2", "good"]
+    collection = be.read_collection(str(files / "qrels"), [str(files / name) for name in names])
+    pairs = be.compare(collection, ["AP", "P@10"], estimator="assumed", population="topics")
+    for pair in be.to_frame(pairs).to_dict("records"):
+        both = [pair["run_a"], pair["run_b"]]
+        better, worse = both if pair["estimate"] > 0 else both[::-1]
+        cell = rows[(rows["run"] == better) & (rows["measure"] == pair["measure"])].iloc[0]
+        told = worse in str(cell["better_than"]).split()
+        assert told == (pair["p_tukey"] < 0.6)
+
+
+def pairs_of(reference):
+    """Differences of three runs, of which b is clearly best."""
+    runs = [("a", "b", -0.2, 0.001), ("a", "c", 0.1, 0.2), ("b", "c", 0.3, 0.01)]
+    kept = [row for row in runs if reference is None or reference in row[:2]]
+    table = pd.DataFrame(kept, columns=["run_a", "run_b", "estimate", "p_tukey"])
+    found = table.set_index(pd.RangeIndex(len(table), name="comparison")).to_xarray()
+    found = found.set_coords(["run_a", "run_b"]).expand_dims(measure=["AP"])
+    return found.assign_attrs(reference=reference or "")
+
+
+def test_marks_are_letters_by_place_or_arrows_against_one_run():
+    rows = pd.DataFrame({"run": list("bac"), "measure": "AP", "topic": "all"})
+    every = with_marks(rows, pairs_of(None))
+    assert every["mark"].tolist() == ["bc", "", ""]
+    assert every["better_than"].tolist() == ["a c", "", ""]
+    assert every["worse_than"].tolist() == ["", "b", "b"]
+    assert "a b, b a, c c" in marks_note(every, {"against": "all"})[0]
+    against = with_marks(rows, pairs_of("b"))
+    assert against["mark"].tolist() == ["", "↓", "↓"]
+    assert [place_name(i, 40) for i in (0, 30)] == ["1", "31"]
+
+
+def test_marks_stand_raised_in_every_format(evaluate, monkeypatch):
+    monkeypatch.setattr(significance, "LEVEL", 0.6)  # three topics tell little
+    words = ["--against", "bad_1", "--sort", "AP"]
+    assert re.search(r"good .*\d\.\d{4}\(↑\) \[", evaluate(*words)[1])
+    assert "$^{\\uparrow}$" in evaluate(*words, "--format", "latex")[1]
+    assert "<sup>↑</sup>" in evaluate(*words, "--format", "markdown")[1]
+    code, _, err = evaluate("--against", "nobody")
+    assert code == 2 and "no run 'nobody'" in err
