@@ -9,17 +9,19 @@ stamp=".venv/.installed-$extra"
 log="$(mktemp)"
 
 fresh() { [ "$1" -nt pyproject.toml ] && [ "$1" -nt constraints.txt ]; }
-if [ -x .venv/bin/python ] && { fresh "$stamp" || fresh .venv/.installed-dev; }; then
+has_pip() { .venv/bin/python -m pip --version >/dev/null 2>&1; }
+if [ -x .venv/bin/python ] && has_pip && { fresh "$stamp" || fresh .venv/.installed-dev; }; then
     .venv/bin/python -c "" 2>/dev/null && exit 0
 fi
 
 install_with_uv() {
     command -v uv >/dev/null 2>&1 || return 1
-    [ -x .venv/bin/python ] || uv venv --quiet --python "$python" .venv || return 1
+    [ -x .venv/bin/python ] || uv venv --quiet --seed --python "$python" .venv || return 1
+    has_pip || uv pip install --quiet --python .venv/bin/python pip # whoever made it
     uv pip install --quiet --python .venv/bin/python --constraint constraints.txt --editable ".[$extra]"
 }
 install_with_pip() {
-    .venv/bin/python -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear .venv
+    has_pip || .venv/bin/python -m ensurepip --upgrade >/dev/null 2>&1 || "$python" -m venv --clear .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check \
         --constraint constraints.txt --editable ".[$extra]"
 }

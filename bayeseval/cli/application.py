@@ -1,5 +1,6 @@
 """The commands together, and the one place where a user's mistake becomes one sentence."""
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from bayeseval.cli.adjust import adjust
 from bayeseval.cli.compare import compare
 from bayeseval.cli.demo import demo
 from bayeseval.cli.evaluate import evaluate
+from bayeseval.cli.examples import example_of
 from bayeseval.cli.fit import fit
 from bayeseval.cli.output import remark
 from bayeseval.cli.rank import rank
@@ -19,11 +21,11 @@ from bayeseval.messages import Message, Option
 
 MISTAKE = 2
 INTERRUPTED = 130
+COMPLETING = "_BAYESEVAL_COMPLETE"  # what a shell sets to ask for completions
 
 application = typer.Typer(
     name="bayeseval",
     help="Evaluate rankings from incomplete judgments, and say how sure you are.",
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -51,13 +53,8 @@ def _options(
     pass
 
 
-application.command()(adjust)
-application.command()(compare)
-application.command()(demo)
-application.command()(evaluate)
-application.command()(fit)
-application.command()(rank)
-application.command()(sample)
+for command in (adjust, compare, demo, evaluate, fit, rank, sample):
+    application.command(epilog=example_of(command.__name__))(command)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.
 USAGE_ERROR: type[Exception] = next(
@@ -96,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("default", category)
         warnings.showwarning = _show_warning
         try:
-            if not words:
+            if not words and COMPLETING not in os.environ:
                 print(_help(command), file=sys.stderr)
                 return MISTAKE
             code = command(words, prog_name="bayeseval", standalone_mode=False)

@@ -1,0 +1,28 @@
+"""What the help of every command ends with: the command as one would type it.
+
+The files are those of ``bayeseval demo --files demo``, the design and judged.qrels those of sample.
+"""
+
+SAMPLED = "judged.qrels 'runs/*' --design design.nc --estimator dyn"
+EXAMPLES = {
+    "adjust": "bayeseval adjust pool.qrels 'runs/*' --unpooled 'new/*' -m P@5",
+    "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
+    "demo": "bayeseval demo --files demo",
+    "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",
+    "fit": "bayeseval fit judged.qrels 'runs/*' --design design.nc -m P@10 --output fit",
+    "rank": f"bayeseval rank {SAMPLED} -m P@10 --top 3",
+    "sample": "bayeseval sample 'runs/*' --budget 40 --design-file design.nc --output to-judge.tsv",
+}
+
+
+def example_of(command: str) -> str:
+    """End of a command's help; the backspace keeps its lines from being wrapped.
+
+    Examples
+    --------
+    >>> print(example_of("demo").replace(chr(8), ""))
+    <BLANKLINE>
+    Example:
+      bayeseval demo --files demo
+    """
+    return f"\b\nExample:\n  {EXAMPLES[command]}"
