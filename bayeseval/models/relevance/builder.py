@@ -40,7 +40,8 @@ def relevance_model(
     the first principal components of the g of all runs: runs of one kind may be good on one topic
     and bad on another. The a say how far the runs agree: components of the best, 2nd, 4th, ... best
     rank over the runs and of the number of runs that retrieved the document, their squares and
-    products (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that
+    products, and of whether no run or one alone found it
+    (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that
     number themselves. Each is taken less its regression on those before it, with mean 0 and
     standard deviation 1 over the frame (g and a keep their spread) where a pair weighs 1 / fused
     rank (:class:`bayeseval.frame.scale.RankScale`), so that the priors mean the same whatever the
@@ -164,7 +165,7 @@ def relevance_model(
     observed = (frame.grade[0, judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:
         name_model("relevance_model")
-        logit = linear_predictor(predictors, values)
+        logit = linear_predictor(predictors, values, observed == 1)
         pm.Data("relevance_level", np.int64(relevance_level))
         pm.Data("judged_relevance", observed, dims="judged_pair")
         relevance = pm.Bernoulli("relevance", logit_p=logit, dims="judged_pair")

@@ -91,7 +91,7 @@ def grade_model(
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
     with pm.Model(coords=coords) as model:
         name_model("grade_model")
-        latent = linear_predictor(predictors, values)
+        latent = linear_predictor(predictors, values, frame.grade[0, judged] > scale[0])
         pm.Data("grade_scale", scale, dims="grade_value")
         pm.Data("judged_grade", np.searchsorted(scale, frame.grade[0, judged]), dims="judged_pair")
         gap: Any = pt.zeros(0)

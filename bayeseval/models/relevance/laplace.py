@@ -170,8 +170,6 @@ def _named(model, regression: Regression, common, own, spread) -> dict[str, NDAr
             "topic_fisher_z": spread[CORRELATION],
             "topic_correlation": np.tanh(spread[CORRELATION]),
             "topic_effect": effect,
-            "topic_intercept": effect[..., 0],
-            "topic_slope": effect[..., 1],
         }
     if "component" in shared:
         values["reliability_sd"] = sd["component"]

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.constants import keep_scale
 from bayeseval.models.relevance.judged import Predictors
+from bayeseval.models.relevance.lines import JudgedLines
 
 PRIORS: dict[str, tuple[float, ...]] = {
     "intercept": (-1.0, 2.0),
@@ -55,11 +57,16 @@ def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64
     return checked_priors(PRIORS, priors)
 
 
-def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float64, ...]]):
+def linear_predictor(
+    predictors: Predictors,
+    values: Mapping[str, tuple[np.float64, ...]],
+    relevance: NDArray[np.bool_],
+):
     """Variables of the linear predictor in the model of the context; returns it (judged_pair,).
 
     Few and simple operations keep the compilation short, which takes longer than the sampling of a
-    small model.
+    small model. ``relevance`` (judged_pair,) is looked at for the sampler's coordinates alone: no
+    choice of them changes the model.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -71,7 +78,7 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     pm.Data("topic_prior", normal, dims=("prior_number", "topic_number"))
     pm.Data("scale_prior", np.concatenate([values[name] for name in SCALES]), dims="scale")
     topic: Any = pm.Data("judged_topic", predictors.topic, dims="judged_pair")
-    effects = _effects(predictors, values)
+    effects = _effects(predictors, values, relevance)
     terms: list[Any] = []
     for block in predictors.blocks:
         columns = pm.Data(f"{block.name}_value", block.values, dims=COLUMNS[block.name])
@@ -85,59 +92,77 @@ def linear_predictor(predictors: Predictors, values: Mapping[str, tuple[np.float
     return sum(terms[1:], terms[0])
 
 
-def _effects(predictors: Predictors, values) -> dict[str, Any]:
+def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> dict[str, Any]:
     """Variables of the effects by their names."""
     import pymc as pm
 
-    mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
-    population = pm.Normal("population_effect", mean, spread, dims="predictor")
     effects: dict[str, Any] = {
-        "population_effect": population,
         "curvature": pm.Normal("curvature", *values["curvature"]),
         "tail_effect": pm.Normal("tail_effect", *values["tail"]),
     }
     parts = predictors.parts
-    if parts.topic_effects:
-        effects["topic_effect"] = _topic_effects(predictors, values, population)
     if predictors.scale.component_sd.size:
         effects["component_effect"] = _component_effects(predictors, values)
-    if parts.n_topic_components:
-        effects["topic_component_effect"] = _shrunk("topic_component", values, by_topic=True)
     if parts.agreement:
         effects["agreement_effect"] = _shrunk("agreement", values)
+    mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
+    if parts.topic_effects:
+        effects |= _topic_effects(predictors, values, (mean, spread), effects, relevance)
+    else:
+        effects["population_effect"] = pm.Normal(
+            "population_effect", mean, spread, dims="predictor"
+        )
+    if parts.n_topic_components:
+        effects["topic_component_effect"] = _shrunk("topic_component", values, by_topic=True)
     if parts.agreement and parts.topic_effects:
         effects["topic_agreement_effect"] = _shrunk("topic_agreement", values, by_topic=True)
     return effects
 
 
-def _topic_effects(predictors: Predictors, values, population) -> Any:
-    """Intercepts and slopes of topics, centred on the population's where they are known well.
+def _topic_effects(
+    predictors: Predictors, values, prior, shared: dict[str, Any], relevance: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Population and topics: intercepts and slopes, in coordinates that the sampler takes to.
 
-    The two ways of writing say the same; which the sampler takes to depends on how much a topic's
-    judgments tell: with few, or few topics, effects in units of their standard deviation leave no
-    funnel. Slopes are normal given the intercepts, by the correlation of the two.
+    Two ways of writing topics say the same: with few judgments, or few topics, effects in units of
+    their standard deviation leave no funnel; where they are known well, effects as they are. These
+    are sampled as each topic's line where its judgments lie: its slope, and its level at the middle
+    of the judged ranks, both with what the shared columns add to them there. Else a curve that all
+    topics share would pull at every line at once, and a slope at its intercept. The two effects of
+    a topic are normal and correlated.
     """
     import pymc as pm
     import pytensor.tensor as pt
 
     log_sd = np.array([values[name] for name in ("topic_intercept_sd", "topic_slope_sd")])
-    topic_sd: Any = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
+    sd: Any = pm.LogNormal("topic_sd", log_sd[:, 0], log_sd[:, 1], dims="predictor")
     z: Any = pm.Normal("topic_fisher_z", *values["topic_fisher_z"])
     correlation: Any = pm.Deterministic("topic_correlation", pt.tanh(z))
-    alone: Any = topic_sd[1] / pt.cosh(z)  # what the intercept leaves of the slope's spread
     dims = ("topic", "predictor")
     n_topics = np.unique(predictors.frame.topic).size
     known = n_topics >= MANY_TOPICS and predictors.judged.size >= CENTRED_FROM * n_topics
     if known or predictors.parts.topic_effects == "centred":
-        intercept: Any = pm.Normal("topic_intercept", population[0], topic_sd[0], dims="topic")
-        tilt = correlation * topic_sd[1] / topic_sd[0]
-        expected = population[1] + tilt * (intercept - population[0])
-        slope = pm.Normal("topic_slope", expected, alone, dims="topic")
+        lines = JudgedLines.of(predictors, relevance)
+        added: Any = sum(pt.dot(lines.of_block[name], shared[name]) for name in lines.of_block)
+        expected: Any = prior[0] + added
+        tilt: Any = pm.Normal("population_tilt", expected[1], prior[1][1])
+        level: Any = pm.Normal("population_level", expected[0] + lines.middle * tilt, prior[1][0])
+        mean: Any = pt.stack([level - lines.middle * tilt, tilt])
+        slope: Any = pm.Normal("topic_tilt", tilt, sd[1], dims="topic")
+        at_middle = mean[0] + correlation * sd[0] / sd[1] * (slope - tilt) + lines.middles * slope
+        levels: Any = pm.Normal("topic_level", at_middle, sd[0] / pt.cosh(z), dims="topic")
+        own = pt.stack([levels - lines.middles * slope, slope], axis=1) - added
+        population: Any = pm.Deterministic("population_effect", mean - added, dims="predictor")
     else:
+        population = pm.Normal("population_effect", *prior, dims="predictor")
         unit: Any = pm.Normal("topic_deviation", np.float64(0), np.float64(1), dims=dims)
-        intercept = population[0] + topic_sd[0] * unit[:, 0]
-        slope = population[1] + correlation * topic_sd[1] * unit[:, 0] + alone * unit[:, 1]
-    return pm.Deterministic("topic_effect", pt.stack([intercept, slope], axis=1), dims=dims)
+        intercept = population[0] + sd[0] * unit[:, 0]
+        slope = population[1] + sd[1] * (correlation * unit[:, 0] + unit[:, 1] / pt.cosh(z))
+        own = pt.stack([intercept, slope], axis=1)
+    return {
+        "population_effect": population,
+        "topic_effect": pm.Deterministic("topic_effect", own, dims=dims),
+    }
 
 
 def _component_effects(predictors: Predictors, values) -> Any:

@@ -151,13 +151,37 @@ def response_logp(model, known, response, **given) -> np.ndarray:
     return logp(point | given)[0]
 
 
+def centred_at(model, shared, population, topics) -> dict[str, np.ndarray]:
+    """Where the model's own coordinates of population and topics (topic, 2) are at some effects."""
+    names = {variable.name: variable for variable in model.free_RVs}
+    scales = {"agreement_sd": np.exp(shared.get("agreement_sd_log__", 0.0))}
+    plain = {name: value for name, value in (shared | scales).items() if name in names}
+    zero = {name: np.zeros_like(value) for name, value in plain.items()}
+    none = {"population_level": np.zeros(()), "topic_level": np.zeros(len(topics))}
+    flat = none | {"population_tilt": np.zeros(()), "topic_tilt": np.zeros(len(topics))}
+    steep = none | {"population_tilt": np.ones(()), "topic_tilt": np.ones(len(topics))}
+
+    def at(name, values):
+        given = {names[key]: value for key, value in values.items() if key in names}
+        return model[name].eval(given, mode="FAST_COMPILE", on_unused_input="ignore")
+
+    added = -at("population_effect", plain | flat)
+    middle = -at("population_effect", zero | steep)[0]
+    middles = -at("topic_effect", zero | steep)[:, 0]
+    tilt, tilts = population[1] + added[1], topics[:, 1] + added[1]
+    return {
+        "population_tilt": tilt,
+        "population_level": population[0] + added[0] + middle * tilt,
+        "topic_tilt": tilts,
+        "topic_level": topics[:, 0] + added[0] + middles * tilts,
+    }
+
+
 def test_likelihood_is_that_of_the_formula(sampled, centred):
     model = be.models.relevance_model(sampled, n_topic_components=1)
     point = {
         "curvature": np.array(0.2),
         "tail_effect": np.array(-0.6),
-        "topic_intercept": np.array([-1.2, 0.3]),
-        "topic_slope": np.array([-0.5, 0.2]),
         "component_effect": np.array([0.4, -0.8, 0.3])[: len(model.coords["component"])],
         "topic_component_sd_log__": np.log(0.3),
         "topic_component_deviation": np.array([[1.0], [-2.0]]),
@@ -170,7 +194,9 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     scale, _, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
     rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
     topic = sampled["pair_topic"].to_numpy()
-    effect = np.column_stack([point["topic_intercept"], point["topic_slope"]])[topic]
+    topics = np.array([[-1.2, -0.5], [0.3, 0.2]])
+    effect = topics[topic]
+    point |= centred_at(model, point, np.zeros(2), topics)
     agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
     own = 0.3 * point["topic_component_deviation"][topic, 0]
     logit = effect[:, 0] + effect[:, 1] * shape[:, 0] + point["curvature"] * shape[:, 1]
@@ -184,32 +210,39 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_both_ways_of_writing_effects_give_the_same_likelihood(sampled, monkeypatch):
-    logps = []
-    population, sd = np.array([-1.0, -0.4]), np.array([0.8, 0.5])
-    root = np.array([[0.8, 0.0], [0.5 * np.tanh(0.7), 0.5 / np.cosh(0.7)]])
-    deviation = np.array([[0.5, -1.0], [2.0, 0.3]])
-    along = np.array([0.3, -0.2, 0.9])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_both_ways_of_writing_effects_are_one_model(sampled, monkeypatch, seed):
+    """The same parameters have the same likelihood, and prior but for the change of variables."""
+    random = np.random.default_rng(seed)
+    population, sd, z = random.normal(size=2), np.exp(0.3 * random.normal(size=2)), random.normal()
+    root = np.array([[sd[0], 0.0], [sd[1] * np.tanh(z), sd[1] / np.cosh(z)]])
+    deviation, along = random.normal(size=(2, 2)), random.normal(size=3)
+    found = []
     for least in (0, 100):
         for limit in ("CENTRED_FROM", "MANY_TOPICS", "MANY_COMPONENTS", "PAIRS_PER_COMPONENT"):
             monkeypatch.setattr(predictor, limit, least)
         model = be.models.relevance_model(sampled)
         known = {"relevance": model["judged_relevance"].get_value()}
-        effect = along[: len(model.coords["component"])]
-        topics = population + deviation @ root.T
-        given = {"topic_intercept": topics[:, 0], "topic_slope": topics[:, 1]}
-        given |= {"component_effect": 0.7 * effect}
+        unit = along[: len(model.coords["component"])]
+        number = len(model.coords["agreement"])
+        given = {"topic_sd_log__": np.log(sd), "topic_fisher_z": np.array(z)}
+        given |= {"reliability_sd_log__": np.log(0.7), "agreement_sd_log__": np.log(0.5)}
+        given |= {"curvature": np.array(0.4), "tail_effect": np.array(-0.8)}
+        given["agreement_deviation"] = np.linspace(-1, 1, number)
         if least:
-            given = {
-                "topic_deviation": deviation,
-                "topic_sd_log__": np.log(sd),
-                "topic_fisher_z": np.array(0.7),
-                "population_effect": population,
-                "component_deviation": effect,
-                "reliability_sd_log__": np.log(0.7),
-            }
-        logps.append(response_logp(model, known, "relevance", **given))
-    np.testing.assert_allclose(logps[0], logps[1], rtol=1e-10)
+            given |= {"component_deviation": unit, "population_effect": population}
+            given["topic_deviation"] = deviation
+        else:
+            given["component_effect"] = 0.7 * unit
+            given |= centred_at(model, given, population, population + deviation @ root.T)
+        conditioned = pm.observe(model, known)
+        point = conditioned.initial_point() | given
+        likelihood = response_logp(model, known, "relevance", **given)
+        volume = 0.0 if least else 2 * np.log(np.diag(root)).sum() + unit.size * np.log(0.7)
+        prior = conditioned.compile_logp(conditioned.free_RVs, mode="FAST_COMPILE")(point)
+        found.append((likelihood, prior + volume))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-10)
 
 
 @pytest.mark.parametrize(("n_topics", "budget", "centred"), [(20, 59, 0), (20, 80, 1), (19, 90, 0)])
@@ -222,8 +255,8 @@ def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
     design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     names = {variable.name for variable in be.models.relevance_model(sampled).free_RVs}
-    ways = {"topic_intercept", "topic_deviation"}
-    assert names & ways == {"topic_intercept" if centred else "topic_deviation"}
+    ways = {"topic_level", "topic_deviation"}
+    assert names & ways == {"topic_level" if centred else "topic_deviation"}
 
 
 @pytest.mark.parametrize(("budget", "centred"), [(70, True), (60, False)])
@@ -376,7 +409,7 @@ def test_effects_of_few_topics_are_written_as_they_are_where_that_is_asked(sampl
         }
         for kind in (True, "centred")
     }
-    assert "topic_deviation" in names[True] and "topic_intercept" not in names[True]
-    assert "topic_intercept" in names["centred"] and "topic_deviation" not in names["centred"]
+    assert "topic_deviation" in names[True] and "topic_level" not in names[True]
+    assert "topic_level" in names["centred"] and "topic_deviation" not in names["centred"]
     with pytest.raises(ValueError, match="topic_effects must be one of True, False, centred"):
         be.models.relevance_model(sampled, topic_effects="centered")

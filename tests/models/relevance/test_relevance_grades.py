@@ -18,7 +18,7 @@ def centred(monkeypatch):
 
 
 def topics_at(intercept: float) -> dict[str, np.ndarray]:
-    return {"topic_intercept": np.full(2, intercept), "topic_slope": np.zeros(2)}
+    return {"topic_level": np.full(2, intercept), "topic_tilt": np.zeros(2)}
 
 
 def test_grades_below_two_give_the_likelihood_of_relevance():
@@ -31,8 +31,8 @@ def test_grades_below_two_give_the_likelihood_of_relevance():
     shape = {name: len(binary.coords[name]) for name in ("component", "topic_component")}
     point = {
         "curvature": np.array(0.2),
-        "topic_intercept": random.normal(size=2),
-        "topic_slope": random.normal(size=2),
+        "topic_level": random.normal(size=2),
+        "topic_tilt": random.normal(size=2),
         "component_effect": random.normal(size=shape["component"]),
         "topic_component_deviation": random.normal(size=(2, shape["topic_component"])),
     }

@@ -1,0 +1,61 @@
+"""Where the judgments of topics lie, and what columns add to a line through them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.models.relevance.judged import Predictors
+from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
+
+PENALTY = 0.25  # of a slope and of topics' intercepts: standard deviation 2
+
+
+class JudgedLines(NamedTuple):
+    """Middles of the judged log ranks, and regressions of columns on intercept and log rank.
+
+    A judged pair weighs p (1 - p), about as it does in the likelihood, with p from a regression on
+    topics and log rank alone. These numbers choose the sampler's coordinates, and no choice of them
+    changes the model.
+
+    Parameters
+    ----------
+    middle : float
+        Of all topics.
+    middles : float array (topic,)
+        Of each; the middle of all where a topic has no judgment.
+    of_block : dict of effect -> float array (predictor, column), or (predictor,)
+        Regressions of the columns of shared effects.
+    """
+
+    middle: float
+    middles: NDArray[np.float64]
+    of_block: dict[str, NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, predictors: Predictors, relevance: NDArray[np.bool_]) -> "JudgedLines":
+        """Middles and regressions of the judged pairs of a model with topic effects."""
+        line = next(block.values for block in predictors.blocks if block.name == "topic")
+        weight = _weight(line, predictors.topic, relevance)
+        weighted = line * weight[:, None]
+        middle = float(weighted[:, 1].sum() / weight.sum())
+        n_topics = predictors.frame.collection.sizes["topic"]
+        total, rank = (
+            np.bincount(predictors.topic, weights=part, minlength=n_topics)
+            for part in (weight, weighted[:, 1])
+        )
+        middles = np.where(total > 0, rank / np.where(total > 0, total, 1.0), middle)
+        inverse = np.linalg.inv(weighted.T @ line)
+        of_block = {
+            block.effect: inverse @ (weighted.T @ block.values)
+            for block in predictors.blocks
+            if not block.by_topic
+        }
+        return cls(middle, middles, of_block)
+
+
+def _weight(line: NDArray, topic: NDArray, relevance: NDArray[np.bool_]) -> NDArray[np.float64]:
+    rows = TopicRows(line[:, 1:], line[:, :1], topic, int(topic.max()) + 1)
+    penalty = Penalty(np.full(1, PENALTY), np.full(1, PENALTY))
+    logit = logits(rows, ridge_logistic(rows, relevance.astype(float), penalty))
+    return 0.25 / np.cosh(0.5 * logit) ** 2
