@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import bayeseval as be
-from bayeseval.inference import verdict_text
+from bayeseval.inference import judgments_verdict, predicted_judgments, verdict_text
 
 MEASURES = ["nDCG@10", "P@10", "P(rel=2)@10"]
 
@@ -25,6 +25,7 @@ def main() -> None:
     model = be.models.grade_model(sampled)
     fitted = be.fit(model, draws=options.draws, tune=options.tune, random_seed=options.seed)
     print(verdict_text(be.verdict(fitted)))
+    print(verdict_text(judgments_verdict(predicted_judgments(fitted, sampled))))
     scores = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed)
     summary = be.summarize(scores, ci_prob=0.9)
     print(table(summary).to_string(float_format="{:.3f}".format))

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 import bayeseval as be
-from bayeseval.inference import verdict_text
+from bayeseval.inference import judgments_verdict, predicted_judgments, verdict_text
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 
@@ -30,6 +30,7 @@ def main() -> None:
     )
     if not options.approximation:
         print(verdict_text(be.verdict(fitted)))
+    print(verdict_text(judgments_verdict(predicted_judgments(fitted, sampled))))
     scores = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed)
     summary = be.summarize(scores, ci_prob=0.9)
     print(table(summary).to_string(float_format="{:.3f}".format))

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from bayeseval.frame.features import principal_directions
 
 SMALLEST_SD = 1e-6  # of a column that the fused rank does not say already
+N_FEW = 3  # columns of documents that no run or one run found
+RAREST_SD = 0.1  # what is rarer is not stretched further: its effect is hardly seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,10 +19,13 @@ class Agreement:
     Of a document: the logs of the best, 2nd, 4th, 8th, ... best of its ranks over the runs, where a
     run that did not retrieve it counts as one below the deepest rank of any run, and
     :math:`\log(1 + n)` with n the number of runs that retrieved it. Each is taken with mean 0 and
-    standard deviation 1, and their squares beside them; all less their regression on the log of the
-    fused rank and its square, and rotated to principal components. A document at the
-    top of one run that no other run found has the fused rank of one that many runs place in the
-    middle: these columns tell the two apart.
+    standard deviation 1, and beside them their squares, the products of the ranks with the number
+    of runs, whether no run found the document, whether one alone did, and its best rank there; all
+    less their regression on the log of the fused rank and its square, and rotated to principal
+    components. A document at the top of one run that no other run found has the fused rank of one
+    that many runs place in the middle: these columns tell the two apart. What no run found was
+    judged for another reason, such as for runs that are not here, and one found by a single run is
+    no step from there to one found by two.
 
     Parameters
     ----------
@@ -29,8 +34,9 @@ class Agreement:
     mean, sd : float array (feature,)
         Over the frame, weighed as in :class:`bayeseval.frame.scale.RankScale`; an sd of a feature
         that does not vary is infinite.
-    square_mean : float array (square,)
-        Means of squares and products.
+    square_mean, square_sd : float array (square,)
+        Means of squares, products and the three columns of few runs, and what they are divided by:
+        1 but for the last three.
     slope : float array (2, column)
         Regression of features, squares and products on the log rank and its curve.
     rotation : float array (column, agreement)
@@ -44,6 +50,7 @@ class Agreement:
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
     square_mean: NDArray[np.float64]
+    square_sd: NDArray[np.float64]
     slope: NDArray[np.float64]
     rotation: NDArray[np.float64]
     left_sd: NDArray[np.float64]
@@ -72,22 +79,27 @@ class Agreement:
         sd = np.sqrt(weight @ (best - mean) ** 2)
         sd[sd < SMALLEST_SD] = np.inf
         scaled = (best - mean) / sd
-        squares = _squares(scaled)
+        squares = _squares(best, scaled)
         square_mean = weight @ squares
-        columns = np.column_stack([scaled, squares - square_mean])
+        square_sd = np.ones(square_mean.size)
+        rare = np.sqrt(weight @ (squares - square_mean)[:, -N_FEW:] ** 2)
+        square_sd[-N_FEW:] = np.where(rare > SMALLEST_SD, np.maximum(rare, RAREST_SD), np.inf)
+        columns = np.column_stack([scaled, (squares - square_mean) / square_sd])
         slope = (shape * weight[:, None]).T @ columns
         left = columns - shape @ slope
         rotation, _ = principal_directions((left * weight[:, None]).T @ left, left.shape[1])
         own = np.sqrt(weight @ left[:, [0, best.shape[1] - 1]] ** 2)
         own[own < SMALLEST_SD] = np.inf
-        return cls(absent_rank, mean, sd, square_mean, slope, rotation, own)
+        return cls(absent_rank, mean, sd, square_mean, square_sd, slope, rotation, own)
 
     def predictors(
         self, run_rank: NDArray[np.integer], shape: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Components (pair, agreement), and what best rank and number of runs leave (pair, 2)."""
-        scaled = (best_ranks(run_rank, self.absent_rank) - self.mean) / self.sd
-        columns = np.column_stack([scaled, _squares(scaled) - self.square_mean])
+        best = best_ranks(run_rank, self.absent_rank)
+        scaled = (best - self.mean) / self.sd
+        squares = (_squares(best, scaled) - self.square_mean) / self.square_sd
+        columns = np.column_stack([scaled, squares])
         left = columns - shape @ self.slope
         return left @ self.rotation, left[:, [0, scaled.shape[1] - 1]] / self.left_sd
 
@@ -106,6 +118,9 @@ def best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.fl
     return np.column_stack([np.log(best), np.log1p((run_rank > 0).sum(axis=1))])
 
 
-def _squares(scaled: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squares of the features, and the products of the ranks with the number of runs."""
-    return np.column_stack([scaled**2, scaled[:, :-1] * scaled[:, -1:]])
+def _squares(best: NDArray[np.float64], scaled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squares of the features, products of ranks and number of runs, and columns of few runs."""
+    n_runs = np.rint(np.expm1(best[:, -1]))
+    alone = (n_runs == 1.0).astype(float)
+    few = np.column_stack([n_runs == 0.0, alone, alone * scaled[:, 0]])
+    return np.column_stack([scaled**2, scaled[:, :-1] * scaled[:, -1:], few])

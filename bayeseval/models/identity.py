@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-VERSION = 2  # of what a fit holds; counts up when older fits can no longer be read
+VERSION = 3  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def name_model(name: str) -> None:
@@ -27,7 +27,7 @@ def model_name(model_or_fit) -> str | None:
 
     Examples
     --------
-    >>> constant = xr.Dataset({"model_version": ("model_name", [2])}, {"model_name": ["urn_model"]})
+    >>> constant = xr.Dataset({"model_version": ("model_name", [3])}, {"model_name": ["urn_model"]})
     >>> model_name(xr.DataTree.from_dict({"constant_data": constant}))
     'urn_model'
     """

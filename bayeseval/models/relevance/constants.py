@@ -28,6 +28,7 @@ AGREEMENT = {
     "mean": ("rank_feature",),
     "sd": ("rank_feature",),
     "square_mean": ("rank_square",),
+    "square_sd": ("rank_square",),
     "slope": ("shape", "rank_column"),
     "rotation": ("rank_column", "agreement"),
     "left_sd": ("topic_agreement",),
@@ -60,6 +61,7 @@ def scale_coords(scale: RankScale) -> dict[str, Any]:
     best = [f"best_{2**number}" for number in range(n_features - 1)]
     features = [*best, "n_runs"]
     squares = [*(f"{name}_squared" for name in features), *(f"{name}_n_runs" for name in best)]
+    squares += ["no_run", "one_run", "one_run_rank"]
     return LABELS | {
         "rank_feature": features,
         "rank_square": squares,
