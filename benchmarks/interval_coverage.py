@@ -33,6 +33,9 @@ DESIGN_BASED = {
     "dyn, rank_logistic": ("dyn", "rank_logistic"),
     "dyn": ("dyn", None),
 }
+# name -> how it is fitted
+MODELS = {"relevance_model": {"approximation": "laplace", "draws": 100}}  # of 4 chains
+MODELLED = [name for name in MEASURES if name != "nDCG@10"]  # that take relevance alone
 RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
 
 
@@ -95,6 +98,8 @@ def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
 
     ``difference_error`` is the standard error of the difference from the next run.
     """
+    if name in MODELS:
+        return modelled(collection, design, selected, name)
     estimator, predictor = DESIGN_BASED[name]
     how = {"estimator": estimator, "predictor": predictor}
     if options.denominator:
@@ -110,6 +115,27 @@ def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
     return mean[["estimate", "standard_error", "interval"]].assign(
         difference_error=xr.concat(errors, dim="difference_replicate")
     )
+
+
+def modelled(collection, design, selected, name: str) -> xr.Dataset:
+    """The same from posteriors of a model, and whether the judgments spoke against each fit."""
+    rows, passed = [], []
+    for replicate in range(selected.sizes["replicate"]):
+        sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = getattr(be.models, name)(sampled)
+            fitted = be.fit(model, **MODELS[name], random_seed=replicate)
+            scores = be.posterior_scores(fitted, sampled, MODELLED, random_seed=replicate)
+        summary = be.summarize(scores)
+        rows.append(summary[["estimate", "standard_error", "interval"]])
+        passed.append(summary.attrs["judgments_passed"])
+    whole = xr.concat(rows, dim="replicate").reindex(measure=MEASURES)
+    nothing = np.full((DIFFERENCES, len(RATIOS), whole.sizes["run"]), np.nan)
+    return whole.assign(
+        difference_error=(("difference_replicate", "ratio", "run"), nothing),
+        judgments_passed=("replicate", passed),
+    ).assign_coords(ratio=RATIOS)
 
 
 def difference_error(sampled: xr.DataTree, how: dict) -> xr.DataArray:
@@ -149,7 +175,10 @@ def report(folder: Path) -> None:
         for role, chosen in roles(collection).items():
             if chosen.any():
                 some = whole.isel(run=np.flatnonzero(chosen))
-                for label in some["measure"].to_numpy().tolist():
+                known = some.estimate.notnull().any(
+                    [dim for dim in some.estimate.dims if dim != "measure"]
+                )
+                for label in some["measure"].to_numpy()[known.to_numpy()].tolist():
                     cell = {"collection": name, "budget": int(budget), "estimator": estimator}
                     cell |= {"measure": label, "runs": role} | summed(some.sel(measure=label))
                     if label in RATIOS:
@@ -197,6 +226,8 @@ def differences_held(whole: xr.Dataset, label: str) -> np.ndarray:
     """
     some = whole.sel(measure=label)
     error = some.difference_error.sel(ratio=label).transpose("difference_replicate", "run")
+    if error.isnull().all():
+        return np.nan
     wrong = (some.estimate - some.truth).transpose("replicate", "run").to_numpy()
     n_chunks = wrong.shape[0] // CHUNK
     taken = np.concatenate([np.arange(DIFFERENCES) + CHUNK * k for k in range(n_chunks)])
