@@ -5,7 +5,8 @@ chunk (one sample each; what is there already is not done again), and keeps the 
 their covariance and the model's draws. Half of the runs contribute; the others are new, and one new
 run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns the constants of
 ``be.combine`` from all chunks, and for every family from the others; ``report`` applies the
-constants learned on the other families to each and prints the table (combined_intervals/*.csv).
+constants learned on the other families to each and prints the table (combined_intervals/*.csv);
+``picture`` draws one sample of round 5.
 Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
 """
 
@@ -25,11 +26,12 @@ from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 DRAWS = 800
+PICTURE = Path(__file__).parents[1] / "docs" / "combined_intervals.png"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("act", choices=["run", "learn", "report"])
+    parser.add_argument("act", choices=["run", "learn", "report", "picture"])
     parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="number of the first sample")
@@ -41,6 +43,8 @@ def main() -> None:
         learned_table(options.chunks)
     elif options.act == "report":
         report(options.chunks)
+    elif options.act == "picture":
+        picture(options.chunks / "trec-covid-5~100~1.nc")
     else:
         options.chunks.mkdir(exist_ok=True)
         for number in range(options.first, options.first + options.samples):
@@ -76,6 +80,20 @@ def run(name: str, budget: int, number: int, folder: Path) -> None:
     tree.attrs = {"collection": name, "budget": budget, "sample": number}
     tree.to_netcdf(file, engine="h5netcdf")
     print(f"{file.name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def picture(file: Path) -> None:
+    """Design, model and combination of one sample of round 5, every second run that is shown."""
+    with xr.open_datatree(file, engine="h5netcdf") as tree:
+        parts = {name: tree[name].to_dataset().load() for name in tree.children}
+    mean, post = parts["mean"], parts["post"]
+    table = be.compare_intervals(
+        mean, be.summarize(post), be.combine(mean, post), truth=mean["truth"]
+    )
+    dual = [run for run in mean["run"].to_numpy().tolist() if run.endswith("~dual")]
+    runs = sorted(set(mean["run"].to_numpy()[::2].tolist()) | set(dual))
+    axes = be.plots.plot_combined(table, "P@10", runs=runs)
+    axes.figure.savefig(PICTURE, dpi=80)
 
 
 def whole(name: str, folder: Path) -> xr.DataTree:
