@@ -38,6 +38,7 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int):
         figure_kwargs={"figsize": (8, 1.4 + 0.2 * rows)},
     )
     which = f"{total} {dim}s" if rows == total else f"the highest {rows} of {total} {dim}s"
-    title = f"{values.name}: {which}, {100 * ci_prob:g}% intervals"
+    thick = f"{100 * min(0.5, ci_prob / 2):g}% (thick)"
+    title = f"{values.name}: {which}, {thick} and {100 * ci_prob:g}% intervals"
     drawing.viz["figure"].item().suptitle(title)
     return drawing

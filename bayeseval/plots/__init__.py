@@ -6,6 +6,7 @@ from bayeseval.plots.geometry import plot_bias_variance
 from bayeseval.plots.intervals import plot_intervals
 from bayeseval.plots.rank_probabilities import plot_better, plot_rank_probabilities
 from bayeseval.plots.rank_sets import plot_rank_sets
+from bayeseval.plots.topics import plot_topics
 
 __all__ = [
     "plot_better",
@@ -15,4 +16,5 @@ __all__ = [
     "plot_judgments",
     "plot_rank_probabilities",
     "plot_rank_sets",
+    "plot_topics",
 ]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.plots.style import COLORS, MARKERS, bare, percent
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
-_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 
 
 def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None = None) -> Axes:
@@ -60,7 +59,7 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     ax = _axes() if ax is None else ax
     _arcs(ax, np.concatenate([points, *(corners.T for corners in bounds)]))
     for index, name in enumerate(geometries):
-        color, marker = _COLORS[index % len(_COLORS)], _MARKERS[index % len(_MARKERS)]
+        color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
         bias, sigma = points[index]
         ax.hlines(sigma, *bounds[index][0], color=color, linewidth=1.2, alpha=0.6)
         ax.vlines(bias, *bounds[index][1], color=color, linewidth=1.2, alpha=0.6)
@@ -68,9 +67,13 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     ax.set_xlabel("bias |b|")
     ax.set_ylabel("standard deviation")
     ax.set_aspect("equal")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    bare(ax, rows=False)
+    levels = {found.attrs.get("ci_prob") for found in geometries.values() if "interval" in found}
+    level = levels.pop() if len(levels) == 1 else None
+    title = "lines: intervals" if level is None else f"lines: {percent(level)} intervals"
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0),
+              title=title if any("interval" in found for found in geometries.values()) else None,
+              title_fontsize=8, alignment="left")  # fmt: skip
     return ax
 
 

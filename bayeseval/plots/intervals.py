@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.plots.style import (
+    COLORS,
+    GREY,
+    MARKERS,
+    TOPICS,
+    bare,
+    key_above,
+    name_rows,
+    percent,
+)
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
-_MARKERS = ("o", "s", "D", "^", "v", "P")
-_GREY = "#8C8C8C"  # estimates without any interval
 
 
 def plot_intervals(
@@ -80,13 +87,13 @@ def plot_intervals(
         )
     order = _ordered_runs(first["estimate"] if true_score is None else true_score, first, runs)
     ax = _new_axes(len(order), len(shown)) if ax is None else ax
-    palette, markers = iter(_cycle(_COLORS, len(shown))), iter(_cycle(_MARKERS, len(shown)))
+    palette, markers = iter(_cycle(COLORS, len(shown))), iter(_cycle(MARKERS, len(shown)))
     for index, (name, data) in enumerate(shown.items()):
         row = np.arange(len(order)) + 0.62 * ((index + 0.5) / len(shown) - 0.5)
         _draw(ax, _of_runs(data, order, name), row, name, palette, next(markers))
     if true_score is not None:
         _draw_truth(ax, _of_runs(true_score, order, "truth").to_numpy())
-    _dress(ax, order, _label(first, measure), ci_prob)
+    _dress(ax, order, _label(first, measure), _bars(estimates, ci_prob))
     return ax
 
 
@@ -166,10 +173,11 @@ def _cycle(values: tuple, size: int) -> list:
 def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> None:
     bounds = data["interval"].transpose("run", "ci_bound").to_numpy()
     lower, upper = bounds.T
-    color = _GREY if np.isnan(bounds).all() else next(palette)
-    size = float(np.clip(60 / len(row), 2.2, 5.0))
-    ax.hlines(row, lower, upper, color=color, linewidth=0.45 * size, alpha=0.75)
-    ax.plot(data["estimate"].to_numpy(), row, marker, color=color, markersize=size, label=name)
+    color = GREY if np.isnan(bounds).all() else next(palette)
+    size = float(np.clip(180 / len(row), 3.4, 5.5))
+    ax.hlines(row, lower, upper, color=color, linewidth=0.45 * size, alpha=0.6)
+    ax.plot(data["estimate"].to_numpy(), row, marker, color=color, markersize=size,
+            linestyle="none", label=name)  # fmt: skip
 
 
 def _draw_truth(ax, true_score) -> None:
@@ -184,19 +192,22 @@ def _label(first: xr.Dataset, measure: str | None) -> str:
     return measure
 
 
-def _dress(ax, order: list[str], label: str, ci_prob: float | None) -> None:
-    ax.set_yticks(np.arange(len(order)), order, fontsize=float(np.clip(400 / len(order), 4, 9)))
-    ax.set_ylim(len(order) - 0.4, -0.6)
-    ax.set_xlabel(label)
-    ax.grid(axis="x", color="0.9", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.tick_params(axis="y", length=0)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+def _bars(estimates, ci_prob: float | None) -> str | None:
+    """What the bars are, as far as it is known."""
+    if ci_prob is None:
+        return None
+    about = {str(data.attrs.get("population", "")) for data in estimates.values()}
+    where = TOPICS.get(about.pop(), "") if len(about) == 1 else ""
+    alone = [n for n, data in estimates.items() if np.isnan(data["interval"].to_numpy()).all()]
+    grey = f"; grey: {', '.join(alone)}, without any" if alone else ""
+    return f"points: estimates; bars: {percent(ci_prob)} intervals{where}{grey}"
+
+
+def _dress(ax, order: list[str], label: str, bars: str | None) -> None:
+    name_rows(ax, order)
+    ax.set_xlabel(f"mean {label}")
+    ax.set_ylabel("run")
+    bare(ax, rows=True)
     for boundary in np.arange(0.5, len(order) - 1):  # each run's estimates belong together
         ax.axhline(boundary, color="0.93", linewidth=0.6, zorder=0)
-    title = None if ci_prob is None else f"bars: {100 * ci_prob:g}% intervals"
-    count = len(ax.get_legend_handles_labels()[0])
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=count, frameon=False, title=title,
-              alignment="left", fontsize=9, title_fontsize=8, columnspacing=1.2,
-              handletextpad=0.4)  # fmt: skip
+    key_above(ax, bars)

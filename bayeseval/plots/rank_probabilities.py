@@ -62,6 +62,7 @@ def plot_rank_probabilities(
     ax.set_xticks(ticks - 1, ticks)
     ax.set_xlabel(f"rank by {name_of(shown, measure)}")
     label_runs(ax, order)
+    ax.set_ylabel("run, the best expected rank first")
     _color_bar(ax, image, "probability of the rank", [0.0, 0.01, 0.05, 0.2, 0.5, 1.0], np.sqrt)
     return ax
 
@@ -116,7 +117,8 @@ def plot_better(
                       interpolation="nearest")  # fmt: skip
     ticks = np.unique(np.concatenate([[1], np.arange(0, len(order) + 1, _step(len(order)))[1:]]))
     ax.set_xticks(ticks - 1, ticks)
-    ax.set_xlabel("run in this place")
+    ax.set_xlabel("the other run, by its place")
+    ax.set_ylabel("place by expected rank, and run")
     label_runs(ax, [f"{place}  {run}" for place, run in enumerate(order, start=1)])
     text = f"probability that the row is better by {name_of(shown, measure)}"
     _color_bar(ax, image, text, [0.0, 0.1, 0.5, 0.9, 1.0], np.asarray)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.rank_probabilities import chosen_runs, label_runs, name_of, of_measure
+from bayeseval.plots.rank_probabilities import chosen_runs, name_of, of_measure
+from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOR, _BEST = "#0072B2", "#D55E00"  # Okabe and Ito
+_COLOR, _BEST = COLORS[:2]
 
 
 def plot_rank_sets(
@@ -72,12 +73,14 @@ def plot_rank_sets(
     # a set of one rank still is a mark
     ax.hlines(row, lower - 0.3, upper + 0.3, color=color, linewidth=width, alpha=0.6)
     ax.scatter(shown["rank"].to_numpy(), row, s=2.5 * width**2, color=color, zorder=3)
-    label_runs(ax, order)
-    ax.set_ylim(len(order) - 0.4, -0.6)
+    name_rows(ax, order)
+    ax.set_xticks(_whole_ranks(int(upper.max())))
+    ax.set_xlim(0.3, max(float(upper.max()), len(order)) + 0.7)
     ax.set_xlabel(f"rank by {name_of(shown, measure)}")
-    ax.grid(axis="x", color="0.88", linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.set_title(_title(sets), fontsize=9, loc="left")
+    ax.set_ylabel("run")
+    bare(ax, rows=True)
+    _key(ax, "best" in shown, sets.attrs.get("top"))
+    key_above(ax, _title(sets), n_columns=2)
     return ax
 
 
@@ -97,11 +100,25 @@ def _shade_groups(ax: Axes, group: np.ndarray) -> None:
             ax.axhspan(start, end, color="0.94", zorder=0, linewidth=0)
 
 
+def _whole_ranks(last: int) -> list[int]:
+    """Rank 1, and every whole 1, 2, 5, 10 or 20 ranks after it."""
+    step = next((size for size in (1, 2, 5, 10, 20, 50) if last <= 10 * size), 100)
+    return [1, *range(max(step, 2), last + 1, step)]
+
+
+def _key(ax: Axes, best: bool, top: int | None) -> None:
+    """Entries of the legend, which the data of many rows would not make."""
+    ax.plot([], [], "o", color=_COLOR, label="rank of the estimate")
+    ax.plot([], [], color=_COLOR, linewidth=4, alpha=0.6, label="possible ranks")
+    if best:
+        which = "the best" if top is None else f"the best {top}"
+        ax.plot([], [], color=_BEST, linewidth=4, alpha=0.6, label=f"may be among {which}")
+    ax.plot([], [], "s", color="0.9", markersize=9, label="band: a group told apart")
+
+
 def _title(sets: xr.Dataset) -> str:
     level = sets.attrs.get("ci_prob")
     if level is None:
-        return "sets of ranks; bands: groups told apart"
+        return "sets of ranks"
     held = "all at once" if sets.attrs.get("simultaneous") else "each by itself"
-    text = f"{100 * level:g}% sets of ranks, {held}; bands: groups told apart"
-    top = sets.attrs.get("top")
-    return text if top is None else f"{text}; red: may be among the best {top}"
+    return f"{percent(level)} sets of ranks, {held}"

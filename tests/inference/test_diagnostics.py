@@ -107,7 +107,7 @@ def forest_of(values, labels, **options):
 def test_a_forest_has_the_highest_on_top_and_its_intervals_are_quantiles():
     values = np.linspace(0, 1, 201)[:, None] + np.array([1.0, 3.0, np.nan, 2.0])
     texts, title, rows, lines = forest_of(values, ["a", "b", "none", "c"])
-    assert title == "P@10: the highest 3 of 4 runs, 90% intervals"
+    assert title == "P@10: the highest 3 of 4 runs, 45% (thick) and 90% intervals"
     drawn = {label: y for label, y in rows.items() if label in ("a", "b", "c")}
     top_down = sorted(drawn, key=lambda label: drawn[label], reverse=True)
     assert top_down == ["b", "c", "a"]

@@ -47,7 +47,7 @@ def test_runs_stand_in_the_order_of_the_truth_best_on_top():
     assert labels(ax) == ["b", "c", "a"]
     bottom, top = ax.get_ylim()
     assert bottom > top  # rows count downward from the best
-    assert ax.get_xlabel() == "P@10"
+    assert ax.get_xlabel() == "mean P@10"
 
 
 def test_without_truth_the_first_estimator_orders_the_runs():
@@ -66,7 +66,7 @@ def test_points_and_bars_are_where_the_numbers_are():
                                [[0.55, 0.65], [0.45, 0.55], [0.35, 0.45]])  # fmt: skip
     np.testing.assert_allclose([s[0, 0] for s in marks.get_segments()], [0.6, 0.4, 0.2])
     assert legend(ax) == ["dyn", "truth"]
-    assert ax.get_legend().get_title().get_text() == "bars: 90% intervals"
+    assert ax.get_legend().get_title().get_text() == "points: estimates; bars: 90% intervals"
 
 
 def test_estimators_of_a_run_do_not_hide_each_other():

@@ -1,0 +1,52 @@
+"""What all pictures share: colours, markers, rows of runs, bare axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
+GREY = "#8C8C8C"  # estimates without any interval
+TOPICS = {"sample": " over these topics", "topics": " over the population of topics"}
+
+
+def bare(ax: Axes, *, rows: bool) -> None:
+    """No frame beyond the axes; a pale grid across; of rows no line at the left either."""
+    for side in ("top", "right", "left") if rows else ("top", "right"):
+        ax.spines[side].set_visible(False)
+    if rows:
+        ax.grid(axis="x", color="0.9", linewidth=0.8)
+        ax.tick_params(axis="y", length=0)
+    ax.set_axisbelow(True)
+
+
+def name_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """A row for each label, the first at the top, in a size that their number leaves room for."""
+    size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
+    ax.set_yticks(np.arange(len(labels)), list(labels), fontsize=size)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+
+
+def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
+    """The legend in lines above the picture, under what bars and points mean."""
+    count = min(len(ax.get_legend_handles_labels()[0]), n_columns)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=max(count, 1), frameon=False,
+              title=title, alignment="left", fontsize=9, title_fontsize=8, columnspacing=1.2,
+              handletextpad=0.4)  # fmt: skip
+
+
+def percent(ci_prob: float) -> str:
+    """A probability as text.
+
+    Examples
+    --------
+    >>> percent(0.9)
+    '90%'
+    """
+    return f"{100 * ci_prob:g}%"
