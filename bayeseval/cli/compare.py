@@ -38,9 +38,11 @@ from bayeseval.cli.reading import (
 )
 from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import rendered
+from bayeseval.cli.typeset import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
 COLUMNS = [
     "run_a",
@@ -136,22 +138,24 @@ def compare(
 
 
 def tidy_text(rows: "pd.DataFrame", about: dict, format: str, table) -> str:
-    """Rows as a table for people, as CSV, or as JSON with what was asked.
+    """Rows as a table for people, LaTeX or Markdown, as CSV, or as JSON with what was asked.
 
     Parameters
     ----------
     rows : DataFrame
     about : dict
         What was asked; the head of the JSON.
-    format : {"table", "csv", "json"}
-    table : callable (rows, about) -> str
+    format : {"table", "markdown", "latex", "csv", "json"}
+    table : callable (rows, about) -> rich Table
     """
     import pandas as pd
 
     if format == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
     if format == "table":
-        return table(rows, about)
+        return rendered(table(rows, about))
+    if format in ("latex", "markdown"):
+        return typeset(table(rows, about), format)
     records = [
         {key: None if pd.isna(value) else value for key, value in row.items()}
         for row in rows.to_dict("records")
@@ -159,7 +163,7 @@ def tidy_text(rows: "pd.DataFrame", about: dict, format: str, table) -> str:
     return json.dumps(about | {"rows": records}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _table(rows: "pd.DataFrame", about: dict) -> str:
+def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     """A line for each comparison."""
     from rich.table import Table
     from rich.text import Text
@@ -182,4 +186,4 @@ def _table(rows: "pd.DataFrame", about: dict) -> str:
             cells.append("yes" if row["equivalent"] else "no")
         labels = (row["run_a"], row["run_b"], row["measure"])
         table.add_row(*map(Text, labels), *map(Text, cells))
-    return rendered(table)
+    return table

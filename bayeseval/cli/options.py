@@ -77,7 +77,9 @@ Prior = Annotated[
         help="Of true differences: learned from all pairs, or none, which is too sure of them."
     ),
 ]
-TidyFormat = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to write rows.")]
+TidyFormat = Annotated[
+    Literal["table", "markdown", "latex", "csv", "json"], typer.Option(help="How to write rows.")
+]
 Outside = Annotated[
     Literal["nonrelevant", "missing", "error"],
     typer.Option(help="Documents outside the design's frame."),

@@ -37,11 +37,11 @@ from bayeseval.cli.reading import (
     labelled,
 )
 from bayeseval.cli.remarks import remark_depth, remark_scores
-from bayeseval.cli.tables import rendered
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from rich.table import Table
 
 COLUMNS = [
     "run",
@@ -152,7 +152,7 @@ def _rows(
     return ordered.drop(columns="place").reset_index(drop=True)
 
 
-def _table(rows: "pd.DataFrame", about: dict) -> str:
+def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     """A line for each run, the best first, a rule between groups that are told apart."""
     from rich.table import Table
     from rich.text import Text
@@ -178,4 +178,4 @@ def _table(rows: "pd.DataFrame", about: dict) -> str:
         if "best" in row:
             cells.append("possible" if row["best"] else "no")
         table.add_row(Text(row["measure"]), Text(row["run"]), *map(Text, cells))
-    return rendered(table)
+    return table

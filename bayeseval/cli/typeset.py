@@ -10,10 +10,12 @@ from bayeseval.cli.tables import ALL, FORMATS, caption, cell_text, title
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{letter: f"\\{letter}" for letter in "_&%#${}"},
+    "↑": r"\uparrow", "↓": r"\downarrow", "<": r"$<$", ">": r"$>$",
 }  # fmt: skip
 
 
@@ -21,22 +23,42 @@ def as_latex(rows: pd.DataFrame, about: dict) -> str:
     """A tabular for the package booktabs, the title and the notes as comments."""
     header, lines = _cells(rows, lambda text: f"$^{{{text}}}$", _latex)
     notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
+    return _tabular(header, lines, len(header) - len(set(rows["measure"])), notes)
+
+
+def as_markdown(rows: pd.DataFrame, about: dict) -> str:
+    """A table of Markdown, the title above and the notes below."""
+    header, lines = _cells(rows, lambda text: f"<sup>{text}</sup>", _markdown)
+    notes = [*caption(rows), *marks_note(rows, about)]
+    table = _pipes(header, lines, len(header) - len(set(rows["measure"])))
+    return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
+
+
+def typeset(table: Table, format: str) -> str:
+    """A table made for people, in LaTeX or Markdown; columns to the right have numbers."""
+    escape = _latex if format == "latex" else _markdown
+    header = [escape(str(column.header)) for column in table.columns]
+    columns = [[escape(printable(str(cell))) for cell in column.cells] for column in table.columns]
+    lines = [list(line) for line in zip(*columns, strict=True)]
+    n_keys = sum(column.justify != "right" for column in table.columns)
+    if format == "latex":
+        return _tabular(header, lines, n_keys, [str(table.title)])
+    return "\n".join([str(table.title), "", *_pipes(header, lines, n_keys)]) + "\n"
+
+
+def _tabular(header: list[str], lines: list[list[str]], n_keys: int, notes: list[str]) -> str:
+    """LaTeX, the first columns to the left and the others to the right."""
     text = [f"% {_ascii(note)}" for note in notes]
-    n_keys = len(header) - rows["measure"].nunique()
     text += [f"\\begin{{tabular}}{{{'l' * n_keys}{'r' * (len(header) - n_keys)}}}", r"\toprule"]
     text += [" & ".join(header) + r" \\", r"\midrule"]
     text += [" & ".join(line) + r" \\" for line in lines]
     return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def as_markdown(rows: pd.DataFrame, about: dict) -> str:
-    """A table of Markdown, the title above and the notes below."""
-    header, lines = _cells(rows, lambda text: f"<sup>{text}</sup>", _markdown)
-    n_keys = len(header) - rows["measure"].nunique()
+def _pipes(header: list[str], lines: list[list[str]], n_keys: int) -> list[str]:
+    """Lines of a Markdown table, the first columns to the left and the others to the right."""
     rule = ["---"] * n_keys + ["---:"] * (len(header) - n_keys)
-    table = [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
-    notes = [*caption(rows), *marks_note(rows, about)]
-    return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
+    return [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
 
 
 def _cells(rows: pd.DataFrame, raised, escape) -> tuple[list[str], list[list[str]]]:
@@ -56,8 +78,7 @@ def _cells(rows: pd.DataFrame, raised, escape) -> tuple[list[str], list[list[str
 
 
 def _latex(text: str) -> str:
-    arrows = {"↑": r"\uparrow", "↓": r"\downarrow"}
-    return "".join(arrows.get(letter, _LATEX.get(letter, letter)) for letter in text)
+    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def _markdown(text: str) -> str:

@@ -116,3 +116,19 @@ def test_marks_stand_raised_in_every_format(evaluate, monkeypatch):
     assert "<sup>↑</sup>" in evaluate(*words, "--format", "markdown")[1]
     code, _, err = evaluate("--against", "nobody")
     assert code == 2 and "no run 'nobody'" in err
+
+
+@pytest.mark.parametrize("name", ["compare", "rank"])
+def test_comparisons_and_ranks_are_typeset_too(evaluate, command, files, name):
+    evaluate()
+    words = [name, files / "qrels", files / "bad_1", files / "good", "-m", "AP", "--estimator",
+             "assumed", "--format"]  # fmt: skip
+    code, latex, _ = command(*words, "latex")
+    assert code == 0
+    lines = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    widths = {len(re.findall(r"(?<!\\)&", line)) for line in lines}
+    assert len(widths) == 1 and r"bad\_1" in latex and "\\begin{tabular}{ll" in latex
+    code, markdown, _ = command(*words, "markdown")
+    piped = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert code == 0 and len(piped) == len(lines) + 1
+    assert {line.count("|") for line in piped} == {widths.pop() + 2}
