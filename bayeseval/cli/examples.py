@@ -5,7 +5,7 @@ The files are those of ``bayeseval demo --files demo``, the design and judged.qr
 
 SAMPLED = "judged.qrels 'runs/*' --design design.nc --estimator dyn"
 EXAMPLES = {
-    "adjust": "bayeseval adjust pool.qrels 'runs/*' --unpooled 'new/*' -m P@5",
+    "adjust": "bayeseval adjust pool.qrels 'runs/*' --unpooled 'new/*' --pool-depth 5 -m P@5",
     "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
     "demo": "bayeseval demo --files demo",
     "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",

@@ -80,7 +80,7 @@ def labelled_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
     ascending, where s is the share of the topic's documents with a lower label (ties by half), its
     mean over the judges, 1/2 where a label is missing: the best labelled stand at half their rank,
     the worst at double. Moving them further gained next to nothing with a good judge and lost much
-    with a bad one (``benchmarks/labels.py --design``).
+    with a bad one (``benchmarks/external_labels.py --design``).
 
     Parameters
     ----------
