@@ -160,8 +160,8 @@ def _model(
     }
     with pm.Model(coords=coords) as model:
         name_model("count_model")
-        column = pm.Data("cell_curve", cut.curve[:, 1:], dims=("cell", "curve_column"))
-        slope = pm.Data("cell_slope", cut.slope, dims="cell")
+        column: Any = pm.Data("cell_curve", cut.curve[:, 1:], dims=("cell", "curve_column"))
+        slope: Any = pm.Data("cell_slope", cut.slope, dims="cell")
         pm.Data("cell_topic", topic, dims="cell")
         pm.Data("cell_relevant", relevant, dims="cell")
         pm.Data("cell_unjudged", cut.size.astype(int) - judged, dims="cell")
@@ -169,11 +169,8 @@ def _model(
         intercept = pm.Normal("intercept", *values["intercept"])
         curve = _curve(cut.curve[:, 1:], judged, values["curve"])
         effect: Any = _topic_effects(values)
-        logit = pm.Deterministic(
-            "logit",
-            intercept + column @ curve + effect[0, topic] + effect[1, topic] * slope,
-            dims="cell",
-        )
+        logit: Any = intercept + column @ curve + effect[0, topic] + effect[1, topic] * slope
+        pm.Deterministic("logit", logit, dims="cell")
         pm.Data("judged_relevant", relevant[used], dims="judged_cell")
         size = pm.Data("cell_judged", judged[used], dims="judged_cell")
         pm.Binomial("relevant", n=size, logit_p=logit[used], dims="judged_cell")
