@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 
-.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table adjustment comparison aslam calibration coverage coverage-quick
+.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table adjustment comparison aslam calibration combination coverage coverage-quick
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make comparison every estimator x every design on the same data (the dyn paper's tables)"
 	@echo "make aslam      importance sampling beside depth pools on the same data (Aslam et al. 2006)"
 	@echo "make calibration   simulation-based calibration of the models (hours; seeds are fixed)"
+	@echo "make combination  errors and coverage of design and model combined, on all collections (resumable; an hour)"
 	@echo "make coverage   coverage of intervals on all collections (resumable); make coverage-quick: a part"
 	@echo "make adjustment scores adjusted for not being pooled, by pool width (Webber, Park 2009)"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
@@ -45,6 +46,10 @@ coverage: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 30 --budget 100
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --budget 50 --budget 200
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
+combination: setup-test
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 10
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report
 coverage-quick: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --collection few-relevant --collection few-runs --collection clef-tar-2017
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
