@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bayeseval as be
-from bayeseval.cli.output import remark, write_result
+from bayeseval.cli.output import remark, write_result, written_whole
 from bayeseval.cli.remarks import counted
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def write_combined(
     written = [INTERVALS]
     for measure in table["measure"].to_numpy().tolist() if plots else []:
         name = f"intervals-{''.join(c if c.isalnum() else '_' for c in measure)}.png"
-        be.plots.plot_combined(table, measure).figure.savefig(output / name, dpi=150)
+        figure: Any = be.plots.plot_combined(table, measure).figure
+        with written_whole(output / name) as unfinished:
+            figure.savefig(unfinished, dpi=150)
         written.append(name)
     _remark(table)
     return written

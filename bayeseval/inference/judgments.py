@@ -106,7 +106,7 @@ def predicted_judgments(
     ['stratum 1', 'stratum 2', 'stratum 3']
     """
     kind = kind_of(fitted)
-    if kind is None or kind.draws_of != "documents":
+    if kind is None or kind.draws is None or kind.draws_of != "documents":
         able = ", ".join(name for name, other in MODELS.items() if other.draws_of == "documents")
         raise ValueError(
             f"a fit of {model_name(fitted) or 'another model'} predicts no single documents; "

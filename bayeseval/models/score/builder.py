@@ -119,8 +119,11 @@ def score_model(
     design = _design_covariance(sources)
     with pm.Model(coords={"run": sources.labels["run"], "group": names}) as model:
         name_model("score_model")
+        tensor: Any = pt
         log_near: Any = pm.Normal("log_near_sd", *numbers["log_near_sd"], dims="group")
-        near_sd: Any = pm.Deterministic("near_sd", scale * near * pt.exp(log_near), dims="group")
+        near_sd: Any = pm.Deterministic(
+            "near_sd", scale * near * tensor.exp(log_near), dims="group"
+        )
         odds: Any = pm.Normal("logit_far_weight", *numbers["logit_far_weight"], dims="group")
         start = np.log(weight) - np.log1p(-weight)
         far_weight: Any = pm.Deterministic("far_weight", pt.sigmoid(start + odds), dims="group")
