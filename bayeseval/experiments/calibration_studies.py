@@ -190,6 +190,8 @@ def _compared(
     ends = sorted({0, score.sizes["run"] - 1})
     by_topic = score.isel(measure=0, run=ends, topic=slice(0, n_topics), drop=True)
     chosen |= {"mean_score": score.mean("topic", skipna=False), "topic_score": by_topic}
+    # what is known of runs beside their names may differ between scores and truth
+    chosen = {name: value.reset_coords(drop=True) for name, value in chosen.items()}
     return xr.Dataset({name: _own_dims(name, value) for name, value in chosen.items()})
 
 
