@@ -6,6 +6,7 @@ their covariance and the model's draws. Half of the runs contribute; the others 
 run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns the constants of
 ``be.combine`` from all chunks, and for every family from the others; ``report`` applies the
 constants learned on the other families to each and prints the table (combined_intervals/*.csv);
+``headline`` says how many judgments ``dyn`` needs for the error that the combination has with 100;
 ``picture`` draws one sample of round 5.
 Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
 """
@@ -17,6 +18,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 import bayeseval as be
@@ -26,12 +28,14 @@ from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 DRAWS = 800
+BUDGETS = (100, 130, 170, 220, 300, 400)
+RESULTS = Path(__file__).parent / "combined_intervals" / "results.csv"
 PICTURE = Path(__file__).parents[1] / "docs" / "combined_intervals.png"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("act", choices=["run", "learn", "report", "picture"])
+    parser.add_argument("act", choices=["run", "learn", "report", "headline", "picture"])
     parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="number of the first sample")
@@ -43,6 +47,8 @@ def main() -> None:
         learned_table(options.chunks)
     elif options.act == "report":
         report(options.chunks)
+    elif options.act == "headline":
+        headline(options.chunks)
     elif options.act == "picture":
         picture(options.chunks / "trec-covid-5~100~1.nc")
     else:
@@ -80,6 +86,39 @@ def run(name: str, budget: int, number: int, folder: Path) -> None:
     tree.attrs = {"collection": name, "budget": budget, "sample": number}
     tree.to_netcdf(file, engine="h5netcdf")
     print(f"{file.name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def headline(folder: Path) -> None:
+    """Judgments a topic that dyn needs for the error of the combination at 100, by collection."""
+    table = pd.read_csv(RESULTS).query("budget == 100 and role != 'dual'")
+    rows = []
+    for name, cells in table.groupby("collection"):
+        collection = whole(name, folder)
+        new = ~collection["contributed"]
+        kept = ~np.char.endswith(collection["run"].to_numpy().astype(str), "~dual")
+        truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
+        errors = {}
+        for budget in BUDGETS:
+            design = be.designs.pps_strata(collection, budget=budget)
+            selected = be.draw(design, n_replicates=10, random_seed=budget)
+            sampled = be.reveal(collection, design, selected)
+            scores = be.evaluate(sampled, MEASURES, estimator="dyn")
+            off = (scores.estimate.mean("topic") - truth).isel(run=np.flatnonzero(kept))
+            for role, chosen in (("contributed", ~new), ("new", new)):
+                of_role = off.isel(run=np.flatnonzero(chosen.to_numpy()[kept]))
+                errors[budget, role] = (of_role**2).mean(("run", "replicate")) ** 0.5
+        for cell in cells.itertuples():
+            found = [float(errors[b, cell.role].sel(measure=cell.measure)) for b in BUDGETS]
+            # errors fall with the budget: read it off at the error of the combination, in logs
+            wanted = np.log(found[0] * cell.ratio)
+            needed = np.interp(-wanted, -np.log(found), np.log(BUDGETS))
+            row = {"collection": name, "measure": cell.measure, "role": cell.role}
+            rows.append(row | {"needed": round(float(np.exp(needed)))})
+    found = pd.DataFrame(rows).pivot(
+        index="collection", columns=["measure", "role"], values="needed"
+    )
+    found.to_csv(RESULTS.with_name("headline.csv"))
+    print(found.to_string())
 
 
 def picture(file: Path) -> None:
