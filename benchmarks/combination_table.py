@@ -41,6 +41,7 @@ def joined(folder: Path) -> pd.DataFrame:
     for attrs, parts in chunks(folder):
         mean = parts["mean"]
         found = Sources.of(mean, parts["post"], None)
+        flagged = be.compare_intervals(mean, be.summarize(parts["post"])).flagged
         dual = np.char.endswith(mean["run"].to_numpy().astype(str), "~dual")
         role = np.where(dual, "dual", np.where(mean["contributed"], "contributed", "new"))
         bounds = mean["interval"].transpose("measure", "run", "ci_bound").to_numpy()
@@ -60,6 +61,7 @@ def joined(folder: Path) -> pd.DataFrame:
                 "low": bounds[index, :, 0],
                 "high": bounds[index, :, 1],
                 "shared": shared,
+                "flagged": flagged.sel(measure=label).to_numpy(),
             }
             rows.append(pd.DataFrame(columns | attrs))
     return pd.concat(rows, ignore_index=True)
@@ -176,7 +178,7 @@ def report(folder: Path) -> None:
     print(table.to_string(index=False, float_format="%.4f"))
     print("\nmean over families")
     names = ["ratio", "model_ratio", "covered", "design_covered", "each_covered", "length_ratio"]
-    names += ["each_length_ratio"]
+    names += ["each_length_ratio", "flagged"]
     print(table.groupby(["budget", "measure", "role"])[names].mean().to_string(float_format="%.3f"))
 
 
@@ -224,4 +226,5 @@ def summed(some: pd.DataFrame) -> dict[str, float]:
         "length_ratio": (some.upper - some.lower).mean() / length,
         "each_length_ratio": (some.each_upper - some.each_lower).mean() / length,
         "conflict": some.conflict.mean(),
+        "flagged": some.flagged.mean(),
     }
