@@ -107,7 +107,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     }
     assert "relevance_model, 90% intervals over these topics" in " ".join(out.split())
     assert (
-        f"fit.nc, scores.csv, scores.json and 8 plots in {sampled / 'out'}, seed 1"
+        f"intervals.csv, intervals-P_10.png and 8 plots of the fit in {sampled / 'out'}, seed 1"
         in err.splitlines()[-1]
     )
     assert "Sampling" not in err and "warning" not in err
