@@ -12,7 +12,7 @@ SEEDS = range(1001, 1021)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["relevance", "relevance_centred", "grade"])
+@pytest.mark.parametrize("name", ["relevance", "relevance_centred", "grade", "counts"])
 def test_twenty_simulations_of_their_own_seeds_are_calibrated(name):
     study = STUDIES[name]()
     found = be.experiments.simulation_based_calibration(study, SEEDS, n_draws=N_DRAWS)
