@@ -123,7 +123,9 @@ def test_a_fit_of_counts_has_no_scores_of_runs(sampled):
 @pytest.mark.slow
 def test_the_quadrature_gives_the_sampler_s_posterior_of_every_number(sampled):
     """Mean within .2 standard deviations and deviation within a quarter, at 2,000 draws."""
-    fitted = be.fit(be.models.count_model(sampled), draws=1000, tune=1000, chains=2, random_seed=1)
+    fits = be.experiments.RepeatedFits(draws=1000, tune=1000, chains=2)
+    fitted = fits(be.models.count_model(sampled), random_seed=1)
+    assert float(be.verdict(fitted).value.sel(check="r_hat")) < 1.03
     number = be.models.relevant_numbers(fitted, random_seed=1)
     mean, sd = (getattr(number, name)(["chain", "draw"]).values for name in ("mean", "std"))
     frame = Frame.drawn_from(sampled)
