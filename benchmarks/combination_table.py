@@ -24,6 +24,7 @@ NEAR = (*np.arange(0.003, 0.037, 0.003), 0.05, 0.07, 0.1)  # values that are tri
 FAR = (0.08, 0.15)
 WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
 GROUPS = ("contributed", "new")
+EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.01)
 ROLES = ("contributed", "new", "dual")
 
 
@@ -180,6 +181,61 @@ def report(folder: Path) -> None:
     names = ["ratio", "model_ratio", "covered", "design_covered", "each_covered", "length_ratio"]
     names += ["each_length_ratio", "flagged"]
     print(table.groupby(["budget", "measure", "role"])[names].mean().to_string(float_format="%.3f"))
+
+
+def reliability(folder: Path) -> None:
+    """Among pairs of runs given the probability p, how many are right; constants of other families.
+
+    A true tie counts half. Errors are of samples as clusters.
+    """
+    left = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
+    rows = []
+    for attrs, parts in chunks(folder):
+        if attrs["budget"] != LEARNED_AT:
+            continue
+        for label in parts["mean"]["measure"].to_numpy().tolist():
+            some = {name: part.sel(measure=[label]) for name, part in parts.items()}
+            kind = parse_measures(label)[0].kind
+            known = {g: left.loc[(attrs["collection"], kind, g)].to_dict() for g in GROUPS}
+            found = be.combine(
+                some["mean"], some["post"], covariance=some["covariance"]["covariance"],
+                constants=known,
+            )  # fmt: skip
+            for name, better in (
+                ("combined", be.rankings.rank_probabilities(found, n_draws=10)),
+                ("dyn", be.rankings.rank_probabilities(
+                    some["mean"], covariance=some["covariance"]["covariance"], n_draws=10)),
+            ):  # fmt: skip
+                stated = better.better.isel(measure=0).to_numpy()
+                rows.append(_pairs(stated, some["mean"]["truth"].isel(measure=0).to_numpy()).assign(
+                    measure=label, source=name, sample=f"{attrs['collection']} {attrs['sample']}"
+                ))  # fmt: skip
+    whole = pd.concat(rows)
+    by = ["measure", "source", "stated"]
+    table = whole.groupby(by)[["right", "probability"]].mean()
+    table["pairs"] = whole.groupby(by).size()
+    cell = whole.groupby([*by, "sample"]).right.agg(["sum", "size"])
+    off = (
+        cell["sum"] - cell["size"] * table.right.reindex(cell.index.droplevel("sample")).to_numpy()
+    )
+    table["error"] = np.sqrt((off**2).groupby(by).sum()) / table.pairs
+    table.to_csv(HERE / "reliability.csv", float_format="%.4g")
+    print(table.to_string(float_format="%.3f"))
+
+
+def _pairs(better: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
+    """Stated probability of the probably better run of every pair, and whether it is better."""
+    first, second = np.triu_indices(truth.size, k=1)
+    stated, apart = better[first, second], truth[first] - truth[second]
+    right = np.where(np.abs(apart) < 1e-12, 0.5, (apart > 0) == (stated >= 0.5))
+    sure = np.maximum(stated, 1.0 - stated)
+    return pd.DataFrame(
+        {
+            "right": right,
+            "probability": sure,
+            "stated": pd.cut(sure, EDGES, right=False).astype(str),
+        }
+    )
 
 
 def _each(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:

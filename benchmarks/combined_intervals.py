@@ -6,8 +6,9 @@ their covariance and the model's draws. Half of the runs contribute; the others 
 run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns the constants of
 ``be.combine`` from all chunks, and for every family from the others; ``report`` applies the
 constants learned on the other families to each and prints the table (combined_intervals/*.csv);
-``headline`` says how many judgments ``dyn`` needs for the error that the combination has with 100;
-``picture`` draws one sample of round 5.
+``reliability`` says how often the run that is probably better is better; ``headline`` how many
+judgments ``dyn`` needs for the error that the combination has with 100; ``picture`` draws a sample
+of round 5.
 Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
 """
 
@@ -22,7 +23,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.combination_table import learned_table, report
+from benchmarks.combination_table import learned_table, reliability, report
 from benchmarks.coverage_collections import COLLECTIONS, halved
 from benchmarks.real_data import REAL_DATA
 
@@ -33,9 +34,12 @@ RESULTS = Path(__file__).parent / "combined_intervals" / "results.csv"
 PICTURE = Path(__file__).parents[1] / "docs" / "combined_intervals.png"
 
 
+ACTS = ["run", "learn", "report", "reliability", "headline", "picture"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("act", choices=["run", "learn", "report", "headline", "picture"])
+    parser.add_argument("act", choices=ACTS)
     parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="number of the first sample")
@@ -47,6 +51,8 @@ def main() -> None:
         learned_table(options.chunks)
     elif options.act == "report":
         report(options.chunks)
+    elif options.act == "reliability":
+        reliability(options.chunks)
     elif options.act == "headline":
         headline(options.chunks)
     elif options.act == "picture":

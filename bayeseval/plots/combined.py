@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DESIGN, MODEL, COMBINED, FLAG = "#C9C9C9", "#D55E00", "#0072B2", "#CC0000"
+DESIGN, MODEL, COMBINED, FLAG = "#C9C9C9", COLORS[1], COLORS[0], "#CC0000"
 
 
 def plot_combined(
@@ -116,27 +118,17 @@ def _draw(ax: Axes, shown: xr.Dataset) -> None:
 
 def _mark(ax: Axes, shown: xr.Dataset, label: str, ci_prob: float | None) -> None:
     """Names of the runs, marks of those in conflict, and the legend."""
-    row = np.arange(shown.sizes["run"])
     flagged = shown["flagged"].to_numpy()
-    names = shown["run"].to_numpy().tolist()
-    ax.set_yticks(row, names, fontsize=float(np.clip(500 / row.size, 4.0, 9.0)))
+    name_rows(ax, shown["run"].to_numpy().tolist())
     for tick, odd in zip(ax.get_yticklabels(), flagged, strict=True):
         tick.set_color(FLAG if odd else "black")
     if flagged.any():
-        place = ax.get_yaxis_transform()
+        place, row = ax.get_yaxis_transform(), np.flatnonzero(flagged)
         ax.plot(
-            np.full(int(flagged.sum()), 1.01), row[flagged], "<", color=FLAG, markersize=4,
-            transform=place, clip_on=False, label="unlike the model",
+            np.full(row.size, 1.01), row, "<", color=FLAG, markersize=4, transform=place,
+            clip_on=False, label="unlike the model",
         )  # fmt: skip
-    ax.set_ylim(row.size - 0.4, -0.6)
-    told = "" if ci_prob is None else f" ({100 * ci_prob:g} % intervals)"
-    ax.set_xlabel(f"{label}{told}")
-    ax.grid(axis="x", color="0.92", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.tick_params(axis="y", length=0)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
-    ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=9,
-        columnspacing=1.2, handlelength=1.4,
-    )  # fmt: skip
+    ax.set_xlabel(label)
+    bare(ax, rows=True)
+    title = None if ci_prob is None else f"bars and lines: {percent(ci_prob)} intervals"
+    key_above(ax, title, n_columns=5)
