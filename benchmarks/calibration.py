@@ -272,7 +272,9 @@ def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
     tested = be.experiments.rank_uniformity(found, level=LEVEL)
     worst = int(tested["p_value"].to_numpy().argmin())
     inside = covered(found["rank"], N_DRAWS, 0.9)
-    scores = [str(q).startswith(("mean_score", "topic_score")) for q in found["quantity"].values]
+    scores = [
+        str(q).startswith(("mean_score", "topic_score", "score")) for q in found["quantity"].values
+    ]
     return {
         "study": name,
         "setting": what,

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import with_node
+from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.collection.pairs import renumber
 from bayeseval.evaluation import evaluate
 from bayeseval.frame.gather import grade_columns, grade_scale
@@ -65,4 +66,5 @@ def rescored(
             "ignore", message=".*ha(s|ve) no judgment"
         )  # said once, by the caller
         scores = evaluate(seen, measures, estimator=BASES[base], **options)
-    return scores["estimate"].transpose("measure", "run", "topic", "replicate")
+    estimate = scores["estimate"].drop_vars(RUN_COORDS, errors="ignore")
+    return estimate.transpose("measure", "run", "topic", "replicate")

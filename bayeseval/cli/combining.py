@@ -53,9 +53,16 @@ def write_combined(
         figure: Any = be.plots.plot_combined(table, measure).figure
         with written_whole(output / name) as unfinished:
             figure.savefig(unfinished, dpi=150)
+        _close(figure)
         written.append(name)
     _remark(table)
     return written
+
+
+def _close(figure: Any) -> None:
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
 
 
 def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:

@@ -105,7 +105,8 @@ def combine(
     ... )
     >>> draws = np.random.default_rng(1).normal(0.48, 0.01, (1, 1000, 1, 1))
     >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
-    >>> combined = combine(mean, post)
+    >>> errors = {"near_sd": 0.012, "far_sd": 0.15, "far_weight": 0.05}
+    >>> combined = combine(mean, post, constants={"contributed": errors})
     >>> combined.estimate.values.round(3), combined.conflict.values.round(2)
     (array([[0.484]]), array([[0.01]]))
     """

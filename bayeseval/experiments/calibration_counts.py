@@ -55,7 +55,9 @@ def count_study(
     Examples
     --------
     >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection([0.1, 0.2], n_topics=3, n_documents=60)
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
+    ... )
     >>> study = count_study(
     ...     collection, be.fit, budget=20, n_strata=4, priors={"intercept": (-1.0, 1.0)}
     ... )

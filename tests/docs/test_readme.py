@@ -53,10 +53,12 @@ def test_the_session_runs_and_prints_what_is_shown(folder):
 
 def test_the_script_runs_on_the_same_files(folder, monkeypatch, capsys):
     import matplotlib
+    import matplotlib.pyplot as plt
 
     monkeypatch.chdir(folder)
     with matplotlib.rc_context({"backend": "agg"}):
         exec(compile(block("script"), "README.md", "exec"), {})
+    plt.close("all")
     printed = capsys.readouterr().out
     assert "run105" in printed and "conflict" in printed
     assert (folder / "intervals.png").exists()

@@ -70,7 +70,8 @@ def test_variances_are_those_of_the_estimates(summary):
     linear = summary.variance_ratio.sel(measure=MEASURES[:2])
     assert (abs(linear - 1) < 0.12).all()  # 100 replicates know a variance to some tenth
     ratio = summary.variance_ratio.sel(measure="AP")
-    assert (ratio > 0.9).all() and (ratio < 1.4).all()
+    # the error of the number of relevant documents is taken in whole, and is known better than so
+    assert (ratio > 0.9).all() and (ratio < 1.6).all()
 
 
 def test_intervals_cover_on_the_dual_runs(summary):
