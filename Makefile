@@ -48,7 +48,7 @@ coverage: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --estimator relevance_model
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
 combination: setup-test
-	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 10
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 5
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report
 coverage-quick: setup-test

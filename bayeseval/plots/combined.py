@@ -109,8 +109,8 @@ def _draw(ax: Axes, shown: xr.Dataset) -> None:
         shift = 0.0 if source == "design" else 0.16 * (1 if source == "model" else -1)
         ax.hlines(row + shift, low, high, color=color, linewidth=width, label=source)
         if source != "design":
-            marker, value = ("o", one["estimate"].to_numpy())
-            ax.plot(value, row + shift, marker, color=color, markersize=0.75 * size)
+            value = one["estimate"].to_numpy()
+            ax.plot(value, row + shift, "o", color=color, markersize=0.75 * size)
     if "truth" in shown:
         known = shown["truth"].to_numpy()
         ax.vlines(known, row - 0.45, row + 0.45, color="black", linewidth=1.2, label="truth")

@@ -85,7 +85,8 @@ def relevance_model(
     is a predictor, and given it the draw does not look at relevance. What breaks it: runs unlike
     those that the reliabilities were learned from. For the dual runs of Cormack and Grossman, whose
     relevant documents are shuffled among themselves, its intervals are badly wrong
-    (``models/README.md`` has the figures): there use ``estimator="dyn"``.
+    (``models/README.md`` has the figures). :func:`bayeseval.posterior_scores` lets such runs depart
+    from the model, which mends a part; else use ``estimator="dyn"`` or :func:`bayeseval.combine`.
     Cost: 5,000 judged pairs and 126 runs take about a minute of two cores, after compiling;
     ``approximation="laplace"`` takes seconds.
 

@@ -41,7 +41,8 @@ def score_model(
     model behind :func:`bayeseval.combine`, which takes each run by itself and the constants as
     given; here :math:`\tau_g` and :math:`w_g` are learned from all runs, around the constants, and
     the design's covariance is used in full. It is for those who want to extend it: what the design
-    got wrong for all runs it may take for an error of the model, for both look alike.
+    got wrong for all runs it may take for an error of the model, for both look alike. With 44 runs
+    500 draws a chain were too few for its verdict: take more.
 
     ================  ==================  ==========================================================
     name in priors    default             why
