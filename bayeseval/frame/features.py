@@ -6,20 +6,22 @@ from numpy.typing import NDArray
 from bayeseval.frame.sample import Sample
 
 
-def discount(depth: int) -> NDArray[np.float64]:
+def discount(depth: int, reach: int = 0) -> NDArray[np.float64]:
     r"""Discount of rank 0 (not retrieved), 1, ..., depth, and of anything deeper.
 
-    .. math:: g(rank) = 1 - \frac{\log rank}{\log(1 + depth)}
+    .. math:: g(rank) = 1 - \frac{\log rank}{\log(1 + \max(depth, reach))}
 
-    and 0 where the run did not retrieve the document.
+    and 0 where the run did not retrieve the document. With a ``reach`` beyond the depth the last
+    document of a short list still differs from one that is not in it, which may lie far below.
 
     Examples
     --------
-    >>> discount(3).round(3)
-    array([0.   , 1.   , 0.5  , 0.208, 0.   ])
+    >>> discount(3).round(3), discount(3, reach=10).round(3)
+    (array([0.   , 1.   , 0.5  , 0.208, 0.   ]), array([0.   , 1.   , 0.711, 0.542, 0.   ]))
     """
     values = np.zeros(depth + 2)
-    values[1 : depth + 1] = 1.0 - np.log(np.arange(1, depth + 1)) / np.log1p(depth)
+    logs = np.log(np.arange(1, depth + 1))
+    values[1 : depth + 1] = 1.0 - logs / np.log1p(max(depth, reach))
     return values
 
 

@@ -13,6 +13,7 @@ from bayeseval.frame.rankings import TopicRanks
 from bayeseval.progress import track
 
 SMALLEST_SD = 1e-6  # of what is no more than rounding
+REACH = 1000  # rank, or deeper, where a document is that a run did not retrieve
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +25,14 @@ class RankScale:
     predictor is extreme at the top, where most is judged, and what a prior says of a coefficient
     hardly depends on how deep the frame is. Plainly weighed, nearly all pairs of a frame are deep.
 
-    A run's predictor is :math:`g(rank) = 1 - \log rank / \log(1 + depth)`, 0 where the run did not
-    retrieve the document, less its regression on the log of the fused rank: what the run says that
-    the fusion does not. The runs agree a lot, so the predictors are rotated to their principal
-    components, of which the leading ones are kept. A rotation of coefficients that are independent
-    normal with one variance leaves them so: what is lost is only what the last components hold. All
-    predictors of a kind are then uncorrelated, which shortens the sampler's way.
+    A run's predictor is :math:`g(rank) = 1 - \log rank / \log(1 + \max(depth, 1000))`, 0 where the
+    run did not retrieve the document, less its regression on the log of the fused rank: what the
+    run says that the fusion does not. Where lists end at rank 100, say, their last documents are
+    still better than what is not in them. The runs agree a lot, so the predictors are rotated to
+    their principal components, of which the leading ones are kept. A rotation of coefficients that
+    are independent normal with one variance leaves them so: what is lost is only what the last
+    components hold. All predictors of a kind are then uncorrelated, which shortens the sampler's
+    way.
 
     Parameters
     ----------
@@ -84,7 +87,8 @@ class RankScale:
     def components(self, run_rank: NDArray, log_rank: NDArray) -> NDArray[np.float64]:
         """Components (row, component) of the runs' discounted ranks."""
         deepest = np.minimum(run_rank, self.depth + 1)
-        values = discount(self.depth)[deepest] - self.run_mean - np.outer(log_rank, self.run_slope)
+        values = discount(self.depth, REACH)[deepest]
+        values = values - self.run_mean - np.outer(log_rank, self.run_slope)
         return values @ self.rotation
 
 
@@ -107,7 +111,7 @@ def rank_scale(frame: Frame, n_components: int) -> RankScale:
         parts.append(ranks.fused_rank[ranks.in_frame])
         run_rank = ranks.run_rank[ranks.in_frame]
         best.append(best_ranks(run_rank, depth + 1))
-        values, weight = discount(depth)[run_rank], 1.0 / parts[-1]
+        values, weight = discount(depth, REACH)[run_rank], 1.0 / parts[-1]
         total += weight @ values
         cross += (weight * np.log(parts[-1])) @ values
         product += (weight[:, None] * values).T @ values

@@ -6,8 +6,9 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.frame.agreement import best_ranks
+from bayeseval.frame.features import discount
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.scale import discount, rank_scale
+from bayeseval.frame.scale import REACH, rank_scale
 from bayeseval.models.relevance import predictor
 from tests.small import small_collection
 
@@ -102,7 +103,7 @@ def test_agreement_tells_a_document_of_one_run_from_one_of_many():
 
 def test_all_components_say_what_the_runs_say_beyond_the_fusion(sampled):
     scale, fused, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
-    values = discount(scale.depth)[run_rank]
+    values = discount(scale.depth, REACH)[run_rank]
     line = np.polyfit(shape[:, 0], values, 1, w=1 / np.sqrt(fused))
     left = values - np.outer(shape[:, 0], line[0]) - line[1]
     np.testing.assert_allclose(component @ scale.rotation.T, left, atol=1e-12)
