@@ -38,7 +38,7 @@ def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
 
 
 def plain_scores(
-    measure: Measure, position: NDArray[np.int32], value: NDArray
+    measure: Measure, position: NDArray[np.int32], value: NDArray, whole: NDArray | None = None
 ) -> NDArray[np.float64]:
     """Scores of every run on one topic by complete relevances, many columns at once.
 
@@ -51,6 +51,9 @@ def plain_scores(
     value : array (pair, column)
         Relevance of the topic's documents as the measure sees it (:func:`relevance`), complete: a
         column of judgments, or one posterior draw.
+    whole : array (pair, column), optional
+        Relevances that the number of relevant documents, or the ideal gain, is taken from; default
+        `value`. A ratio is at most 1.
 
     Returns
     -------
@@ -80,7 +83,8 @@ def plain_scores(
         )
     if measure.cutoff is not None:
         position = np.ascontiguousarray(position[:, : measure.cutoff])
-    return score(measure, position, value, rank_weight(measure, position.shape[1]))
+    weight = rank_weight(measure, position.shape[1])
+    return score(measure, position, value, weight, value if whole is None else whole)
 
 
 def preference_scores(

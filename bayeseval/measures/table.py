@@ -40,8 +40,9 @@ class Row:
         graded, who knows ``rel`` counts grades from a level on.
     weight : callable (depth, measure) -> array (rank,)
         Weights of the ranks in a linear measure; for the others how much a rank matters.
-    of_relevance : callable (measure, position, value, weight) -> array (run, column), optional
-        Plain score by complete relevances; the others have none.
+    of_relevance : callable (measure, position, value, weight, whole) -> array (run, column)
+        Plain score by complete relevances, ``value`` as the run shows them and ``whole`` those of
+        the topic; None where a measure has no such score.
     of_lists : callable (level, retrieved, grades, in_pool, judged_grade) -> array (run,), optional
         Score of a measure of kind "preference", by what was judged.
     needs_cutoff : bool

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-VERSION = 3  # of what a fit holds; counts up when older fits can no longer be read
+VERSION = 4  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def name_model(name: str) -> None:

@@ -79,24 +79,26 @@ class DocumentScores:
             rank = np.flatnonzero((position >= 0) & (drawn.row[position] >= 0))
             if rank.size:
                 rows = position[rank]
-                log_rank = drawn.log_rank[drawn.row[rows]]
-                shift = self._departures.shift(number, rank + 1, log_rank)
+                seen = drawn.seen[drawn.row[rows]]
+                shift = self._departures.shift(number, rank + 1, seen)
                 yield int(run), rows, drawn.again(rows, shift)
 
     def _scores(self, measure: Measure, position: NDArray, drawn: TopicDraws, departed):
         """Scores (run, draw) of a measure, a run that departs by the relevances it sees.
 
-        The runs that depart follow once more, as the model has them.
+        The topic has as many relevant documents, or as large an ideal gain, for every run: what a
+        run finds beyond what the model expects is missing elsewhere. The runs that depart follow
+        once more, as the model has them.
         """
         table = _relevance_of(measure, self._draws.scale)
         value = table[drawn.codes]
         scores = plain_scores(measure, position, value)
         as_modelled = scores[self.departing]
+        seen = value.copy() if departed else value
         for run, rows, codes in departed:
-            before = value[rows]
-            value[rows] = table[codes]
-            scores[run] = plain_scores(measure, position[[run]], value)[0]
-            value[rows] = before
+            seen[rows] = table[codes]
+            scores[run] = plain_scores(measure, position[[run]], seen, value)[0]
+            seen[rows] = value[rows]
         return np.concatenate([scores, as_modelled])
 
 

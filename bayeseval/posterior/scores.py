@@ -77,11 +77,12 @@ def posterior_scores(
         times the usual :math:`s^2 / T`.
     departures : {"learned", "none"}
         Runs that the model did not learn from, added since or left out of it: how far they depart
-        from it is learned from the judgments among their first 20 ranks, and drawn; or they are
+        from it is learned from the judgments among their first 500 ranks, and drawn; or they are
         taken for runs like those it knows, which gives wrong and much too short intervals for
         runs unlike them (:class:`bayeseval.models.relevance.departures.Departures`). A document
-        may then be relevant for one run and not for another. The number of relevant documents that
-        a ratio divides by is that of the relevances as the run sees them.
+        may then be relevant for one run and not for another. The number of relevant documents, and
+        what a ratio divides by, are the same for all runs, as the model has them: what a run finds
+        beyond what the model expects is missing elsewhere.
     random_seed : int, optional
         Seed of the draws of relevance.
 

@@ -6,6 +6,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection import with_node
 from bayeseval.inference import judgments_verdict, predicted_judgments
+from bayeseval.models.identity import VERSION
 from bayeseval.models.relevance.draws import RelevanceDraws
 
 BUDGET = 25
@@ -135,7 +136,7 @@ def test_scores_and_summaries_say_whether_the_judgments_speak_against_the_model(
 
 
 def test_a_fit_without_documents_and_odd_rates_are_refused(sampled, fitted):
-    named = xr.Dataset({"model_version": ("model_name", [3])}, {"model_name": ["urn_model"]})
+    named = xr.Dataset({"model_version": ("model_name", [VERSION])}, {"model_name": ["urn_model"]})
     urn = xr.DataTree.from_dict({"constant_data": named})
     with pytest.raises(ValueError, match="urn_model predicts no single documents; models that do"):
         be.verdict(urn, sampled)

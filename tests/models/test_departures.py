@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.special import expit
 
 import bayeseval as be
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
-from bayeseval.models.relevance.departures import Departures
+from bayeseval.models.relevance.departures import BANDS, Departures, Judged
 from bayeseval.models.relevance.draws import RelevanceDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
@@ -88,23 +89,68 @@ def test_a_departure_is_found_again(sampled, fitted):
     found = Departures.learned(draws)
     np.testing.assert_array_equal(found.run, runs)
     odd = sampled["run"].to_numpy()[runs] == ODD
-    top = found.level + found.slope
+    top = found.effect[0].sum(axis=0)
     assert top[odd].mean() > top[~odd].mean() + 1.0
 
 
 def test_no_departure_adds_nothing():
     assert Departures.none().run.size == 0
-    still = Departures(np.array([3]), np.zeros((1, 5)), np.zeros((1, 5)))
-    assert not still.shift(0, np.array([1, 2, 300]), np.array([0.0, 1.0, 2.0])).any()
+    still = Departures(np.array([3]), np.zeros((2, 2, 1, 5)))
+    seen = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
+    assert not still.shift(0, np.array([1, 2, 300]), seen).any()
 
 
-def test_departures_fade_with_the_rank_and_grow_with_the_fused_rank():
-    one = Departures(np.array([3]), np.ones((1, 1)), np.full((1, 1), 2.0))
-    by_rank = one.shift(0, np.array([1, 10, 100, 101]), np.zeros(4))[:, 0]
+def test_departures_of_the_top_fade_with_the_rank_and_grow_with_the_fused_rank():
+    effect = np.array([[[[1.0]], [[2.0]]], [[[0.0]], [[0.0]]]])
+    one = Departures(np.array([3]), effect)
+    by_rank = one.shift(0, np.array([1, 10, 100, 101]), np.full((4, 2), 1.0))[:, 0]
     assert (np.diff(by_rank) < 0).all() or by_rank[-1] == 0
     assert by_rank[-1] == 0.0
-    by_fusion = one.shift(0, np.array([1, 1]), np.array([-1.0, 1.0]))[:, 0]
+    seen = np.array([[0.0, 1.0], [2.0, 1.0]])
+    by_fusion = one.shift(0, np.array([1, 1]), seen)[:, 0]
     np.testing.assert_allclose(by_fusion, [1.0, 5.0])
+
+
+def test_departures_of_the_middle_are_those_of_documents_that_no_other_run_found():
+    effect = np.array([[[[0.0]], [[0.0]]], [[[1.0]], [[2.0]]]])
+    one = Departures(np.array([3]), effect)
+    seen = np.zeros((5, 2))
+    by_rank = one.shift(0, np.array([1, 20, 100, 500, 900]), seen)[:, 0]
+    np.testing.assert_allclose(by_rank, [0, 0, 1, 0, 0], atol=1e-6)
+    seen[:, 1] = 1.0
+    np.testing.assert_allclose(one.shift(0, np.array([100] * 5), seen)[:, 0], 3.0)
+
+
+def test_a_run_whose_middle_is_better_than_its_documents_say_is_found():
+    """What no run of the model found is relevant in the middle of a run as often as its own say."""
+    random = np.random.default_rng(1)
+    n_rows = 4000
+    seen = np.column_stack([random.normal(size=n_rows), random.random(n_rows) < 0.5])
+    rank = random.integers(21, 400, n_rows)
+    effect = np.array([[[[0.0]], [[0.0]]], [[[0.5]], [[1.5]]]])
+    logit = random.normal(-2.0, 1.0, n_rows)
+    moved = logit + Departures(np.array([0]), effect).shift(0, rank, seen)[:, 0]
+    grade = (random.random(n_rows) < expit(moved)).astype(float)
+    number, pair = np.zeros(n_rows, dtype=int), np.arange(n_rows)
+    judged = Judged(Bernoulli(), 1, number, rank, pair, grade, logit, seen)
+    likelihood = judged.likelihood(BANDS[1], np.zeros((1, 2, 1)))[0]
+    best = likelihood.argmax()
+    assert abs(BANDS[1].grid.level[best] - 0.5) <= 0.5
+    assert abs(BANDS[1].grid.slope[best] - 1.5) <= 0.5
+
+
+class Bernoulli:
+    """Likelihood of relevance given the linear predictor (pair, column)."""
+
+    def log_probability(self, logit, pairs, grade):
+        share = expit(logit)
+        return np.log(np.where(grade[:, None] > 0, share, 1.0 - share)).sum(axis=0)
+
+
+def test_the_number_of_relevant_documents_is_the_same_for_all_runs(sampled, fitted):
+    scores = be.posterior_scores(fitted, sampled, ["NumRel", "NumRelRet", "R@60"], random_seed=4)
+    number = scores.estimate.sel(measure="NumRel")
+    np.testing.assert_allclose(number, number.isel(run=[0]).values.repeat(number.sizes["run"], -1))
 
 
 def test_the_prior_learns_where_the_runs_are():

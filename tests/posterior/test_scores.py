@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.frame.scale import discount
+from bayeseval.frame.features import discount
 from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
 
 MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]
@@ -39,7 +39,7 @@ def relevance_probability(sampled, fitted) -> np.ndarray:
     score = np.zeros(n_pairs)
     for run, topic, rank in np.argwhere(ranking >= 0):
         pair = ranking[run, topic, rank]
-        g[pair, run] = discount(4)[rank + 1]
+        g[pair, run] = discount(4, reach=1000)[rank + 1]
         score[pair] += 1.0 / (61.0 + rank)
     fused = np.zeros(n_pairs)
     for topic in range(2):

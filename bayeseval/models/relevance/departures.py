@@ -5,15 +5,66 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.frame.features import discount
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.progress import track
 
-DEPTH = 100  # ranks that a departure touches, most at the first and not at all below the last
-LEARNED_FROM = 20  # first ranks, whose judgments tell it
-TOP = -1.0  # scaled log of the fused rank that counts as the top: rank 5 or so
+FADED = 100  # rank at which the effects of the top have faded, and those of the middle are whole
+LEARNED_FROM = 20  # first ranks, whose judgments tell the effects of the top
+MIDDLE = np.linspace(-4.0, 4.0, 33), np.linspace(-4.0, 4.0, 33)  # values that are tried there
+DEPTH = 500  # ranks that a departure touches
 DEPARTURE_STREAM = 2
+BLOCK = 1024  # judged documents at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Ranks of a run over which one pair of effects rises and fades.
+
+    Parameters
+    ----------
+    share : float array (rank + 1,)
+        How much of the effects a rank has; 0 below the last.
+    judged : bool array (rank + 1,)
+        Ranks whose judgments tell the effects.
+    column : int
+        Column of the documents, of :meth:`RelevanceDraws.logit`, that the second effect multiplies.
+    grid : Grid
+        Values of the two effects that are tried.
+    """
+
+    share: NDArray[np.float64]
+    judged: NDArray[np.bool_]
+    column: int
+    grid: Grid
+
+    def columns(self, rank: NDArray, seen: NDArray) -> tuple[NDArray, NDArray]:
+        """What the two effects multiply, for documents at some ranks."""
+        share = self.share[np.minimum(rank, DEPTH + 1)]
+        return share, share * seen[:, self.column]
+
+
+def _bands() -> tuple[Band, Band]:
+    """The top of a list, and its middle.
+
+    Examples
+    --------
+    >>> top, middle = _bands()
+    >>> top.share[[1, 10, 100]].round(2), middle.share[[20, 100, 500]].round(2)
+    (array([1. , 0.5, 0. ]), array([0., 1., 0.]))
+    """
+    rank = np.arange(DEPTH + 2)
+    from_first = np.log(np.maximum(rank, 1))
+    found = (rank >= 1) & (rank <= DEPTH)
+    top = np.where(found, np.maximum(0.0, 1.0 - from_first / np.log1p(FADED)), 0.0)
+    apart = np.abs(from_first - np.log(FADED)) / np.log(FADED / LEARNED_FROM)
+    middle = np.where(found, np.maximum(0.0, 1.0 - apart), 0.0)
+    at_top = found & (rank <= LEARNED_FROM)
+    wide = Grid.of_size()
+    return Band(top, at_top, 0, wide), Band(middle, found & ~at_top, 1, Grid.of_size(*MIDDLE))
+
+
+BANDS = _bands()
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +72,21 @@ class Departures:
     r"""How runs that a model did not learn from depart from it, under every draw.
 
     .. math:: \mathrm{logit} P(rel_{rd} = 1) = \eta_d + g(rank_{rd}) \, (a_r + b_r (x_d + 1))
+              + h(rank_{rd}) \, (a'_r + b'_r u_d)
 
-    for the documents that run r ranks among its first 100, with :math:`\eta_d` the model's
-    linear predictor, g a discount that falls with the log of the rank from 1 to 0, and x the scaled
-    log of the fused rank. A run unlike those that the model knows brings relevant documents from
-    where the fusion does not expect any: then b is above 0. It is a second step: judged documents
-    among the first 20 ranks of the run tell (a, b) with the model's parameters at their posterior
-    mean, and the model's draws stay what they are ("cut"). The prior of (a, b) is common to all
-    such runs and learned from them (:mod:`bayeseval.models.relevance.departure_prior`).
+    for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
+    linear predictor and x the scaled log of the fused rank. g falls with the log of the rank from 1
+    at the first to 0 at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at
+    the 500th. u is 1 where no run that the model knows found the document. A run unlike those that
+    the model knows brings relevant documents from where the fusion does not expect any: then b is
+    above 0; and one that finds what no other did may find more or less there than the model
+    learned of such documents, most of which no run ranks high.
+
+    It is a second step: judged documents among the first 20 ranks of the run tell (a, b), those
+    below tell (a', b') given the mean of (a, b), all with the model's parameters at their posterior
+    mean, and the model's draws stay what they are ("cut"). The prior of each pair of effects is
+    common to all such runs and learned from them
+    (:mod:`bayeseval.models.relevance.departure_prior`).
 
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
@@ -37,18 +95,17 @@ class Departures:
     ----------
     run : int array (departing_run,)
         Positions of the runs in the collection.
-    level, slope : float array (departing_run, draw)
-        a and b.
+    effect : float array (band, 2, departing_run, draw)
+        a and b, a' and b'.
     """
 
     run: NDArray[np.int64]
-    level: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    effect: NDArray[np.float64]
 
     @classmethod
     def none(cls) -> "Departures":
         """No run departs."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), np.zeros((0, 1)))
+        return cls(np.zeros(0, dtype=np.int64), np.zeros((2, 2, 0, 1)))
 
     @classmethod
     def learned(cls, draws: RelevanceDraws) -> "Departures":
@@ -56,15 +113,18 @@ class Departures:
         runs = np.setdiff1d(np.arange(draws.frame.rankings.pair.shape[0]), draws.frame.run)
         if not runs.size:
             return cls.none()
-        grid = Grid.of_size()
-        likelihood = _likelihood(draws.at_mean(), runs, grid)
-        prior = learned_prior(likelihood, grid)
+        seen = Judged.of(draws.at_mean(), runs)
         random = np.random.default_rng([draws.seed_word, DEPARTURE_STREAM])
-        drawn = [grid.drawn(one + prior, draws.n_draws, random) for one in likelihood]
-        level, slope = (np.stack(part) for part in zip(*drawn, strict=True))
-        return cls(runs, level, slope)
+        effect = np.zeros((len(BANDS), 2, runs.size, draws.n_draws))
+        for number, band in enumerate(BANDS):
+            known = effect[:number].mean(axis=-1)
+            likelihood = seen.likelihood(band, known)
+            prior = learned_prior(likelihood, band.grid)
+            drawn = [band.grid.drawn(one + prior, draws.n_draws, random) for one in likelihood]
+            effect[number] = np.swapaxes(drawn, 0, 1)
+        return cls(runs, effect)
 
-    def shift(self, number: int, rank: NDArray, log_rank: NDArray) -> NDArray[np.float32]:
+    def shift(self, number: int, rank: NDArray, seen: NDArray) -> NDArray[np.float32]:
         """What the departing run of that number adds to the linear predictor (document, draw).
 
         Parameters
@@ -73,33 +133,80 @@ class Departures:
             Which of the departing runs.
         rank : int array (document,)
             Rank in the run, from 1.
-        log_rank : float array (document,)
-            Scaled log of the fused rank.
+        seen : float array (document, 2)
+            Scaled log of the fused rank less that of the top, and whether no run of the model found
+            the document.
         """
-        share = discount(DEPTH)[np.minimum(rank, DEPTH + 1)]
-        moved = np.outer(share, self.level[number])
-        moved += np.outer(share * (log_rank - TOP), self.slope[number])
-        return moved.astype(np.float32)
+        return _moved(self.effect[:, :, number], rank, seen).astype(np.float32)
 
 
-def _likelihood(mean: RelevanceDraws, runs: NDArray, grid: Grid) -> NDArray[np.float64]:
-    """Log likelihood (run, grid point) of the judgments among the first ranks of runs."""
-    frame, total = mean.frame, np.zeros((runs.size, grid.level.size))
-    share = discount(DEPTH)[1 : LEARNED_FROM + 1]
-    grade = np.full(frame.rankings.n_pairs + 1, np.nan)  # the last serves position -1
-    grade[frame.pair] = frame.grade[0]
-    for topic, ranks in track(list(frame.topics()), "departures of new runs"):
-        top = frame.rankings.pair[runs, topic, :LEARNED_FROM]
-        judged = ~np.isnan(grade[top])
-        pairs, place = np.unique(top[judged], return_inverse=True)
-        if not pairs.size:
-            continue
-        logit, log_rank = mean.logit(topic, ranks, pairs - frame.rankings.start[topic])
-        row = np.full(top.shape, -1)
-        row[judged] = place
-        for number, own in enumerate(judged):
-            rows, g = row[number, own], share[: own.size][own]
-            moved = np.outer(g, grid.level) + np.outer(g * (log_rank[rows] - TOP), grid.slope)
-            given = pairs[rows]
-            total[number] += mean.log_probability(logit[rows] + moved, given, grade[given])
-    return total
+def _moved(effect: NDArray, rank: NDArray, seen: NDArray) -> NDArray[np.float64]:
+    """What effects (band, 2, column) add for documents at some ranks (document, column)."""
+    parts = zip(BANDS, effect, strict=False)
+    return sum(  # type: ignore[return-value]
+        (np.column_stack(band.columns(rank, seen)) @ own for band, own in parts),
+        np.zeros((rank.size, effect.shape[-1])),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Judged documents that departing runs retrieved; one row a run and document.
+
+    Parameters
+    ----------
+    mean : RelevanceDraws
+        Of one draw.
+    n_runs : int
+    number : int array (row,)
+        Which of the departing runs.
+    rank : int array (row,)
+    pair : int array (row,)
+    grade, logit : float array (row,)
+    seen : float array (row, 2)
+    """
+
+    mean: RelevanceDraws
+    n_runs: int
+    number: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    grade: NDArray[np.float64]
+    logit: NDArray[np.float64]
+    seen: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, mean: RelevanceDraws, runs: NDArray) -> "Judged":
+        """All of them, topic by topic."""
+        frame = mean.frame
+        grade = np.full(frame.rankings.n_pairs + 1, np.nan)  # the last serves position -1
+        grade[frame.pair] = frame.grade[0]
+        found = []
+        for topic, ranks in track(list(frame.topics()), "departures of new runs"):
+            top = frame.rankings.pair[runs, topic, :DEPTH]
+            number, rank = np.nonzero(~np.isnan(grade[top]))
+            pairs, place = np.unique(top[number, rank], return_inverse=True)
+            if not pairs.size:
+                continue
+            logit, seen = mean.logit(topic, ranks, pairs - frame.rankings.start[topic])
+            given = pairs[place]
+            found.append((number, rank + 1, given, grade[given], logit[place, 0], seen[place]))
+        if not found:
+            found = [tuple(np.zeros(0, dtype=int) for _ in range(5)) + (np.zeros((0, 2)),)]
+        columns = (np.concatenate(part) for part in zip(*found, strict=True))
+        return cls(mean, runs.size, *columns)
+
+    def likelihood(self, band: Band, known: NDArray) -> NDArray[np.float64]:
+        """Log likelihood (run, grid point) of the effects of a band, given those before it."""
+        grid = band.grid
+        total = np.zeros((self.n_runs, grid.level.size))
+        tells = np.flatnonzero(band.judged[self.rank])
+        for number in range(self.n_runs):
+            every = tells[self.number[tells] == number]
+            for own in np.split(every, range(BLOCK, every.size, BLOCK)):
+                rank, seen = self.rank[own], self.seen[own]
+                level, slope = band.columns(rank, seen)
+                moved = np.outer(level, grid.level) + np.outer(slope, grid.slope)
+                moved += self.logit[own, None] + _moved(known[:, :, [number]], rank, seen)
+                total[number] += self.mean.log_probability(moved, self.pair[own], self.grade[own])
+        return total

@@ -16,6 +16,7 @@ from bayeseval.models.relevance.topic_draws import TopicDraws
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
 TOPIC_STREAM = 0
+TOP = -1.0  # scaled log of the fused rank that counts as the top: rank 5 or so
 SMALLEST = 1e-300  # probability, for its log
 
 
@@ -106,10 +107,10 @@ class RelevanceDraws:
         again = TopicDraws.empty(self, codes, start + pairs, np.flatnonzero(kept))
         ranks = self.frame.ranks(topic)
         for rows in _blocks(np.flatnonzero(~known)):
-            logit, log_rank = self.logit(topic, ranks, pairs[rows])
+            logit, seen = self.logit(topic, ranks, pairs[rows])
             uniform = random.random(logit.shape, dtype=np.float32)
             codes[rows] = self.codes(logit, uniform, start + pairs[rows])
-            again.keep(rows, logit, uniform, log_rank)
+            again.keep(rows, logit, uniform, seen)
         return again
 
     def codes(self, logit: NDArray, uniform: NDArray, pairs: NDArray) -> NDArray[np.uint8]:
@@ -161,9 +162,10 @@ class RelevanceDraws:
         return (grade >= self.scale[1]).astype(np.uint8)
 
     def logit(self, topic: int, ranks, rows: NDArray) -> tuple[NDArray, NDArray]:
-        """Linear predictor (row, draw), and the scaled log of the fused rank (row,).
+        """Linear predictor (row, draw), and what a run departs by (row, 2).
 
-        A model may do without topic effects and components.
+        That is the scaled log of the fused rank less that of the top, and whether none of the
+        model's runs retrieved the document. A model may do without topic effects and components.
         """
         own = self._draws.get("topic_component_effect")
         parts = Parts(
@@ -176,7 +178,8 @@ class RelevanceDraws:
         for block in found:
             effect = self._draws[block.effect]
             logit += block.times(effect[:, self._topic[topic]] if block.by_topic else effect)
-        return logit, found[0].values[:, 1]
+        unseen = ~ranks.run_rank[rows].any(axis=1)
+        return logit, np.column_stack([found[0].values[:, 1] - TOP, unseen])
 
     def _above(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step), given the external labels too."""

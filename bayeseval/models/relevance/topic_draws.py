@@ -22,8 +22,8 @@ class TopicDraws:
         Row of a pair among those kept, -1 for the others.
     logit, uniform : float array (kept, draw)
         Linear predictor, and the chance that decided.
-    log_rank : float array (kept,)
-        Scaled log of the fused rank.
+    seen : float array (kept, 2)
+        What a run departs by, of :meth:`RelevanceDraws.logit`.
     """
 
     draws: Any
@@ -32,7 +32,7 @@ class TopicDraws:
     row: NDArray[np.int64]
     logit: NDArray[np.float32]
     uniform: NDArray[np.float32]
-    log_rank: NDArray[np.float64]
+    seen: NDArray[np.float64]
 
     @classmethod
     def empty(cls, draws, codes: NDArray, pairs: NDArray, kept: NDArray) -> "TopicDraws":
@@ -41,14 +41,14 @@ class TopicDraws:
         row[kept] = np.arange(kept.size)
         shape = kept.size, draws.n_draws
         logit, uniform = np.empty(shape, np.float32), np.empty(shape, np.float32)
-        return cls(draws, codes, pairs, row, logit, uniform, np.empty(kept.size))
+        return cls(draws, codes, pairs, row, logit, uniform, np.empty((kept.size, 2)))
 
-    def keep(self, rows: NDArray, logit: NDArray, uniform: NDArray, log_rank: NDArray) -> None:
+    def keep(self, rows: NDArray, logit: NDArray, uniform: NDArray, seen: NDArray) -> None:
         """Keep what is to be kept of some rows."""
         inside = self.row[rows] >= 0
         kept = self.row[rows[inside]]
         self.logit[kept], self.uniform[kept] = logit[inside], uniform[inside]
-        self.log_rank[kept] = log_rank[inside]
+        self.seen[kept] = seen[inside]
 
     def again(self, rows: NDArray, shift: NDArray) -> NDArray[np.uint8]:
         """Codes (row, draw) of kept pairs with ``shift`` added to their linear predictor."""
