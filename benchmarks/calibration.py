@@ -112,7 +112,7 @@ def score():
 
     model = _score_model()
     fits = be.experiments.RepeatedFits(draws=1000, tune=500, chains=2)
-    names = ["log_near_sd", "logit_far_weight", "common", "discrepancy", "score"]
+    names = ["log_near_ratio", "logit_far_weight", "common", "discrepancy", "score"]
 
     def study(seed: int) -> xr.DataTree:
         of_prior, of_fit = map(int, np.random.SeedSequence(seed).generate_state(2) >> 1)
@@ -153,8 +153,8 @@ def _score_model():
     post = xr.Dataset({"estimate": (("chain", "draw", *dims), drawn)}, coords=coords)
     labels = {"measure": ["P@10"], "run": runs, "run_other": runs}
     covariance = xr.DataArray(matrix[None], coords=labels, dims=(*dims, "run_other"))
-    known = {"near_sd": 0.012, "common_sd": 0.004, "far_sd": 0.15, "far_weight": 0.05}
-    other = known | {"near_sd": 0.024, "far_weight": 0.3}
+    known = {"near_ratio": 1.2, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.05}
+    other = known | {"near_ratio": 2.4, "far_weight": 0.3}
     constants = {"contributed": known, "new": other}
     return be.models.score_model(mean, post, covariance=covariance, constants=constants)
 

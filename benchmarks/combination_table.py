@@ -20,7 +20,7 @@ PACKAGE = Path(be.__file__).parent / "models" / "score" / TABLE
 WANTED = 0.9
 SLACK = 0.02
 LEARNED_AT = 100  # judgments a topic
-NEAR = (*np.arange(0.003, 0.037, 0.003), 0.05, 0.07, 0.1)  # values that are tried
+NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)  # values tried
 FAR = (0.08, 0.15)
 WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
 GROUPS = ("contributed", "new")
@@ -46,6 +46,7 @@ def joined(folder: Path) -> pd.DataFrame:
         dual = np.char.endswith(mean["run"].to_numpy().astype(str), "~dual")
         role = np.where(dual, "dual", np.where(mean["contributed"], "contributed", "new"))
         bounds = mean["interval"].transpose("measure", "run", "ci_bound").to_numpy()
+        truth = mean["truth"].transpose("measure", "run").to_numpy()
         for index, label in enumerate(found.labels["measure"].tolist()):
             contributed = role == "contributed"
             shared = found.model_covariance[index][np.ix_(contributed, contributed)].mean()
@@ -54,11 +55,14 @@ def joined(folder: Path) -> pd.DataFrame:
                 "kind": parse_measures(label)[0].kind,
                 "role": role,
                 "group": np.where(contributed, *GROUPS),
-                "truth": mean["truth"].sel(measure=label).to_numpy(),
+                "truth": truth[index],
                 "d": found.design[index],
                 "v": found.design_variance[index],
                 "m": found.model[index],
                 "c": found.model_variance[index],
+                "says": found.independent.mean[index],
+                "gain": found.independent.gain[index],
+                "product": ((found.model - truth) * (found.design - truth))[index],
                 "low": bounds[index, :, 0],
                 "high": bounds[index, :, 1],
                 "shared": shared,
@@ -70,16 +74,21 @@ def joined(folder: Path) -> pd.DataFrame:
 
 def combined(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:
     """Estimate, interval and conflict of every row under some constants."""
-    m, c, d, v = (rows[name].to_numpy() for name in ("m", "c", "d", "v"))
-    unknown = (c > 0) | (v > 0)
-    near, far = (np.where(unknown, c + sd**2, 0.0) for sd in (near, far))
-    found = robust_posterior(Prior(m, near, far, np.full(m.shape, weight)), d, v)
+    found = robust_posterior(_prior(rows, near, far, weight), rows.d.to_numpy(), rows.v.to_numpy())
     tail = 0.5 * (1 + WANTED)
     return pd.DataFrame(
         {"estimate": found.estimate, "lower": found.quantile(1 - tail),
          "upper": found.quantile(tail), "conflict": found.conflict},
         index=rows.index,
     )  # fmt: skip
+
+
+def _prior(rows: pd.DataFrame, near: float, far: float, weight: float) -> Prior:
+    """Prior of every row under some constants."""
+    c, v, gain = (rows[name].to_numpy() for name in ("c", "v", "gain"))
+    errors = near * np.sqrt(c), np.where((c > 0) | (v > 0), far, 0.0)
+    spread = [gain * c + (gain * sd) ** 2 for sd in errors]
+    return Prior(rows.says.to_numpy(), *spread, np.full(len(rows), weight))
 
 
 def interval_score(truth, lower, upper) -> np.ndarray:
@@ -105,7 +114,7 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
             held = (now.lower <= some.truth) & (some.truth <= now.upper)
             means = {"score": score, "held": held}
             table = pd.DataFrame({k: v.groupby(cell).mean() for k, v in means.items()})
-            table = table.assign(design_held=own, near_sd=near, far_sd=far, far_weight=weight)
+            table = table.assign(design_held=own, near_ratio=near, far_sd=far, far_weight=weight)
             found.append(table.reset_index().assign(kind=kind, group=group))
     return pd.concat(found)
 
@@ -117,7 +126,7 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     wanted, or as often as the design's own where these hold less, and for every role of runs no
     more than ``SLACK`` less often; cells weigh the same.
     """
-    names = ["near_sd", "far_sd", "far_weight"]
+    names = ["near_ratio", "far_sd", "far_weight"]
     found = []
     for (kind, group), some in cells.groupby(["kind", "group"]):
         wanted = some.design_held.clip(upper=WANTED)
@@ -127,17 +136,19 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         short = np.maximum(table.lacking, by_role - SLACK)
         enough = table[short <= max(0.0, short.min())]
         best = dict(zip(names, enough.score.idxmin(), strict=True))
-        best["common_sd"] = _common(rows[rows.kind == kind], best["near_sd"])
+        best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
         found.append({"kind": kind, "group": group} | best)
-    return pd.DataFrame(found)[["kind", "group", "near_sd", "common_sd", "far_sd", "far_weight"]]
+    return pd.DataFrame(found)[
+        ["kind", "group", "near_ratio", "common_ratio", "far_sd", "far_weight"]
+    ]
 
 
 def _common(rows: pd.DataFrame, near: float) -> float:
-    """Standard deviation of what all contributing runs' errors share, beyond the draws'."""
+    """What all contributing runs' errors share, beyond the draws', over the posterior deviation."""
     some = rows[rows.role == "contributed"]
     by = [some[name] for name in ("collection", "measure", "sample")]
     mean = (some.m - some.truth).groupby(by).mean()
-    excess = mean**2 - some.shared.groupby(by).first()
+    excess = (mean**2 - some.shared.groupby(by).first()) / some.c.groupby(by).mean()
     by_family = excess.groupby(["collection", "measure"]).mean()
     return float(np.sqrt(np.clip(by_family.mean(), 0.0, near**2)))
 
@@ -166,7 +177,7 @@ def report(folder: Path) -> None:
     parts = []
     for (family, kind, group), some in rows.groupby(["collection", "kind", "group"]):
         one = constants.loc[family, kind, group]
-        numbers = one.near_sd, one.far_sd, one.far_weight
+        numbers = one.near_ratio, one.far_sd, one.far_weight
         parts.append(pd.concat([some, combined(some, *numbers), _each(some, *numbers)], axis=1))
     whole = pd.concat(parts)
     table = pd.DataFrame(
@@ -179,7 +190,7 @@ def report(folder: Path) -> None:
     print(table.to_string(index=False, float_format="%.4f"))
     print("\nmean over families")
     names = ["ratio", "model_ratio", "covered", "design_covered", "each_covered", "length_ratio"]
-    names += ["each_length_ratio", "flagged"]
+    names += ["each_length_ratio", "flagged", "shared"]
     print(table.groupby(["budget", "measure", "role"])[names].mean().to_string(float_format="%.3f"))
 
 
@@ -240,10 +251,7 @@ def _pairs(better: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
 
 def _each(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:
     """Bounds of the intervals that hold for each run."""
-    c, v = rows.c.to_numpy(), rows.v.to_numpy()
-    unknown = (c > 0) | (v > 0)
-    spread = [np.where(unknown, c + sd**2, 0.0) for sd in (near, far)]
-    prior = Prior(rows.m.to_numpy(), *spread, np.full(len(rows), weight))
+    v, prior = rows.v.to_numpy(), _prior(rows, near, far, weight)
     low, high = intervals_for_each(prior, rows.d.to_numpy(), np.sqrt(v), WANTED)
     return pd.DataFrame({"each_lower": low, "each_upper": high}, index=rows.index)
 
@@ -281,6 +289,7 @@ def summed(some: pd.DataFrame) -> dict[str, float]:
         "each_covered": held("each_lower", "each_upper").mean(),
         "length_ratio": (some.upper - some.lower).mean() / length,
         "each_length_ratio": (some.each_upper - some.each_lower).mean() / length,
+        "shared": some["product"].mean() / np.minimum(some.c, some.v).mean(),
         "conflict": some.conflict.mean(),
         "flagged": some.flagged.mean(),
     }

@@ -13,6 +13,7 @@ from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
+from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import Sources
 
 GUARANTEES = ("average", "each")
@@ -33,27 +34,31 @@ def combine(
 
     A design-based estimate d (of ``dyn``, say) is unbiased for every run and wide; a model's
     posterior, with mean m and variance c, is narrow and wrong for runs unlike those it learned
-    from. Each run's true score is taken to be
+    from. Both have seen the same judgments. What the model says beyond d, :math:`m^*` with the
+    variance :math:`c / (1 - \kappa)` (:class:`bayeseval.models.score.independent.Independent`), is
+    the centre of the prior of each run's true score,
 
-    .. math:: \theta \sim (1 - w)\, N(m,\, c + \tau^2) + w\, N(m,\, c + \tau_1^2), \qquad
-              d \mid \theta \sim N(\theta, v)
+    .. math:: \theta \sim (1 - w)\, N\left(m^*, \frac{c}{1 - \kappa}
+              + \frac{\tau^2}{(1 - \kappa)^2}\right)
+              + w\, N\left(m^*, \frac{c}{1 - \kappa} + \frac{\tau_1^2}{(1 - \kappa)^2}\right),
+              \qquad d \mid \theta \sim N(\theta, v)
 
     with v the design variance, widened for its degrees of freedom and never far below that of the
-    other runs. The estimate is the posterior mean: near m where d does not object, near d where it
-    does. The standard deviation :math:`\tau` of the model's own errors, :math:`\tau_1` and w come
+    other runs, and :math:`\kappa = \min(c, v) / v`. The estimate is the posterior mean: near m
+    where d does not object, near d where it does. Where the model makes no errors of its own,
+    :math:`\tau = 0`, it is m with variance c: no judgment counts twice. The standard deviation
+    :math:`\tau` of the model's own errors, in units of :math:`\sqrt{c}`, :math:`\tau_1` and w come
     from other collections (:mod:`bayeseval.models.score.constants`), one set for runs that the
     model learned from and one for new runs.
 
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
     runs like those that the constants were learned from; for a single run that the model has wrong
-    by about :math:`\tau_1 / 4` it is less. On collections that the constants were not learned on
-    .84 to .88 of the intervals of P@10 and RBP held, where those of ``dyn`` held .83 to .90 (of
-    dual runs, made to mislead, .71 to .74 and .75 to .80). With ``"each"`` the interval would hold
-    for each run whatever the model says, if m did not depend on d. It does, for both have seen the
-    same judgments, and .81 to .85 held (.70 of dual runs). No interval that holds for each run can
-    be shorter, in expectation, than .81 of the design's. What breaks it: errors
-    of the model that are larger than where the constants were learned, at 100 judgments a topic;
-    at 50, AP was worse than by ``dyn`` alone (``benchmarks/combined_intervals/README.md``).
+    by about :math:`\tau_1 / 4` it is less.
+    With ``"each"`` the interval would hold for each run whatever the model says, if m* did not
+    depend on d; it is uncorrelated with d where the model's posterior is right. No interval that
+    holds for each run can be shorter, in expectation, than .81 of the design's. What breaks it:
+    errors of the model that are larger than where the constants were learned
+    (``benchmarks/combined_intervals/README.md``).
 
     Parameters
     ----------
@@ -69,8 +74,8 @@ def combine(
     groups : str or mapping of run to group, optional
         A coord of the scores, or a group for every run; default: "contributed" or "new".
     constants : mapping of group to mapping, optional
-        Other numbers for those of the package: ``near_sd``, ``common_sd``, ``far_sd`` (in units of
-        the score) and ``far_weight``.
+        Other numbers for those of the package: ``near_ratio`` and ``common_ratio`` (in units of the
+        posterior standard deviation), ``far_sd`` (in units of the score) and ``far_weight``.
 
     Returns
     -------
@@ -107,19 +112,20 @@ def combine(
     ... )
     >>> draws = np.random.default_rng(1).normal(0.48, 0.01, (1, 1000, 1, 1))
     >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
-    >>> errors = {"near_sd": 0.012, "far_sd": 0.15, "far_weight": 0.05}
+    >>> errors = {"near_ratio": 1.0, "far_sd": 0.15, "far_weight": 0.05}
     >>> combined = combine(mean, post, constants={"contributed": errors})
     >>> combined.estimate.values.round(3), combined.conflict.values.round(2)
-    (array([[0.484]]), array([[0.01]]))
+    (array([[0.482]]), array([[0.01]]))
     """
     check_choice("guarantee", guarantee, GUARANTEES)
     check_alike(mean, post, ("the means", "the posterior scores"))
     sources = Sources.of(mean, post, covariance)
     known = checked_constants(constants)
     group = groups_of(mean, groups, [name for _, name in known])
-    prior = _prior(sources, known, group, sources.model, sources.model_variance)
+    says = sources.independent
+    prior = _prior(sources, known, group, says, sources.model_variance)
     found = robust_posterior(prior, sources.design, sources.design_variance)
-    plain = _prior(sources, known, group, sources.modelled, sources.modelled_variance)
+    plain = _prior(sources, known, group, sources.as_modelled, sources.modelled_variance)
     flagged = robust_posterior(plain, sources.design, sources.design_variance).conflict
     whole = found.widened(sources.topic_variance)
     ci_prob = float(mean.attrs.get("ci_prob", 0.9))
@@ -133,7 +139,7 @@ def combine(
             "estimate": (dims, whole.estimate),
             "standard_error": (dims, np.sqrt(whole.total_variance)),
             "interval": ((*dims, "ci_bound"), bounds),
-            "model_weight": (dims, whole.model_weight),
+            "model_weight": (dims, says.gain * whole.model_weight),
             "conflict": (dims, whole.conflict),
             "conflict_modelled": (dims, flagged),
             "design_length": (dims, sources.design_length),
@@ -145,21 +151,26 @@ def combine(
     )
     if sources.design_covariance is None:
         return result
-    matrix = _covariance(sources, prior, whole, _of_runs(sources, known, group, "common_sd"))
+    common = _of_runs(sources, known, group, "common_ratio") * np.sqrt(sources.model_variance)
+    matrix = _covariance(sources, prior, whole, common)
     return result.assign(covariance=(("measure", "run", "run_other"), matrix)).assign_coords(
         run_other=sources.labels["run"]
     )
 
 
-def _prior(sources: Sources, known, group: NDArray, mean: Floats, variance: Floats) -> Prior:
-    """Prior (measure, run) around a mean of the model, by the constants of the runs' groups."""
+def _prior(sources: Sources, known, group: NDArray, says: Independent, variance: Floats) -> Prior:
+    """Prior (measure, run) around what a model says, by the constants of the runs' groups.
+
+    ``variance`` is that of the model's posterior.
+    """
     near, far, weight = (
-        _of_runs(sources, known, group, field) for field in ("near_sd", "far_sd", "far_weight")
+        _of_runs(sources, known, group, field) for field in ("near_ratio", "far_sd", "far_weight")
     )
     # where everything is judged there is nothing to add: no run can be other than it is
     open_still = (sources.design_variance > 0) | (variance > 0)
-    near, far = (np.where(open_still, sources.scale * sd, 0.0) for sd in (near, far))
-    return Prior(mean, variance + near**2, variance + far**2, weight)
+    near = says.gain * near * np.sqrt(variance)
+    far = np.where(open_still, says.gain * sources.scale * far, 0.0)
+    return Prior(says.mean, says.variance + near**2, says.variance + far**2, weight)
 
 
 def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
@@ -184,15 +195,16 @@ def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats
     """Covariance (measure, run, run_other) of the errors of the combined estimates.
 
     With B the share of the design in every run's estimate, the error is that of the design times B
-    and that of the model times 1 - B; the variances are set to those of the mixture.
+    and that of what the model says beyond it times 1 - B; the variances are set to those of the
+    mixture. ``common`` (measure, run) is the standard deviation of what the model's errors share.
     """
-    design = sources.design_covariance
+    design, gain = sources.design_covariance, sources.independent.gain
     assert design is not None
     result = np.empty(design.shape)
     for index in range(len(result)):
-        left = found.model_weight[index]
-        model = sources.model_covariance[index].copy()
-        shared = sources.scale[index] * common[index]
+        left, own = found.model_weight[index], np.sqrt(gain[index])
+        model = sources.model_covariance[index] * np.outer(own, own)
+        shared = gain[index] * common[index]
         model += np.outer(shared, shared)
         np.fill_diagonal(model, prior.near[index])
         matrix = np.outer(left, left) * model

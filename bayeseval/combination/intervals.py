@@ -129,8 +129,8 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     Returns
     -------
     DataArray (measure,)
-        In units of the score; compare it with the model's errors elsewhere (``near_sd`` of
-        :mod:`bayeseval.models.score.constants`).
+        In units of the score; compare it with the model's posterior standard deviation and with
+        what its errors are elsewhere (``near_ratio`` of :mod:`bayeseval.models.score.constants`).
 
     Raises
     ------

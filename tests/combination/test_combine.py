@@ -3,11 +3,12 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.models.score.independent import Independent
 
 RUNS = ["old", "new", "odd"]
 CONSTANTS = {
-    "contributed": {"near_sd": 0.012, "common_sd": 0.004, "far_sd": 0.15, "far_weight": 0.05},
-    "new": {"near_sd": 0.024, "common_sd": 0.004, "far_sd": 0.15, "far_weight": 0.3},
+    "contributed": {"near_ratio": 1.1, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.05},
+    "new": {"near_ratio": 2.2, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.3},
 }
 COORDS = {"measure": ["P@10"], "run": RUNS, "contributed": ("run", [True, False, False])}
 DIMS = ("measure", "run")
@@ -45,18 +46,54 @@ def combined(mean, post, **options):
     return be.combine(mean, post, **options | {"constants": constants})
 
 
-def test_without_far_runs_the_estimate_is_the_mean_weighted_by_precision():
-    never = {group: {"far_weight": 0.0, "near_sd": 0.01} for group in ("contributed", "new")}
+def moments(post):
+    """Mean and variance of the draws."""
+    return post.estimate.mean(("chain", "draw")), post.estimate.var(("chain", "draw"), ddof=1)
+
+
+def test_without_far_runs_the_estimate_follows_from_the_errors_of_design_and_model():
+    """d - m is the model's own error and what the design has beyond the posterior's error."""
+    never = {group: {"far_weight": 0.0, "near_ratio": 0.9} for group in ("contributed", "new")}
     found = be.combine(means(), draws(), constants=never)
-    post = draws().estimate
-    m, c = post.mean(("chain", "draw")), post.var(("chain", "draw"), ddof=1)
-    share = (c + 0.01**2) / (c + 0.01**2 + 0.03**2)
+    m, c = moments(draws())
+    own, noise = 0.9**2 * c, 0.03**2 - c
+    share = own / (own + noise)
     expected = m + share * (means().estimate - m)
     np.testing.assert_allclose(found.estimate, expected, rtol=1e-12)
-    np.testing.assert_allclose(found.standard_error**2, share * 0.03**2, rtol=1e-9)
+    np.testing.assert_allclose(found.standard_error**2, c + share * noise, rtol=1e-9)
     np.testing.assert_allclose(found.model_weight, 1 - share, rtol=1e-9)
     length = found.interval.diff("ci_bound").isel(ci_bound=0)
     np.testing.assert_allclose(length, 2 * 1.644854 * found.standard_error, rtol=1e-5)
+
+
+def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
+    """No judgment counts twice: the design's estimate adds nothing to what has seen it."""
+    right = {"near_ratio": 0.0, "common_ratio": 0.0, "far_weight": 0.0}
+    found = be.combine(means(), draws(), constants={"contributed": right, "new": right})
+    m, c = moments(draws())
+    np.testing.assert_allclose(found.estimate, m, rtol=1e-9)
+    np.testing.assert_allclose(found.standard_error**2, c, rtol=1e-9)
+
+
+def test_a_design_that_knows_more_than_the_model_is_the_answer():
+    found = combined(means(error=(0.003, 0.003, 0.003)), draws())
+    np.testing.assert_allclose(found.estimate, means().estimate, atol=1e-3)
+    np.testing.assert_allclose(found.standard_error, 0.003, rtol=0.05)
+
+
+def test_errors_of_a_posterior_and_of_an_unbiased_estimate_go_together_as_assumed():
+    """Normal scores, and two estimates of which the posterior has seen both and d only one."""
+    random = np.random.default_rng(3)
+    score = random.normal(0.0, 0.05, 200_000)
+    first, second = (score + random.normal(0, sd, score.size) for sd in (0.03, 0.04))
+    variance = 1 / (0.05**-2 + 0.03**-2 + 0.04**-2)
+    posterior = variance * (first / 0.03**2 + second / 0.04**2)
+    product = np.mean((posterior - score) * (first - score))
+    assert product == pytest.approx(variance, rel=0.02)
+    ones = np.ones(score.shape)
+    says = Independent.of(posterior, variance * ones, first, 0.03**2 * ones)
+    assert abs(np.mean((says.mean - score) * (first - score))) < 0.02 * variance
+    assert np.mean((says.mean - score) ** 2) == pytest.approx(says.variance[0], rel=0.02)
 
 
 def test_a_run_unlike_the_model_keeps_its_design_estimate_and_is_in_conflict():

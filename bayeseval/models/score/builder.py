@@ -15,7 +15,7 @@ from bayeseval.models.score.constants import checked_constants, groups_of, kind_
 from bayeseval.models.score.sources import Sources
 
 PRIORS: dict[str, tuple[float, ...]] = {
-    "log_near_sd": (0.0, 0.5),
+    "log_near_ratio": (0.0, 0.5),
     "logit_far_weight": (0.0, 1.0),
     "common": (0.0, 1.0),
 }
@@ -33,23 +33,26 @@ def score_model(
 ):
     r"""Model of the true scores of runs, from a design's estimates and another model's posterior.
 
-    .. math:: \eta \sim N(m, C), \quad \delta_r \sim (1 - w_g) N(0, \tau_g^2) + w_g N(0, \tau_1^2),
-              \quad \theta = \eta + \kappa \mathbf{1} + \delta, \quad d \sim N(\theta, V)
+    .. math:: \eta \sim N(m^*, C^*), \quad
+              \delta_r \sim (1 - w_g) N(0, \tau_{gr}^2) + w_g N(0, \tau_{1r}^2),
+              \quad \theta_r = \eta_r + \lambda_r + \delta_r, \quad d \sim N(\theta, V)
 
-    m and C are mean and covariance of the posterior draws, d and V the estimates of the design and
-    their covariance, g the group of the run, :math:`\kappa` an error that all runs share. It is the
-    model behind :func:`bayeseval.combine`, which takes each run by itself and the constants as
-    given; here :math:`\tau_g` and :math:`w_g` are learned from all runs, around the constants, and
-    the design's covariance is used in full. It is for those who want to extend it: what the design
-    got wrong for all runs it may take for an error of the model, for both look alike. With 44 runs
-    500 draws a chain were too few for its verdict: take more.
+    d and V are the estimates of the design and their covariance, m* and C* what the posterior draws
+    say beyond them (:class:`bayeseval.models.score.independent.Independent`, whose gain multiplies
+    all errors of the model), g the group of the run, :math:`\tau_{gr}` a multiple :math:`\tau_g` of
+    the run's posterior standard deviation, and :math:`\lambda_r` another multiple of it, the same
+    for all runs. It is the model behind :func:`bayeseval.combine`, which takes each run by itself
+    and the constants as given; here :math:`\tau_g` and :math:`w_g` are learned from all runs,
+    around the constants, and the design's covariance is used in full. It is for those who want to
+    extend it: what the design got wrong for all runs it may take for an error of the model, for
+    both look alike. With 44 runs 500 draws a chain were too few for its verdict: take more.
 
     ================  ==================  ==========================================================
     name in priors    default             why
     ================  ==================  ==========================================================
-    log_near_sd       Normal(0, 0.5)      log of :math:`\tau_g` over the constant ``near_sd``
+    log_near_ratio    Normal(0, 0.5)      log of :math:`\tau_g` over the constant ``near_ratio``
     logit_far_weight  Normal(0, 1)        log odds of :math:`w_g` less those of ``far_weight``
-    common            Normal(0, 1)        :math:`\kappa` over the constant ``common_sd``
+    common            Normal(0, 1)        :math:`\lambda` over the constant ``common_ratio``
     ================  ==================  ==========================================================
 
     Parameters
@@ -93,7 +96,7 @@ def score_model(
     >>> draws = np.random.default_rng(1).normal(0.45, 0.01, (1, 100, 1, 2))
     >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
     >>> [variable.name for variable in score_model(mean, post).free_RVs]
-    ['log_near_sd', 'logit_far_weight', 'common', 'model_deviation', 'discrepancy', 'estimate']
+    ['log_near_ratio', 'logit_far_weight', 'common', 'model_deviation', 'discrepancy', 'estimate']
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -114,28 +117,31 @@ def score_model(
     kind = kind_of_measure(parse_measures(str(sources.labels["measure"][0]))[0])
     near, common, far, weight = (
         np.array([getattr(known[kind, name], field) for name in names])
-        for field in ("near_sd", "common_sd", "far_sd", "far_weight")
+        for field in ("near_ratio", "common_ratio", "far_sd", "far_weight")
     )
     scale = float(sources.scale[0, 0])
     design = _design_covariance(sources)
     with pm.Model(coords={"run": sources.labels["run"], "group": names}) as model:
         name_model("score_model")
         tensor: Any = pt
-        log_near: Any = pm.Normal("log_near_sd", *numbers["log_near_sd"], dims="group")
-        near_sd: Any = pm.Deterministic(
-            "near_sd", scale * near * tensor.exp(log_near), dims="group"
-        )
+        log_near: Any = pm.Normal("log_near_ratio", *numbers["log_near_ratio"], dims="group")
+        near_ratio: Any = pm.Deterministic("near_ratio", near * tensor.exp(log_near), dims="group")
         odds: Any = pm.Normal("logit_far_weight", *numbers["logit_far_weight"], dims="group")
         start = np.log(weight) - np.log1p(-weight)
         far_weight: Any = pm.Deterministic("far_weight", pt.sigmoid(start + odds), dims="group")
         shared: Any = pm.Normal("common", *numbers["common"])
         unit: Any = pm.Normal("model_deviation", 0.0, 1.0, dims="run")
-        model_score = sources.model[0] + pt.dot(_root(sources.model_covariance[0]), unit)
+        says, posterior_sd = sources.independent, np.sqrt(sources.model_variance[0])
+        gain = says.gain[0]
+        own = np.sqrt(gain)
+        root = _root(sources.model_covariance[0] * np.outer(own, own))
+        model_score = says.mean[0] + pt.dot(root, unit)
         share = pt.stack([1.0 - far_weight[of_run], far_weight[of_run]], axis=1)
-        spread = pt.stack([near_sd[of_run], np.asarray(scale * far)[of_run]], axis=1)
+        near_sd = gain * posterior_sd * near_ratio[of_run]
+        spread = pt.stack([near_sd, np.asarray(gain * scale * far[of_run])], axis=1)
         off: Any = pm.NormalMixture("discrepancy", w=share, mu=np.zeros((of_run.size, 2)),
                                     sigma=spread, dims="run")  # fmt: skip
-        common_error = scale * common[of_run] * shared
+        common_error = gain * posterior_sd * common[of_run] * shared
         score = pm.Deterministic("score", model_score + common_error + off, dims="run")
         pm.Data("judged_estimate", sources.design[0], dims="run")
         pm.MvNormal("estimate", score, cov=design, dims="run")

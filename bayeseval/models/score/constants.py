@@ -23,24 +23,26 @@ class Constants:
 
     Parameters
     ----------
-    near_sd : float
-        Standard deviation of a run's true score around the model's mean beyond the posterior
-        variance, for runs as modelled; in units of the score.
-    common_sd : float
+    near_ratio : float
+        Standard deviation of the model's own errors, for runs as modelled, in units of its
+        posterior standard deviation: a posterior that is as far from the truth as it says has 0,
+        and what holds at 100 judgments a topic can hold at 50.
+    common_ratio : float
         The part of it that all runs of the collection share.
     far_sd : float
-        The same for runs that are not as modelled.
+        Standard deviation of the model's errors for runs that are not as modelled, in units of the
+        score.
     far_weight : float
         Prior probability of such a run.
     """
 
-    near_sd: float
-    common_sd: float
+    near_ratio: float
+    common_ratio: float
     far_sd: float
     far_weight: float
 
     def __post_init__(self) -> None:
-        for name in ("near_sd", "common_sd", "far_sd"):
+        for name in ("near_ratio", "common_ratio", "far_sd"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         if not 0.0 <= self.far_weight <= 1.0:

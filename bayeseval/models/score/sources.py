@@ -7,6 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.models.score.independent import Independent
+
 Floats = NDArray[np.floating]
 DIMS = ("measure", "run")
 LEAST = 0.25  # of the median variance
@@ -49,6 +51,18 @@ class Sources:
     modelled_variance: Floats
     topic_variance: Floats
     scale: Floats
+
+    @property
+    def independent(self) -> Independent:
+        """What the model says beyond the design's estimate."""
+        return Independent.of(self.model, self.model_variance, self.design, self.design_variance)
+
+    @property
+    def as_modelled(self) -> Independent:
+        """The same if no run departed from the model."""
+        return Independent.of(
+            self.modelled, self.modelled_variance, self.design, self.design_variance
+        )
 
     @classmethod
     def of(cls, mean: xr.Dataset, post: xr.Dataset, covariance: xr.DataArray | None) -> "Sources":
