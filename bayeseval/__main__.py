@@ -1,8 +1,9 @@
-"""The program `bayeseval`, which Ctrl-C ends at any moment with one line and exit code 130."""
+"""The program `bayeseval`, which Ctrl-C ends at any moment with one line and exit code 130.
+
+Nothing that Python has not imported by itself is imported before Ctrl-C is handled.
+"""
 
 import os
-import shutil
-import signal
 import sys
 
 INTERRUPTED = 130
@@ -10,22 +11,30 @@ INTERRUPTED = 130
 
 def main() -> int:
     """Run the command that this process was started with, and return its exit code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
-        signal.signal(signal.SIGINT, _end)
+    try:
+        import signal
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+            signal.signal(signal.SIGINT, _end)
+    except KeyboardInterrupt:
+        _end()
     from bayeseval.cli import main as run
 
     return run()
 
 
-def _end(number, frame) -> None:
+def _end(number=None, frame=None) -> None:
     """End the process at once, without unfinished files.
 
     An exception would not do: raised in a callback of a compiled library or while a module is
     imported it is printed and lost, or taken as another error, and nutpie returns what it has.
     """
-    unfinished = getattr(sys.modules.get("bayeseval.whole_file"), "UNFINISHED", ())
-    for folder in list(unfinished):
-        shutil.rmtree(folder, ignore_errors=True)
+    unfinished = list(getattr(sys.modules.get("bayeseval.whole_file"), "UNFINISHED", ()))
+    if unfinished:
+        import shutil
+
+        for folder in unfinished:
+            shutil.rmtree(folder, ignore_errors=True)
     fresh_line = b"\r\x1b[2K\x1b[?25h" if os.isatty(2) else b""  # over a bar, its cursor shown
     os.write(2, fresh_line + b"bayeseval: interrupted\n")
     os._exit(INTERRUPTED)

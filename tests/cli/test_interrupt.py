@@ -60,6 +60,33 @@ def interrupted(process):
     return lines[:-1]
 
 
+# what a Python that starts reads by itself: Ctrl-C comes when a module is first looked for
+PRESSING = """
+import os, sys
+class Pressing:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["PRESSED_AT"]:
+            os.kill(os.getpid(), 2)
+sys.meta_path.insert(0, Pressing())
+"""
+STARTED = {
+    "as a module": ["-m", "bayeseval"],
+    "by its name": ["-c", "import sys; from bayeseval.__main__ import main; sys.exit(main())"],
+}
+
+
+@pytest.mark.parametrize("module", ["signal", "enum", "bayeseval.cli", "typer", "shutil", "numpy"])
+@pytest.mark.parametrize("start", STARTED)
+def test_before_a_command_has_begun(files, tmp_path_factory, start, module):
+    folder = tmp_path_factory.mktemp("pressing")
+    (folder / "sitecustomize.py").write_text(PRESSING)
+    words = [*STARTED[start], "evaluate", "qrels", "a", "-m", "AP", "--estimator", "assumed"]
+    path = os.pathsep.join([str(folder), *sys.path])
+    process = started(words, files, PYTHONPATH=path, PRESSED_AT=module)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "bayeseval: interrupted\n")
+
+
 @pytest.mark.parametrize("module", ["numpy", "xarray"])
 def test_while_modules_are_imported(files, module):
     words = ["-m", "bayeseval", "evaluate", "qrels", "a", "-m", "AP", "--estimator", "assumed"]
