@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import bayeseval as be
-from bayeseval.cli.options import (
-    CiProb,
-    Depth,
-    Format,
-    MissingTopics,
-    OnDuplicate,
-    OutputFile,
-    Qrels,
-    RelevanceLevel,
-    Runs,
-    ScoreType,
-    Seed,
-    chosen_seed,
-)
+from bayeseval.cli import options as option
+from bayeseval.cli.groups import Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, remark, working, write_result
 from bayeseval.cli.reading import (
     check_apart,
@@ -73,10 +61,12 @@ Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals wit
 EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
 
 
+@grouped
 def adjust(
-    qrels: Qrels,
-    runs: Runs,
+    qrels: option.Qrels,
+    runs: option.Runs,
     unpooled: Unpooled,
+    rankings: Rankings,
     measure: Measures = None,
     common_topics: CommonTopics = None,
     common_qrels: CommonQrels = None,
@@ -85,15 +75,12 @@ def adjust(
     leave_out: LeaveOut = "run",
     teams: Teams = None,
     interval: Interval = "t",
-    seed: Seed = None,
-    ci_prob: CiProb = 0.9,
-    missing_topics: MissingTopics = "zero",
-    relevance_level: RelevanceLevel = 1,
-    depth: Depth = None,
-    on_duplicate: OnDuplicate = "error",
-    score_type: ScoreType = "float64",
-    format: Format = "table",
-    output: OutputFile = None,
+    seed: option.Seed = None,
+    ci_prob: option.CiProb = 0.9,
+    missing_topics: option.MissingTopics = "zero",
+    relevance_level: option.RelevanceLevel = 1,
+    format: option.Format = "table",
+    output: option.OutputFile = None,
 ) -> None:
     """Adjust scores of --unpooled runs for not being in the pool of RUNs (Webber and Park 2009).
 
@@ -108,11 +95,10 @@ def adjust(
     topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None
     read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
     check_outputs({"--output": output}, read)
-    seed = chosen_seed(seed)
-    reading = {"depth": depth, "on_duplicate": on_duplicate, "score_type": score_type}
+    seed = option.chosen_seed(seed)
     with ordered_files():
         before, judged, more = judgments_of(qrels, common_qrels)
-        collection = pooled_collection(judged, runs, unpooled, teams, reading)
+        collection = pooled_collection(judged, runs, unpooled, teams, rankings)
     with working("adjusting"):
         result = be.adjust_scores(
             collection,
@@ -128,7 +114,7 @@ def adjust(
             random_seed=seed,
             ci_prob=ci_prob,
         )
-    remark_depth(collection, depth, result["measure"].to_numpy())
+    remark_depth(collection, rankings.depth, result["measure"].to_numpy())
     _remark(collection, result, seed if interval == "bootstrap" else None)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]

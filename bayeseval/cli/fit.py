@@ -5,37 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import bayeseval as be
+from bayeseval.cli import options as option
 from bayeseval.cli.combining import INTERVALS, write_combined
-from bayeseval.cli.options import (
-    CiProb,
-    Depth,
-    DesignRead,
-    Labels,
-    Measures,
-    OnDuplicate,
-    Population,
-    Qrels,
-    QrelsFormat,
-    RelevanceLevel,
-    Runs,
-    ScoreType,
-    Seed,
-    chosen_seed,
-)
+from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result
-from bayeseval.cli.reading import (
-    check_measures,
-    input_files,
-    judged_collection,
-    label_files,
-    labelled,
-)
+from bayeseval.cli.reading import check_measures, judged_collection, judged_files, label_files
 from bayeseval.cli.remarks import (
     counted,
     cut_measures,
@@ -64,15 +45,6 @@ JudgedDepth = Annotated[
         min=1, help="Ranks of every run that are judged; with --model urn.", show_default="none"
     ),
 ]
-Draws = Annotated[int, typer.Option(min=4, help="Draws kept of each chain.")]
-Tune = Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chain.")]
-Chains = Annotated[int, typer.Option(min=2, help="Chains; two or more can be compared.")]
-Approximation = Annotated[
-    Literal["laplace"] | None,
-    typer.Option(
-        help="Seconds instead of minutes, no verdict on a sampler; --model relevance only."
-    ),
-]
 Folder = Annotated[
     Path, typer.Option(help="Folder for fit.nc, scores.csv, scores.json and the plots.")
 ]
@@ -90,27 +62,36 @@ EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 
 
+@dataclass(kw_only=True)
+class Sampling:
+    """How the posterior is found."""
+
+    draws: Annotated[int, typer.Option(min=4, help="Draws kept of each chain.")] = 1000
+    tune: Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chain.")] = 500
+    chains: Annotated[int, typer.Option(min=2, help="Chains; two or more can be compared.")] = 4
+    approximation: Annotated[
+        Literal["laplace"] | None,
+        typer.Option(
+            help="Seconds instead of minutes, no verdict on a sampler; --model relevance only."
+        ),
+    ] = None
+
+
+@grouped
 def fit(
-    qrels: Qrels,
-    runs: Runs,
-    measure: Measures,
+    qrels: option.Qrels,
+    runs: option.Runs,
+    measure: option.Measures,
+    judged: Judged,
+    rankings: Rankings,
+    sampling: Sampling,
     model: Model = "relevance",
-    qrels_format: QrelsFormat = "qrels",
-    design: DesignRead = None,
-    labels: Labels = None,
     pool_depth: JudgedDepth = None,
-    draws: Draws = 1000,
-    tune: Tune = 500,
-    chains: Chains = 4,
-    approximation: Approximation = None,
-    seed: Seed = None,
-    ci_prob: CiProb = 0.9,
-    population: Population = "sample",
+    seed: option.Seed = None,
+    ci_prob: option.CiProb = 0.9,
+    population: option.Population = "sample",
     outside: OutsideModel = "nonrelevant",
-    relevance_level: RelevanceLevel = 1,
-    depth: Depth = None,
-    on_duplicate: OnDuplicate = "error",
-    score_type: ScoreType = "float64",
+    relevance_level: option.RelevanceLevel = 1,
     output: Folder = Path("fit-output"),
     plots: Plots = True,
     format: FitFormat = "table",
@@ -123,28 +104,19 @@ def fit(
     what it found is written, and the JSON says `passed`); one that broke writes nothing (exit
     code 1).
     """
-    judges = label_files(labels)
-    _check_output(output, ci_prob, input_files([qrels], runs, [design, *judges.values()]))
-    _check_model(model, approximation, relevance_level, judges)
+    _check_output(output, ci_prob, judged_files(qrels, runs, judged))
+    _check_model(model, sampling.approximation, relevance_level, judged.labels)
     check_measures(measure, relevance_level)
+    depth = rankings.depth
     _check_depths(model, pool_depth, depth)
-    _check_frame(model, qrels_format, outside)
-    seed = chosen_seed(seed)
-    collection = judged_collection(
-        qrels,
-        runs,
-        design,
-        qrels_format=qrels_format,
-        depth=depth,
-        on_duplicate=on_duplicate,
-        score_type=score_type,
-    )
-    collection = labelled(collection, judges)
+    _check_frame(model, judged.qrels_format, outside)
+    seed = option.chosen_seed(seed)
+    collection = judged_collection(qrels, runs, judged, rankings)
     _check_cut(collection, measure, depth)
     remark_depth(collection, depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
-        made = _made(collection, model, relevance_level, pool_depth, list(judges))
+        made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         _rehearse(made, collection, asked)
     _check_level(collection, model, relevance_level)
     if pool_depth is not None:
@@ -152,23 +124,22 @@ def fit(
     else:
         _remark_frame(collection, made, outside)
     remark_lacking(collection, None, zero=True)
-    how = {"draws": draws, "tune": tune, "chains": chains, "approximation": approximation}
-    fitted = _fitted(made, how, seed)
+    fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     summary = be.summarize(post, ci_prob=ci_prob)
-    found = None if approximation else be.verdict(fitted)
+    found = None if sampling.approximation else be.verdict(fitted)
     seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
-    judged = None if seen is None else be.inference.judgments_verdict(seen)
+    right = None if seen is None else be.inference.judgments_verdict(seen)
     _remark_outside_weight(summary)
     _remark_verdict(found, output)
-    _remark_judgments(judged)
-    about = _about(summary, found, judged, seed)
+    _remark_judgments(right)
+    about = _about(summary, found, right, seed)
     _write(fitted, _rows(summary, collection), about, output, format)
     files = ["fit.nc", "scores.csv", "scores.json"]
     options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
-    request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
     if model != "urn":
+        request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
         files += write_combined(collection, post, request, output, plots)
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")
@@ -191,9 +162,9 @@ def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
 
 
-def _check_model(model: str, approximation: str | None, relevance_level: int, judges) -> None:
+def _check_model(model: str, approximation: str | None, relevance_level: int, labels) -> None:
     """Refuse options that the model lacks."""
-    if judges and model == "urn":
+    if labels and model == "urn":
         raise ValueError("--labels goes with --model relevance or grades, not with --model urn")
     if relevance_level < 1:
         raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
@@ -262,18 +233,16 @@ def _made(
     model: str,
     relevance_level: int,
     pool_depth: int | None,
-    judges: list[str],
+    labels: list[str] | None,
 ):
     """The model of that name."""
+    judges = list(label_files(labels))
     if model == "grades":
         return be.models.grade_model(collection, external=judges)
+    level: dict[str, Any] = {"relevance_level": relevance_level}
     if pool_depth is None:
-        return be.models.relevance_model(
-            collection, relevance_level=relevance_level, external=judges
-        )
-    return be.models.urn_model(
-        collection, depth=pool_depth, frame="retrieved", relevance_level=relevance_level
-    )
+        return be.models.relevance_model(collection, external=judges, **level)
+    return be.models.urn_model(collection, depth=pool_depth, frame="retrieved", **level)
 
 
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:

@@ -5,38 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import bayeseval as be
-from bayeseval.cli.compare import TOPICS, tidy_text
-from bayeseval.cli.evaluate import chosen_predictor
-from bayeseval.cli.options import (
-    CiProb,
-    ComparedPopulation,
-    Depth,
-    DesignRead,
-    Estimator,
-    Labels,
-    Measures,
-    MissingTopics,
-    OnDuplicate,
-    OutputFile,
-    Outside,
-    Predictor,
-    Prior,
-    Qrels,
-    QrelsFormat,
-    RelevanceLevel,
-    Runs,
-    ScoreType,
-    TidyFormat,
-)
-from bayeseval.cli.output import check_outputs, working, write_result
-from bayeseval.cli.reading import (
-    check_measures,
-    input_files,
-    judged_collection,
-    label_files,
-    labelled,
-)
+from bayeseval.cli import options as option
+from bayeseval.cli.estimating import estimating, read_judged
+from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
+from bayeseval.cli.output import working, write_result
+from bayeseval.cli.reading import check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
+from bayeseval.cli.tables import OVER
+from bayeseval.cli.typeset import as_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,96 +32,60 @@ COLUMNS = [
 ]
 
 
+@grouped
 def rank(
-    qrels: Qrels,
-    runs: Runs,
-    measure: Measures,
-    estimator: Estimator,
+    qrels: option.Qrels,
+    runs: option.Runs,
+    measure: option.Measures,
+    estimated: Estimated,
+    judged: Judged,
+    rankings: Rankings,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Sets of ranks that hold for all runs at once.")
     ] = False,
     top: Annotated[
         int | None, typer.Option(help="Also: which runs may be among the best TOP?")
     ] = None,
-    population: ComparedPopulation = None,
-    prior: Prior = "normal",
-    predictor: Predictor = None,
-    qrels_format: QrelsFormat = "qrels",
-    design: DesignRead = None,
-    labels: Labels = None,
-    ci_prob: CiProb = 0.9,
-    outside: Outside = "nonrelevant",
-    missing_topics: MissingTopics = "zero",
-    relevance_level: RelevanceLevel = 1,
-    depth: Depth = None,
-    on_duplicate: OnDuplicate = "error",
-    score_type: ScoreType = "float64",
+    population: option.ComparedPopulation = None,
+    prior: option.Prior = "normal",
     seed: Annotated[int, typer.Option(help="Of the draws of errors.")] = 0,
-    format: TidyFormat = "table",
-    output: OutputFile = None,
+    format: option.TidyFormat = "table",
+    output: option.OutputFile = None,
 ) -> None:
     """Rank RUNs, with a confidence set of ranks for each and groups that cannot be told apart.
 
     CSV columns: run, measure, estimator, estimate, rank, lower, upper (of the rank), tie_group,
     expected_rank, and best with --top.
     """
-    check_measures(measure, relevance_level)
-    judges = label_files(labels)
-    chosen = chosen_predictor(predictor, estimator, list(judges))
-    check_outputs({"--output": output}, input_files([qrels], runs, [design, *judges.values()]))
-    collection = judged_collection(
-        qrels,
-        runs,
-        design,
-        qrels_format=qrels_format,
-        depth=depth,
-        on_duplicate=on_duplicate,
-        score_type=score_type,
-    )
-    collection = labelled(collection, judges)
-    options = {"predictor": chosen, "relevance_level": relevance_level}
+    check_measures(measure, estimated.relevance_level)
+    options, ci_prob = estimating(estimated, judged), estimated.ci_prob
+    collection = read_judged(qrels, runs, judged, rankings, output)
+    estimator = estimated.estimator
     population = population or ("sample" if estimator in ("stat", "dyn") else "topics")
     with working("estimating"):
-        scores = be.evaluate(
-            collection,
-            measure,
-            estimator=estimator,
-            outside=outside,
-            missing_topics=missing_topics,
-            ci_prob=ci_prob,
-            **options,
-        )
+        scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
         known, matrix = scores, None
         if population == "sample":
             known = mean
-            matrix = be.covariance(collection, measure, estimator=estimator, **options)
-    remark_depth(collection, depth, scores["measure"].to_numpy())
+            sampled = {n: options[n] for n in ("estimator", "predictor", "relevance_level")}
+            matrix = be.covariance(collection, measure, **sampled)
+    remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
+    how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed}
     with working("ranking"):
-        rows = _rows(known, matrix, estimator, simultaneous, top, ci_prob, prior, seed)
+        sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
+        chances = be.rankings.rank_probabilities(known, prior=prior, **how)
+    rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": prior}
-    write_result(tidy_text(rows, about, format, _table), output)
+    write_result(as_rows(rows, about, format, _table), output)
 
 
-def _rows(
-    known: "xr.Dataset", matrix, estimator, simultaneous, top, ci_prob, prior, seed
-) -> "pd.DataFrame":
+def _rows(sets: "xr.Dataset", estimator: str) -> "pd.DataFrame":
     """One row for each run and measure, the best first."""
-    sets = be.rankings.rank_sets(
-        known,
-        covariance=matrix,
-        simultaneous=simultaneous,
-        top=top,
-        ci_prob=ci_prob,
-        random_seed=seed,
-    )
-    ranks = be.rankings.rank_probabilities(
-        known, covariance=matrix, prior=prior, ci_prob=ci_prob, random_seed=seed
-    )
-    frame = be.to_frame(sets.assign(expected_rank=ranks["expected_rank"]))
-    frame = frame.assign(estimator=estimator).loc[:, COLUMNS + (["best"] if top else [])]
+    frame = be.to_frame(sets).assign(estimator=estimator)
+    frame = frame.loc[:, COLUMNS + (["best"] if "best" in sets else [])]
     order = sets["measure"].to_numpy().tolist()
     place = frame.assign(place=[order.index(label) for label in frame["measure"]])
     ordered = place.sort_values(["place", "rank", "run"], kind="stable")
@@ -159,7 +99,7 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
 
     level = f"{100 * about['ci_prob']:g}%"
     held = "all at once" if about["simultaneous"] else "each by itself"
-    over = TOPICS[about["population"]]
+    over = OVER[about["population"]]
     table = Table(title=f"{about['estimator']}, {level} sets of ranks, {held}, over {over}")
     for name in ("measure", "run"):
         table.add_column(name, no_wrap=True)

@@ -6,10 +6,12 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bayeseval as be
+from bayeseval.cli.groups import Judged, Rankings
 from bayeseval.cli.output import remark
 
 if TYPE_CHECKING:
@@ -83,24 +85,34 @@ def _judge(file: str) -> str:
     return stem if dot and ending in ("txt", "qrels", "tsv", "labels") else file
 
 
-def labelled(collection: xr.DataTree, files: dict[str, Path]) -> xr.DataTree:
-    """Collection with the labels of these files; how many pairs have one is said."""
-    for name, path in files.items():
+def labelled(collection: xr.DataTree, labels: list[str] | None) -> xr.DataTree:
+    """Collection with the labels of files; how many pairs have one is said."""
+    for name, path in label_files(labels).items():
         collection = be.add_predictions(collection, name, path)
         known = collection[f"predictors/{name}"].notnull().sum().item()
         remark(f"labels '{name}': {known} of {collection['document'].size} pairs have one")
     return collection
 
 
-def judged_collection(qrels: str, runs: list[str], design: Path | None, **options) -> xr.DataTree:
-    """Runs with their judgments, those of a design joined to it."""
-    if design is not None and options["qrels_format"] != "qrels":
+def judged_files(qrels: str, runs: list[str], judged: Judged) -> list[Path]:
+    """Files that a command reads for a collection with judgments."""
+    return input_files([qrels], runs, [judged.design, *label_files(judged.labels).values()])
+
+
+def judged_collection(
+    qrels: str, runs: list[str], judged: Judged, rankings: Rankings
+) -> xr.DataTree:
+    """Runs with their judgments, those of a design joined to it, and with labels."""
+    options: dict[str, Any] = asdict(rankings) | {"qrels_format": judged.qrels_format}
+    if judged.design is not None and judged.qrels_format != "qrels":
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
     with ordered_files():
-        if design is None:
-            return be.read_collection(qrels, runs, **options)
-        collection = be.read_collection(None, runs, **options)
-        return be.attach_judgments(collection, be.read_design(design), qrels)
+        if judged.design is None:
+            collection = be.read_collection(qrels, runs, **options)
+        else:
+            collection = be.read_collection(None, runs, **options)
+            collection = be.attach_judgments(collection, be.read_design(judged.design), qrels)
+    return labelled(collection, judged.labels)
 
 
 def judgments_of(qrels: str, common_qrels: str | None) -> tuple:
@@ -140,7 +152,11 @@ def _plain_qrels(path: str) -> pd.DataFrame:
 
 
 def pooled_collection(
-    judgments: pd.DataFrame, runs: list[str], unpooled: list[str], teams: Path | None, reading: dict
+    judgments: pd.DataFrame,
+    runs: list[str],
+    unpooled: list[str],
+    teams: Path | None,
+    rankings: Rankings,
 ) -> xr.DataTree:
     """Runs that made the pool, and beside them those that did not, with all judgments."""
     import pandas as pd
@@ -152,6 +168,6 @@ def pooled_collection(
             raise ValueError(
                 f"{teams} has the columns {', '.join(table.columns)}; it needs run and team"
             )
-    collection = be.read_collection(judgments, runs, run_table=table, **reading)
-    duplicates = reading["on_duplicate"]
+    collection = be.read_collection(judgments, runs, run_table=table, **asdict(rankings))
+    duplicates = rankings.on_duplicate
     return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)

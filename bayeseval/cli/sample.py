@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
-from bayeseval.cli.options import (
-    Budget,
-    Depth,
-    DesignWritten,
-    KnownQrels,
-    Labels,
-    NStrata,
-    OnDuplicate,
-    OutputFile,
-    Overwrite,
-    PoolDepth,
-    QrelsFormat,
-    Runs,
-    Scheme,
-    ScoreType,
-    Seed,
-    chosen_seed,
-)
+from bayeseval.cli import options as option
+from bayeseval.cli.groups import Rankings, grouped
 from bayeseval.cli.output import (
     STDOUT,
     check_outputs,
@@ -41,22 +26,21 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@grouped
 def sample(
-    runs: Runs,
-    budget: Budget,
-    design_file: DesignWritten,
-    output: OutputFile = None,
-    overwrite: Overwrite = False,
-    scheme: Scheme = "pps",
-    n_strata: NStrata = None,
-    pool_depth: PoolDepth = None,
-    labels: Labels = None,
-    qrels: KnownQrels = None,
-    qrels_format: QrelsFormat = "qrels",
-    seed: Seed = None,
-    depth: Depth = None,
-    on_duplicate: OnDuplicate = "error",
-    score_type: ScoreType = "float64",
+    runs: option.Runs,
+    budget: option.Budget,
+    design_file: option.DesignWritten,
+    rankings: Rankings,
+    output: option.OutputFile = None,
+    overwrite: option.Overwrite = False,
+    scheme: option.Scheme = "pps",
+    n_strata: option.NStrata = None,
+    pool_depth: option.PoolDepth = None,
+    labels: option.Labels = None,
+    qrels: option.KnownQrels = None,
+    qrels_format: option.QrelsFormat = "qrels",
+    seed: option.Seed = None,
 ) -> None:
     """Choose documents to judge from RUNs, at random with known probabilities.
 
@@ -66,19 +50,12 @@ def sample(
     judges = label_files(labels)
     _check_files(design_file, output, overwrite, input_files([qrels], runs, [*judges.values()]))
     _check_options(scheme, n_strata, qrels_format, judges)
-    seed = chosen_seed(seed)
+    seed = option.chosen_seed(seed)
     import numpy as np
 
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
-    collection = be.read_collection(
-        qrels,
-        runs,
-        qrels_format=qrels_format,
-        depth=depth,
-        on_duplicate=on_duplicate,
-        score_type=score_type,
-    )
-    collection = labelled(collection, judges)
+    collection = be.read_collection(qrels, runs, qrels_format=qrels_format, **asdict(rankings))
+    collection = labelled(collection, labels)
     with working("sampling"):
         strata: dict = {} if n_strata is None else {"n_strata": n_strata}
         if scheme == "uniform":
@@ -92,7 +69,7 @@ def sample(
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
         write_result(_to_judge(sampled, order_seed), output)
-    remark_depth(collection, depth)
+    remark_depth(collection, rankings.depth)
     _remark_sample(sampled, seed)
 
 

@@ -30,6 +30,7 @@ COLUMNS = [
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
 FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", "limited_share"]
+OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where they were asked for
 
 
@@ -106,15 +107,15 @@ def as_csv(rows: pd.DataFrame, about: dict) -> str:
     return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS + further)
 
 
-def as_json(rows: pd.DataFrame, about: dict) -> str:
-    """One object: what was asked, and a list of scores with null where there is no number."""
+def as_json(rows: pd.DataFrame, about: dict, name: str = "scores") -> str:
+    """One object: what was asked, and a list of rows with null where there is no number."""
     import pandas as pd
 
     records = [
         {key: None if pd.isna(value) else value for key, value in row.items()}
         for row in rows.drop(columns="mark", errors="ignore").to_dict("records")
     ]
-    return json.dumps(about | {"scores": records}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(about | {name: records}, indent=1, ensure_ascii=False) + "\n"
 
 
 def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
@@ -156,8 +157,8 @@ def title(rows: pd.DataFrame, about: dict) -> str:
     """The estimator, and what the intervals are where there are any."""
     if rows["lower"].isna().to_numpy().all():
         return f"{about['estimator']}, no intervals"
-    topics = "the population of topics" if about["population"] == "topics" else "these topics"
-    return f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over {topics}"
+    over = OVER[about["population"]]
+    return f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over {over}"
 
 
 def caption(rows: pd.DataFrame) -> list[str]:

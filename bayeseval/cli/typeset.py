@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import printable
 from bayeseval.cli.significance import marks_note
-from bayeseval.cli.tables import ALL, FORMATS, caption, cell_text, title
+from bayeseval.cli.tables import ALL, FORMATS, as_json, caption, cell_text, rendered, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,26 @@ def as_markdown(rows: pd.DataFrame, about: dict) -> str:
     return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
 
 
-def typeset(table: Table, format: str) -> str:
+def as_rows(rows: pd.DataFrame, about: dict, format: str, table) -> str:
+    """Rows of a command of its own columns: as a table for people, typeset, as CSV or as JSON.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    about : dict
+        What was asked; the head of the JSON.
+    format : {"table", "markdown", "latex", "csv", "json"}
+    table : callable (rows, about) -> rich Table
+    """
+    if format == "csv":
+        return rows.to_csv(index=False, lineterminator="\n")
+    if format == "json":
+        return as_json(rows, about, "rows")
+    made = table(rows, about)
+    return rendered(made) if format == "table" else _typeset(made, format)
+
+
+def _typeset(table: Table, format: str) -> str:
     """A table made for people, in LaTeX or Markdown; columns to the right have numbers."""
     escape = _latex if format == "latex" else _markdown
     header = [escape(str(column.header)) for column in table.columns]
