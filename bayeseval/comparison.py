@@ -136,16 +136,16 @@ def compare(
     p_value = student_p(estimate, error, freedom)
     if found.attrs["population"] == "topics":
         p_tukey = _by_permutation(found["difference"], pairs, runs, n_permutations, random_seed)
-    else:
-        z = studentised(estimate, error, freedom)
+    elif np.isnan(error).all():
         p_tukey = np.full(estimate.shape, np.nan)
-        if not np.isnan(error).all():
-            if reference is None:
-                matrix = [_of_pairs(of_measure, pairs, runs.size) for of_measure in error]
-            else:
-                given = {k: v for k, v in options.items() if k not in ("outside", "missing_topics")}
-                matrix = covariance(sampled, measures, estimator=estimator, **given).to_numpy()
-            p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
+    else:
+        if reference is None:
+            matrix = [_of_pairs(of_measure, pairs, runs.size) for of_measure in error]
+        else:
+            given = {k: v for k, v in options.items() if k not in ("outside", "missing_topics")}
+            matrix = covariance(sampled, measures, estimator=estimator, **given).to_numpy()
+        z = studentised(estimate, error, freedom)
+        p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
     dims = ("measure", "comparison")
     # with the learned prior the normal distribution is the calibrated one (rank_probabilities)
     by_sample = found.attrs["population"] == "sample" and prior == "normal"
@@ -160,13 +160,7 @@ def compare(
     )  # fmt: skip
     attrs = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
     result = result.assign_attrs(found.attrs | attrs)
-    if margins is None:
-        return result
-    above, below = (
-        upper_tail(sign * estimate + margins[:, None], error, freedom) for sign in (1.0, -1.0)
-    )
-    probability = equivalence_probability(estimate, error, freedom, margins[:, None])
-    return with_equivalence(result, probability, np.maximum(above, below), margins)
+    return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
 
 
 def _by_permutation(
@@ -213,6 +207,14 @@ def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int
             np.maximum(largest, np.abs(ratio).max(axis=1), out=largest)
         row[:] = tukey_normal(of_measure, largest)
     return result
+
+
+def _equivalent(result: xr.Dataset, estimate, error, freedom, margins: Floats) -> xr.Dataset:
+    """Comparisons with the chance that each difference is within the margins, and the two tests."""
+    wide = margins[:, None]
+    above, below = (upper_tail(sign * estimate + wide, error, freedom) for sign in (1.0, -1.0))
+    probability = equivalence_probability(estimate, error, freedom, wide)
+    return with_equivalence(result, probability, np.maximum(above, below), margins)
 
 
 def _of_pairs(error: Floats, pairs, n_runs: int) -> Floats:

@@ -58,6 +58,29 @@ def place_nodes(mode, curvature, point, node):
 
 
 @numba.njit(cache=True, nogil=True)
+def place_densities(relevant, sampled, eta, slope, precision, node, first, last, p, log_density):
+    """Log density of one topic's counts and effects at its nodes; ``p`` (node, cell) is filled."""
+    for j in range(node.shape[0]):
+        u0, u1 = node[j]
+        value = -0.5 * (
+            precision[0, 0] * u0 * u0 + 2 * precision[0, 1] * u0 * u1 + precision[1, 1] * u1**2
+        )
+        for cell in range(first, last):
+            if sampled[cell] > 0.0:
+                logit = eta[cell] + u0 + u1 * slope[cell]
+                odds = np.exp(-abs(logit))
+                more = 1.0 / (1.0 + odds)  # the larger of p and 1 - p
+                value += sampled[cell] * np.log(more)
+                if logit > 0.0:
+                    p[j, cell - first] = more
+                    value -= (sampled[cell] - relevant[cell]) * logit
+                else:
+                    p[j, cell - first] = 1.0 - more
+                    value += relevant[cell] * logit
+        log_density[j] = value
+
+
+@numba.njit(cache=True, nogil=True)
 def log_likelihood(
     start, relevant, sampled, curve, slope, beta, scale, point, log_weight, mode, node, share
 ):
@@ -91,24 +114,10 @@ def log_likelihood(
             mode[topic],
         )
         log_scale = place_nodes(mode[topic], curvature, point, node[topic])
-        for j in range(n_nodes):
-            u0, u1 = node[topic, j]
-            value = -0.5 * (
-                precision[0, 0] * u0 * u0 + 2 * precision[0, 1] * u0 * u1 + precision[1, 1] * u1**2
-            )
-            for cell in range(first, last):
-                if sampled[cell] > 0.0:
-                    logit = eta[cell] + u0 + u1 * slope[cell]
-                    odds = np.exp(-abs(logit))
-                    more = 1.0 / (1.0 + odds)  # the larger of p and 1 - p
-                    value += sampled[cell] * np.log(more)
-                    if logit > 0.0:
-                        p[j, cell - first] = more
-                        value -= (sampled[cell] - relevant[cell]) * logit
-                    else:
-                        p[j, cell - first] = 1.0 - more
-                        value += relevant[cell] * logit
-            log_density[j] = value + log_weight[j]
+        place_densities(
+            relevant, sampled, eta, slope, precision, node[topic], first, last, p, log_density
+        )
+        log_density += log_weight
         highest = log_density.max()
         mass = np.exp(log_density - highest)
         total += highest + np.log(mass.sum()) + log_scale - 0.5 * np.log(determinant)
