@@ -94,38 +94,12 @@ DEFAULT_OPTIONS = ImportanceOptions()
 def importance(
     measure: Measure, topic: TopicLists, options: ImportanceOptions = DEFAULT_OPTIONS
 ) -> ListScore:
-    """Scores of the runs on one topic from draws with replacement.
-
-    Parameters
-    ----------
-    measure : Measure
-        AP, Rprec, NumRel or a linear measure.
-    topic : TopicLists
-        Rankings, judgments and draws of one topic.
-    options : ImportanceOptions
-
-    Returns
-    -------
-    ListScore
-        Estimates (run, replicate), and variances where the measure has one.
+    """Scores of the runs on one topic from draws with replacement, as `IMPORTANCE` has them.
 
     Raises
     ------
     ValueError
         No design with replacement, a drawn document without a grade.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1]], dtype=np.int32),
-    ...     grade=np.array([[1.0, 0.0]]),
-    ...     pooled=np.ones(2, dtype=bool),
-    ...     draw_probability=np.array([0.5, 0.5]),
-    ...     draw_count=np.array([[1, 1]]),
-    ... )
-    >>> importance(parse_measures("AP")[0], topic).estimate.round(4)
-    array([[0.6667]])
     """
     return IMPORTANCE[measure.name](measure, topic_draws(measure, topic, options))
 
@@ -277,10 +251,6 @@ def importance_linear(measure: Measure, draws: Draws) -> ListScore:
         only where every topic with an estimate has two draws ("none" has one whenever two
         documents were drawn at all). 0, with variance 0, where A has no document that can be drawn.
 
-    References
-    ----------
-    Aslam, Pavlu and Yilmaz (2006), section 2.4, doi:10.1145/1148170.1148263.
-
     Examples
     --------
     >>> from bayeseval.measures.names import parse_measures
@@ -311,10 +281,6 @@ def importance_relevant_count(measure: Measure, draws: Draws) -> ListScore:
     -------
     ListScore
         The same estimate for every run, (run, replicate).
-
-    References
-    ----------
-    Aslam, Pavlu and Yilmaz (2006), section 2.4, doi:10.1145/1148170.1148263.
 
     Examples
     --------
@@ -349,10 +315,6 @@ def importance_r_precision(measure: Measure, draws: Draws) -> ListScore:
     -------
     ListScore
         Estimates (run, replicate), NaN where no draw fell on the ranks above the cutoff.
-
-    References
-    ----------
-    Aslam, Pavlu and Yilmaz (2006), section 2.4, doi:10.1145/1148170.1148263.
 
     Examples
     --------

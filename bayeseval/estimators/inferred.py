@@ -50,37 +50,15 @@ DEFAULT_OPTIONS = InferredOptions()
 def inferred(
     measure: Measure, topic: TopicLists, options: InferredOptions = DEFAULT_OPTIONS
 ) -> ListScore:
-    """Scores of the runs on one topic by the inferred form of a measure.
+    """Scores of the runs on one topic by the inferred form of a measure, as `INFERRED` has them.
 
-    Parameters
-    ----------
-    measure : Measure
-        AP, nDCG, P, NumRel or NumRelRet, with its relevance level, gains and cutoff.
-    topic : TopicLists
-        Rankings, judgments and strata of one topic.
-    options : InferredOptions
-
-    Returns
-    -------
-    ListScore
-        ``estimate`` (run, replicate); NaN where a replicate judged nothing of the topic.
+    They are NaN where a replicate judged nothing of the topic.
 
     Raises
     ------
     ValueError
         A design with neither strata nor one probability for the whole pool; a judged document
         outside the strata.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
-    ...     grade=np.array([[2.0, 0.0, 0.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ... )
-    >>> inferred(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
-    array([[0.6309]])
     """
     return INFERRED[measure.name](measure, sampled_strata(measure, topic, options))
 

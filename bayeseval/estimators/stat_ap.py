@@ -172,27 +172,7 @@ def stat_precision(measure: Measure, topic: TopicLists) -> ListScore:
     without a sampled relevant document (NaN here), means over topics are too high where that
     happens: estimator ``stat`` counts them, and has the variance. Cost: one pass over k ranks.
 
-    Parameters
-    ----------
-    measure : Measure
-        P@k, with its relevance level. A list shorter than k counts as filled up with non-relevant
-        documents (the program prints 0 for such a list).
-    topic : TopicLists
-        Rankings, judgments and inclusion probabilities of one topic.
-
-    Returns
-    -------
-    ListScore
-        ``estimate`` (run, replicate), without variance.
-
-    Raises
-    ------
-    ValueError
-        As `stat_average_precision`.
-
-    References
-    ----------
-    As `stat_average_precision`.
+    A list shorter than k counts as filled up with non-relevant documents (the program prints 0).
 
     Examples
     --------
@@ -225,27 +205,6 @@ def stat_r_precision(measure: Measure, topic: TopicLists) -> ListScore:
     is not unbiased, since the cutoff depends on the sample; it is exact where everything was
     judged. NaN where no relevant document was sampled. Cost: one pass over r ranks.
 
-    Parameters
-    ----------
-    measure : Measure
-        Rprec, with its relevance level.
-    topic : TopicLists
-        Rankings, judgments and inclusion probabilities of one topic.
-
-    Returns
-    -------
-    ListScore
-        ``estimate`` (run, replicate), without variance.
-
-    Raises
-    ------
-    ValueError
-        As `stat_average_precision`.
-
-    References
-    ----------
-    As `stat_average_precision`.
-
     Examples
     --------
     >>> from bayeseval.measures.names import parse_measures
@@ -276,27 +235,7 @@ def stat_number_relevant(measure: Measure, topic: TopicLists) -> ListScore:
     Horvitz-Thompson estimate and unbiased. Relevant documents of small probability make its
     variance large; estimator ``stat`` has that variance. Cost: one sum over the sampled documents.
 
-    Parameters
-    ----------
-    measure : Measure
-        NumRel, with its relevance level.
-    topic : TopicLists
-        Judgments and inclusion probabilities of one topic.
-
-    Returns
-    -------
-    ListScore
-        ``estimate`` (run, replicate), a number of documents: 0 where no relevant one was sampled,
-        NaN where none at all was.
-
-    Raises
-    ------
-    ValueError
-        As `stat_average_precision`.
-
-    References
-    ----------
-    As `stat_average_precision`.
+    It is 0 where no relevant document was sampled, NaN where none at all was.
 
     Examples
     --------
