@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayeseval as be
 
@@ -23,18 +24,16 @@ def test_the_mean_over_a_population_of_topics_holds_the_design_variance_already(
         estimator="stat",
     ).isel(measure=0, run=0)
     random = np.random.default_rng(3)
-    means, errors, fixed = [], [], []
-    for replicate in range(40):
-        for _ in range(10):
-            topics = random.choice(400, 20, replace=True)
-            part = scores.isel(replicate=replicate, topic=topics)
-            mean = be.mean_over_topics(part, population="topics")
-            means.append(mean.estimate.item())
-            errors.append(mean.standard_error.item())
-            fixed.append(be.mean_over_topics(part).standard_error.item())
-    ratio = np.mean(np.square(errors)) / np.var(means)
-    assert 0.85 < ratio < 1.15
-    assert np.mean(np.square(fixed)) < 0.8 * np.var(means), "the topics vary too"
+    sample = xr.DataArray(np.repeat(np.arange(40), 10), dims="replicate")
+    topics = xr.DataArray(
+        [random.choice(400, 20, replace=True) for _ in sample], dims=("replicate", "topic")
+    )
+    drawn = scores.drop_vars("topic").isel(replicate=sample, topic=topics)
+    mean = be.mean_over_topics(drawn, population="topics")
+    variance = mean.estimate.var().item()
+    assert 0.85 < np.square(mean.standard_error).mean().item() / variance < 1.15
+    fixed = be.mean_over_topics(drawn).standard_error
+    assert np.square(fixed).mean().item() < 0.8 * variance, "the topics vary too"
 
 
 def test_an_option_that_does_not_exist_is_refused():

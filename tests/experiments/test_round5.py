@@ -11,9 +11,10 @@ PAPER, DEFAULT = "dyn:rank_logistic", "dyn:pooled"
 
 @pytest.fixture(scope="module")
 def both(real_data, round5_runs) -> xr.DataTree:
-    """126 real and 126 dual runs."""
+    """Every other real run, 63 of them, and their dual runs."""
     qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
-    return be.dual_runs(be.read_collection(qrels, f"{round5_runs}/*"), random_seed=1)
+    runs = sorted(round5_runs.iterdir())[::2]
+    return be.dual_runs(be.read_collection(qrels, runs), random_seed=1)
 
 
 @pytest.fixture(scope="module")
