@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent
+from bayeseval.plots.shown import chosen_runs, name_of, of_measure
+from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent, rows_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,30 +70,15 @@ def plot_combined(
     """
     if "combined" not in table.get("source", []):
         raise ValueError("table must be of compare_intervals with a combination")
-    labels = [str(label) for label in np.atleast_1d(table["measure"].to_numpy())]
-    if measure is None and len(labels) > 1:
-        raise ValueError(f"measure must name one of {', '.join(labels)}")
-    wanted = measure or labels[0]
-    known = [str(run) for run in table["run"].to_numpy()]
-    absent = sorted(set(runs or []) - set(known))
-    if wanted not in labels or absent:
-        named = f"run '{absent[0]}'" if wanted in labels else f"measure '{wanted}'"
-        raise ValueError(f"the table has no {named}")
-    shown = table.sel(measure=wanted) if "measure" in table.dims else table
-    shown = shown.sel(run=list(runs or known))
+    shown = of_measure(table, measure, "the table")
+    shown = shown.sel(run=chosen_runs(shown, runs, "the table"))
     best = np.argsort(-shown["estimate"].sel(source="combined").to_numpy(), kind="stable")
     shown = shown.isel(run=best)
-    ax = _new_axes(shown.sizes["run"]) if ax is None else ax
+    if ax is None:
+        ax = rows_axes(0.24 * shown.sizes["run"], (1.2, 18.6), width=7.5, margin=1.4)
     _draw(ax, shown)
-    _mark(ax, shown, wanted, table.attrs.get("ci_prob"))
+    _mark(ax, shown, name_of(shown, measure), table.attrs.get("ci_prob"))
     return ax
-
-
-def _new_axes(n_runs: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    height = float(np.clip(1.4 + 0.24 * n_runs, 2.6, 20.0))
-    return plt.subplots(figsize=(7.5, height), layout="tight")[1]
 
 
 def _draw(ax: Axes, shown: xr.Dataset) -> None:

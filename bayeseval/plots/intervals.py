@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.plots.shown import chosen_runs, of_measure
 from bayeseval.plots.style import (
     COLORS,
     GREY,
@@ -17,6 +18,7 @@ from bayeseval.plots.style import (
     key_above,
     name_rows,
     percent,
+    rows_axes,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +88,8 @@ def plot_intervals(
             truth["estimate"] if isinstance(truth, xr.Dataset) else truth, measure, "truth"
         )
     order = _ordered_runs(first["estimate"] if true_score is None else true_score, first, runs)
-    ax = _new_axes(len(order), len(shown)) if ax is None else ax
+    if ax is None:
+        ax = rows_axes(len(order) * min(0.16 + 0.11 * len(shown), 0.6), (1.2, 16.0))
     palette, markers = iter(_cycle(COLORS, len(shown))), iter(_cycle(MARKERS, len(shown)))
     for index, (name, data) in enumerate(shown.items()):
         row = np.arange(len(order)) + 0.62 * ((index + 0.5) / len(shown) - 0.5)
@@ -123,15 +126,7 @@ def _common_ci_prob(estimates) -> float | None:
 
 def _one_measure(data, measure: str | None, name: str):
     _check_dims(data, name)
-    if "measure" not in data.dims:
-        return data
-    labels = [str(label) for label in data["measure"].values]
-    if measure is None and len(labels) > 1:
-        raise ValueError(f"measure must name one of {', '.join(labels)}.")
-    wanted = labels[0] if measure is None else measure
-    if wanted not in labels:
-        raise ValueError(f"{name} has no measure {wanted!r}; it has {', '.join(labels)}.")
-    return data.sel(measure=wanted)
+    return of_measure(data, measure, name)
 
 
 def _check_dims(data, name: str) -> None:
@@ -153,17 +148,8 @@ def _ordered_runs(score: xr.DataArray, first: xr.Dataset, runs) -> list[str]:
 
 
 def _of_runs(data, runs: list[str], name: str):
-    absent = sorted(set(runs) - {str(run) for run in data["run"].values})
-    if absent:
-        raise ValueError(f"run {absent[0]!r} is not in {name}.")
+    chosen_runs(data, runs, name)
     return data.sel(run=runs)
-
-
-def _new_axes(n_runs: int, n_estimators: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    height = n_runs * min(0.16 + 0.11 * n_estimators, 0.6)
-    return plt.subplots(figsize=(7.0, 1.3 + float(np.clip(height, 1.2, 16.0))), layout="tight")[1]
 
 
 def _cycle(values: tuple, size: int) -> list:

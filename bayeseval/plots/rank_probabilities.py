@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.plots.shown import chosen_runs, having, name_of, of_measure
+from bayeseval.plots.style import label_rows
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -50,18 +53,16 @@ def plot_rank_probabilities(
     >>> [label.get_text() for label in plot_rank_probabilities(ranks).get_yticklabels()]
     ['b', 'a']
     """
-    shown = of_measure(ranks, measure, ("probability", "expected_rank"))
+    shown = of_measure(having(ranks, ("probability", "expected_rank")), measure)
     order = _by_expected_rank(shown, runs)
     values = shown["probability"].sel(run=order).transpose("run", "rank").to_numpy()
-    ax = square_axes(len(order), values.shape[1]) if ax is None else ax
+    ax = _square_axes(len(order), values.shape[1]) if ax is None else ax
     # the root makes small probabilities visible beside sure ranks
     image = ax.imshow(np.sqrt(values), aspect="auto", cmap="Blues", vmin=0.0, vmax=1.0,
                       interpolation="nearest")  # fmt: skip
-    last = values.shape[1]
-    ticks = np.unique(np.concatenate([[1], np.arange(0, last + 1, _step(last))[1:]]))
-    ax.set_xticks(ticks - 1, ticks)
+    _number_columns(ax, values.shape[1])
     ax.set_xlabel(f"rank by {name_of(shown, measure)}")
-    label_runs(ax, order)
+    _label_runs(ax, order)
     ax.set_ylabel("run, the best expected rank first")
     _color_bar(ax, image, "probability of the rank", [0.0, 0.01, 0.05, 0.2, 0.5, 1.0], np.sqrt)
     return ax
@@ -109,50 +110,19 @@ def plot_better(
     >>> [label.get_text() for label in plot_better(ranks).get_yticklabels()]
     ['1  b', '2  a']
     """
-    shown = of_measure(ranks, measure, ("better", "expected_rank"))
+    shown = of_measure(having(ranks, ("better", "expected_rank")), measure)
     order = _by_expected_rank(shown, runs)
     values = shown["better"].sel(run=order, run_other=order).transpose("run", "run_other")
-    ax = square_axes(len(order), len(order)) if ax is None else ax
+    ax = _square_axes(len(order), len(order)) if ax is None else ax
     image = ax.imshow(values.to_numpy(), aspect="auto", cmap="RdBu", vmin=0.0, vmax=1.0,
                       interpolation="nearest")  # fmt: skip
-    ticks = np.unique(np.concatenate([[1], np.arange(0, len(order) + 1, _step(len(order)))[1:]]))
-    ax.set_xticks(ticks - 1, ticks)
+    _number_columns(ax, len(order))
     ax.set_xlabel("the other run, by its place")
     ax.set_ylabel("place by expected rank, and run")
-    label_runs(ax, [f"{place}  {run}" for place, run in enumerate(order, start=1)])
+    _label_runs(ax, [f"{place}  {run}" for place, run in enumerate(order, start=1)])
     text = f"probability that the row is better by {name_of(shown, measure)}"
     _color_bar(ax, image, text, [0.0, 0.1, 0.5, 0.9, 1.0], np.asarray)
     return ax
-
-
-def of_measure(result: xr.Dataset, measure: str | None, needed: tuple[str, ...]) -> xr.Dataset:
-    """The result for one measure, which must have the variables that a picture needs."""
-    absent = [name for name in needed if name not in result]
-    if absent:
-        raise ValueError(f"the Dataset lacks the variable {absent[0]!r}, which this picture shows")
-    if "measure" not in result.dims:
-        return result
-    labels = [str(label) for label in result["measure"].to_numpy()]
-    if measure is None and len(labels) > 1:
-        raise ValueError(f"measure must name one of {', '.join(labels)}")
-    wanted = labels[0] if measure is None else measure
-    if wanted not in labels:
-        raise ValueError(f"measure must be one of {', '.join(labels)}, not {wanted!r}")
-    return result.sel(measure=wanted)
-
-
-def name_of(shown: xr.Dataset, measure: str | None) -> str:
-    """The measure's label, as far as it is known."""
-    return str(shown["measure"].item()) if "measure" in shown.coords else (measure or "score")
-
-
-def chosen_runs(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str]:
-    """Labels of the runs to show."""
-    known = [str(run) for run in shown["run"].to_numpy()]
-    absent = sorted(set(map(str, () if runs is None else runs)) - set(known))
-    if absent:
-        raise ValueError(f"the result has no run {absent[0]!r}")
-    return known if runs is None else [str(run) for run in runs]
 
 
 def _by_expected_rank(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str]:
@@ -161,7 +131,7 @@ def _by_expected_rank(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str
     return [some[i] for i in np.argsort(expected, kind="stable")]
 
 
-def square_axes(n_rows: int, n_columns: int) -> Axes:
+def _square_axes(n_rows: int, n_columns: int) -> Axes:
     """Axes whose rows have room for a label."""
     import matplotlib.pyplot as plt
 
@@ -170,17 +140,19 @@ def square_axes(n_rows: int, n_columns: int) -> Axes:
     return plt.subplots(figsize=(width + 3.0, height + 1.2), layout="constrained")[1]
 
 
-def label_runs(ax: Axes, labels: list[str]) -> None:
-    """Name the rows, in a size that their number leaves room for."""
-    size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
-    ax.set_yticks(np.arange(len(labels)), labels, fontsize=size)
+def _label_runs(ax: Axes, labels: list[str]) -> None:
+    """Name the rows of a picture without a frame."""
+    label_rows(ax, labels)
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left", "bottom"):
         ax.spines[side].set_visible(False)
 
 
-def _step(number: int) -> int:
-    return 1 if number <= 12 else 5 if number <= 40 else 10
+def _number_columns(ax: Axes, number: int) -> None:
+    """Numbers under the first column and every fifth or tenth, under each where they are few."""
+    step = 1 if number <= 12 else 5 if number <= 40 else 10
+    ticks = np.unique(np.concatenate([[1], np.arange(0, number + 1, step)[1:]]))
+    ax.set_xticks(ticks - 1, ticks)
 
 
 def _color_bar(ax: Axes, image, text: str, ticks: list[float], scale) -> None:

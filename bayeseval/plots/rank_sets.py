@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.rank_probabilities import chosen_runs, name_of, of_measure
-from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent
+from bayeseval.plots.shown import chosen_runs, having, name_of, of_measure
+from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent, rows_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,12 +57,13 @@ def plot_rank_sets(
     >>> [label.get_text() for label in plot_rank_sets(sets).get_yticklabels()]
     ['b', 'a']
     """
-    shown = of_measure(sets, measure, ("rank", "interval", "tie_group"))
+    shown = of_measure(having(sets, ("rank", "interval", "tie_group")), measure)
     some = chosen_runs(shown, runs)
     place = shown["rank"].sel(run=some).to_numpy()
     order = [some[i] for i in np.argsort(place, kind="stable")]
     shown = shown.sel(run=order)
-    ax = _axes(len(order)) if ax is None else ax
+    if ax is None:
+        ax = rows_axes(0.16 * len(order), (1.6, 18.0), width=7.5, margin=1.0)
     _shade_groups(ax, shown["tie_group"].to_numpy())
     row = np.arange(len(order))
     lower, upper = shown["interval"].transpose("ci_bound", "run").to_numpy()
@@ -82,13 +83,6 @@ def plot_rank_sets(
     _key(ax, "best" in shown, sets.attrs.get("top"))
     key_above(ax, _title(sets), n_columns=2)
     return ax
-
-
-def _axes(n_runs: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    height = float(np.clip(0.16 * n_runs, 1.6, 18.0))
-    return plt.subplots(figsize=(7.5, height + 1.0), layout="tight")[1]
 
 
 def _shade_groups(ax: Axes, group: np.ndarray) -> None:

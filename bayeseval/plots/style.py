@@ -26,10 +26,25 @@ def bare(ax: Axes, *, rows: bool) -> None:
     ax.set_axisbelow(True)
 
 
-def name_rows(ax: Axes, labels: Sequence[str]) -> None:
-    """A row for each label, the first at the top, in a size that their number leaves room for."""
+def rows_axes(
+    height: float, bounds: tuple[float, float], *, width: float = 7.0, margin: float = 1.3
+) -> Axes:
+    """New axes, as high as their rows need within bounds, and a margin."""
+    import matplotlib.pyplot as plt
+
+    size = (width, margin + float(np.clip(height, *bounds)))
+    return plt.subplots(figsize=size, layout="tight")[1]
+
+
+def label_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """Labels beside the rows, in a size that their number leaves room for."""
     size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
     ax.set_yticks(np.arange(len(labels)), list(labels), fontsize=size)
+
+
+def name_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """A row for each label, the first at the top."""
+    label_rows(ax, labels)
     ax.set_ylim(len(labels) - 0.4, -0.6)
 
 

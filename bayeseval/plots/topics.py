@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.style import COLORS, GREY, MARKERS, bare, key_above, name_rows, percent
+from bayeseval.plots.shown import chosen_runs, name_of, of_measure
+from bayeseval.plots.style import (
+    COLORS,
+    GREY,
+    MARKERS,
+    bare,
+    key_above,
+    name_rows,
+    percent,
+    rows_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +81,8 @@ def plot_topics(
         value = truth if isinstance(truth, xr.Dataset) else truth.to_dataset(name="estimate")
         known = _of_run(value, measure, run, "truth")
     order = _order(first if known is None else known)
-    ax = _new_axes(len(order), len(shown)) if ax is None else ax
+    if ax is None:
+        ax = rows_axes(len(order) * (0.1 + 0.08 * len(shown)), (1.2, 14.0))
     for index, (name, data) in enumerate(shown.items()):
         _draw(ax, data.reindex(topic=order), name, index, len(shown))
     if known is not None:
@@ -87,15 +98,8 @@ def _of_run(data: xr.Dataset, measure: str | None, run: str, name: str) -> xr.Da
     """The scores of one run by one measure over topic."""
     if "topic" not in data.dims:
         raise ValueError(f"{name} has no dim topic; it takes what be.evaluate returns")
-    if "measure" in data.dims:
-        labels = [str(label) for label in data["measure"].to_numpy()]
-        if measure is None and len(labels) > 1:
-            raise ValueError(f"measure must name one of {', '.join(labels)}")
-        if (measure or labels[0]) not in labels:
-            raise ValueError(f"{name} has no measure {measure!r}; it has {', '.join(labels)}")
-        data = data.sel(measure=measure or labels[0])
-    if run not in data["run"].to_numpy():
-        raise ValueError(f"run {run!r} is not in {name}")
+    data = of_measure(data, measure, name)
+    chosen_runs(data, [run], name)
     kept = [variable for variable in ("estimate", "interval") if variable in data]
     return data[kept].sel(run=run)
 
@@ -105,13 +109,6 @@ def _order(data: xr.Dataset) -> list[str]:
     score = data["estimate"].dropna("topic")
     place = np.argsort(-score.to_numpy(), kind="stable")
     return score["topic"].to_numpy()[place].tolist()
-
-
-def _new_axes(n_topics: int, n_estimators: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    height = float(np.clip(n_topics * (0.1 + 0.08 * n_estimators), 1.2, 14.0))
-    return plt.subplots(figsize=(7.0, 1.3 + height), layout="tight")[1]
 
 
 def _draw(ax: Axes, data: xr.Dataset, name: str, index: int, total: int) -> None:
@@ -128,8 +125,7 @@ def _draw(ax: Axes, data: xr.Dataset, name: str, index: int, total: int) -> None
 
 def _dress(ax: Axes, order: list[str], first: xr.Dataset, run: str) -> None:
     name_rows(ax, order)
-    label = str(first["measure"].item()) if "measure" in first.coords else "score"
-    ax.set_xlabel(f"{label} of {run}")
+    ax.set_xlabel(f"{name_of(first)} of {run}")
     ax.set_ylabel("topic")
     bare(ax, rows=True)
     level = first.attrs.get("ci_prob")

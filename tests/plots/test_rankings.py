@@ -88,9 +88,9 @@ def test_what_cannot_be_drawn_is_refused():
     ranks = be.rankings.rank_probabilities(mean, covariance=matrix, n_draws=50)
     with pytest.raises(ValueError, match="measure must name one of P@10, AP"):
         be.plots.plot_better(ranks)
-    with pytest.raises(ValueError, match="measure must be one of P@10, AP, not 'RR'"):
+    with pytest.raises(ValueError, match="the result has no measure 'RR'; it has P@10, AP"):
         be.plots.plot_better(ranks, "RR")
-    with pytest.raises(ValueError, match="the result has no run 'z'"):
+    with pytest.raises(ValueError, match="run 'z' is not in the result"):
         be.plots.plot_better(ranks, "AP", runs=["z"])
     with pytest.raises(ValueError, match="lacks the variable 'rank'"):
         be.plots.plot_rank_sets(mean, "AP")

@@ -1,0 +1,43 @@
+"""What a picture shows of a result: one measure, and the runs that were asked for."""
+
+from collections.abc import Sequence
+
+import xarray as xr
+
+
+def of_measure[Data: (xr.Dataset, xr.DataArray)](
+    data: Data, measure: str | None, name: str = "the result"
+) -> Data:
+    """The result for one measure, which may be left out where there is one only."""
+    if "measure" not in data.dims:
+        return data
+    labels = [str(label) for label in data["measure"].to_numpy()]
+    if measure is None and len(labels) > 1:
+        raise ValueError(f"measure must name one of {', '.join(labels)}")
+    wanted = labels[0] if measure is None else measure
+    if wanted not in labels:
+        raise ValueError(f"{name} has no measure {wanted!r}; it has {', '.join(labels)}")
+    return data.sel(measure=wanted)
+
+
+def having(data: xr.Dataset, needed: Sequence[str], name: str = "the Dataset") -> xr.Dataset:
+    """The result itself, which must have the variables that a picture shows."""
+    absent = [variable for variable in needed if variable not in data]
+    if absent:
+        raise ValueError(f"{name} lacks the variable {absent[0]!r}, which this picture shows")
+    return data
+
+
+def chosen_runs(data, runs: Sequence[str] | None, name: str = "the result") -> list[str]:
+    """Labels of the runs to show, by default all."""
+    known = [str(run) for run in data["run"].to_numpy()]
+    chosen = known if runs is None else [str(run) for run in runs]
+    absent = sorted(set(chosen) - set(known))
+    if absent:
+        raise ValueError(f"run {absent[0]!r} is not in {name}")
+    return chosen
+
+
+def name_of(shown: xr.Dataset, measure: str | None = None) -> str:
+    """The measure's label, as far as it is known."""
+    return str(shown["measure"].item()) if "measure" in shown.coords else (measure or "score")
