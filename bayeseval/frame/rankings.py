@@ -89,8 +89,8 @@ class Rankings:
 
     def local(self, topic: int) -> NDArray[np.int32]:
         """Positions (run, rank) among the topic's own pairs, -1 where nothing is there."""
-        ranking = self.pair[:, topic]
-        return np.where(ranking < 0, -1, ranking - self.start[topic]).astype(np.int32)
+        first = self.pair.dtype.type(self.start[topic])
+        return np.maximum(self.pair[:, topic] - first, -1).astype(np.int32, copy=False)
 
     def shown(self) -> NDArray[np.bool_]:
         """Pairs (pair,) that any of the runs ranks."""
@@ -102,10 +102,9 @@ class Rankings:
         """Rank, from 1, of the topic's pairs in every run (pair, run); 0 where not retrieved."""
         local = self.local(topic)
         size = int(self.start[topic + 1] - self.start[topic])
-        run_rank = np.zeros((size, len(local)), dtype=np.int32)
-        run, rank = np.nonzero(local >= 0)
-        run_rank[local[run, rank], run] = rank + 1
-        return run_rank
+        run_rank = np.zeros((size + 1, len(local)), dtype=np.int32)
+        run_rank[local, np.arange(len(local))[:, None]] = np.arange(1, local.shape[1] + 1)
+        return run_rank[:-1]  # -1 has gone to the last row
 
     def fused(self, topic: int) -> NDArray[np.int64]:
         """Positions among the topic's own pairs, best reciprocal-rank fusion score first.
