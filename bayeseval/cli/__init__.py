@@ -1,4 +1,4 @@
-"""Command line: `bayeseval evaluate`, `sample` and `demo`."""
+"""The command line, `bayeseval COMMAND`."""
 
 from bayeseval.cli.application import main
 
