@@ -51,7 +51,9 @@ def _factors(probability, group):
                 end += 1
             # shares by 1 - pi; the scale n / (n - 1) pays for the estimated mean
             count = end - first
-            total = np.sum(1.0 - probability[column, first:end])
+            total = 0.0
+            for slot in range(first, end):
+                total += 1.0 - probability[column, slot]
             for slot in range(first, end):
                 open_share = 1.0 - probability[column, slot]
                 last[column, slot] = end

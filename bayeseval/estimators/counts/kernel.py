@@ -61,7 +61,7 @@ def place_nodes(mode, curvature, point, node):
 def place_densities(relevant, sampled, eta, slope, precision, node, first, last, p, log_density):
     """Log density of one topic's counts and effects at its nodes; ``p`` (node, cell) is filled."""
     for j in range(node.shape[0]):
-        u0, u1 = node[j]
+        u0, u1 = node[j, 0], node[j, 1]
         value = -0.5 * (
             precision[0, 0] * u0 * u0 + 2 * precision[0, 1] * u0 * u1 + precision[1, 1] * u1**2
         )
@@ -89,19 +89,25 @@ def log_likelihood(
     ``scale`` holds the two standard deviations and the correlation of the topic effects. On return
     ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of each topic's effects
     as points and probabilities. The gradient is the posterior mean of that of the complete data.
+    Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
-    s0, s1, rho = scale
+    s0, s1, rho = scale[0], scale[1], scale[2]
     determinant = (s0 * s1) ** 2 * (1.0 - rho * rho)
-    precision = np.array([[s1 * s1, -rho * s0 * s1], [-rho * s0 * s1, s0 * s0]]) / determinant
-    eta = curve @ beta
+    precision = np.zeros((2, 2))
+    precision[0, 0] = s1 * s1 / determinant
+    precision[0, 1] = precision[1, 0] = -rho * s0 * s1 / determinant
+    precision[1, 1] = s0 * s0 / determinant
+    eta = np.zeros(relevant.size)
+    for cell in range(relevant.size):
+        for column in range(beta.size):
+            eta[cell] += curve[cell, column] * beta[column]
     gradient = np.zeros(beta.size)
     moment = np.zeros((2, 2))
     width = 0
     for topic in range(start.size - 1):
         width = max(width, start[topic + 1] - start[topic])
     p = np.zeros((n_nodes, width))
-    log_density = np.zeros(n_nodes)
     total = 0.0
     for topic in range(start.size - 1):
         first, last = start[topic], start[topic + 1]
@@ -115,17 +121,23 @@ def log_likelihood(
         )
         log_scale = place_nodes(mode[topic], curvature, point, node[topic])
         place_densities(
-            relevant, sampled, eta, slope, precision, node[topic], first, last, p, log_density
+            relevant, sampled, eta, slope, precision, node[topic], first, last, p, share[topic]
         )
-        log_density += log_weight
-        highest = log_density.max()
-        mass = np.exp(log_density - highest)
-        total += highest + np.log(mass.sum()) + log_scale - 0.5 * np.log(determinant)
-        share[topic] = mass / mass.sum()
+        highest = -np.inf
         for j in range(n_nodes):
+            share[topic, j] += log_weight[j]
+            highest = max(highest, share[topic, j])
+        # shares of the nodes: their densities over the sum
+        mass = 0.0
+        for j in range(n_nodes):
+            share[topic, j] = np.exp(share[topic, j] - highest)
+            mass += share[topic, j]
+        total += highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
+        for j in range(n_nodes):
+            share[topic, j] /= mass
             weight = share[topic, j]
             if weight > 1e-8:
-                u0, u1 = node[topic, j]
+                u0, u1 = node[topic, j, 0], node[topic, j, 1]
                 moment[0, 0] += weight * u0 * u0
                 moment[0, 1] += weight * u0 * u1
                 moment[1, 1] += weight * u1 * u1
