@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 
-.PHONY: help demo test slow bench lint types notebooks format data clean setup-test setup-dev table adjustment comparison aslam calibration combination coverage coverage-quick
+.PHONY: help demo test slow bench lint types notebooks format data clean setup-run setup-test setup-dev table adjustment comparison aslam calibration combination coverage coverage-quick
 .DEFAULT_GOAL := help
 
 help:
@@ -19,12 +19,14 @@ help:
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
 	@echo "make data       make the shipped collection again;  make clean: remove what was made"
 
+setup-run:
+	@scripts/setup-venv.sh run
 setup-test:
 	@scripts/setup-venv.sh test
 setup-dev:
 	@scripts/setup-venv.sh dev
 
-demo: setup-test
+demo: setup-run
 	$(BIN)/bayeseval demo
 test: setup-test
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"

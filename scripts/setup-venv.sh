@@ -1,16 +1,28 @@
 #!/usr/bin/env bash
-# Make .venv with the package and its extra $1 (test or dev, which contains test); return at once when
-# that was done since pyproject.toml and constraints.txt last changed. What the installer says goes to
-# .venv/setup.log, and is shown where it fails.
+# Make .venv with the package ($1 is run), or with its extra $1 (test, or dev, which contains test);
+# return at once when that, or more, was done since pyproject.toml and constraints.txt last changed.
+# What the installer says goes to .venv/setup.log, and is shown where it fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extra="${1:-test}"
-stamp=".venv/.installed-$extra"
+case "$extra" in
+run) package="." enough="run test dev" ;;
+test) package=".[test]" enough="test dev" ;;
+dev) package=".[dev]" enough="dev" ;;
+*) echo "$0 takes run, test or dev, not $extra" >&2 && exit 2 ;;
+esac
 log="$(mktemp)"
 
-fresh() { [ "$1" -nt pyproject.toml ] && [ "$1" -nt constraints.txt ]; }
 has_pip() { .venv/bin/python -m pip --version >/dev/null 2>&1; }
-if [ -x .venv/bin/python ] && has_pip && { fresh "$stamp" || fresh .venv/.installed-dev; }; then
+is_done() {
+    local one stamp
+    for one in $enough; do
+        stamp=".venv/.installed-$one"
+        [ "$stamp" -nt pyproject.toml ] && [ "$stamp" -nt constraints.txt ] && return 0
+    done
+    return 1
+}
+if [ -x .venv/bin/python ] && has_pip && is_done; then
     .venv/bin/python -c "" 2>/dev/null && exit 0
 fi
 
@@ -18,12 +30,13 @@ install_with_uv() {
     command -v uv >/dev/null 2>&1 || return 1
     [ -x .venv/bin/python ] || uv venv --quiet --seed --python "$python" .venv || return 1
     has_pip || uv pip install --quiet --python .venv/bin/python pip # whoever made it
-    uv pip install --quiet --python .venv/bin/python --constraint constraints.txt --editable ".[$extra]"
+    uv pip install --quiet --python .venv/bin/python --constraint constraints.txt --editable "$package"
 }
 install_with_pip() {
     has_pip || .venv/bin/python -m ensurepip --upgrade >/dev/null 2>&1 || "$python" -m venv --clear .venv
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-        --constraint constraints.txt --editable ".[$extra]"
+    # modules are compiled when they are first used, which is sooner than all at once
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+        --constraint constraints.txt --editable "$package"
 }
 
 if ! .venv/bin/python -c "" 2>/dev/null; then # none yet, or the Python behind it is gone
@@ -39,4 +52,4 @@ install_with_uv >"$log" 2>&1 || install_with_pip >>"$log" 2>&1 || {
     exit 1
 }
 mv "$log" .venv/setup.log
-touch "$stamp"
+touch ".venv/.installed-$extra"
