@@ -34,8 +34,10 @@ install_with_uv() {
 }
 install_with_pip() {
     has_pip || .venv/bin/python -m ensurepip --upgrade >/dev/null 2>&1 || "$python" -m venv --clear .venv
-    # modules are compiled when they are first used, which is sooner than all at once
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+    # modules are compiled when they are first used, which is sooner, unless that would not be kept
+    local compiled="--no-compile"
+    [ -z "${PYTHONDONTWRITEBYTECODE:-}" ] || compiled="--compile"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$compiled" \
         --constraint constraints.txt --editable "$package"
 }
 
