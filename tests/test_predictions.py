@@ -17,6 +17,11 @@ FILES = {
     "qrels": "1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
     "three": "1 d0 2\n1 d3 0.5\n# comment\n2 d1 1\n",
     "run": "1 Q0 d0 1 2 gpt\n1 Q0 d3 2 0.5 gpt\n2 Q0 d1 1 1 gpt\n",
+    "csv": "qid,docno,label\n1,d0,2\n1,d3,0.5\n2,d1,1\n2,d2,\n",
+    "other order": "\ufeffwhy;probability;Doc_ID;query_id\r\na;2;d0;1\r\n;.5;d3;1\r\nc;1;d1;2\r\n",
+    "quoted": 'QID,query,docno,gpt,why\n1,x,d0,2,"yes, it\nis"\n1,x,d3,0.5,no\n2,y,d1,1,\n',
+    "tsv": "topic\tdocument\tgrade\n1\td0\t2\n1\td3\t0.5\n\n2\td1\t1\n",
+    "qrels with header": "query_id iter doc_id relevance\n1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
 }
 TABLE = pd.DataFrame({"topic": [1, 1, 2], "document": ["d0", "d3", "d1"], "label": [2, 0.5, 1]})
 TUPLES = [ir_measures.Qrel(str(t), d, x) for t, d, x in TABLE.itertuples(index=False)]
@@ -82,9 +87,17 @@ def test_labels_of_unknown_pairs_are_counted():
     [
         ("gpt", TABLE.assign(topic="7"), "none of 3 labels is of a pair of the collection"),
         ("gpt", pd.concat([TABLE, TABLE]), "document 'd0' of topic '1' has a second label"),
-        ("gpt", TABLE.assign(label=["2", "high", "1"]), "row 1: 'high' is not a finite number"),
-        ("gpt", TABLE.assign(label=np.inf), "row 0: 'inf' is not a finite number"),
-        ("gpt", TABLE.drop(columns="label"), "no column 'gpt'"),
+        (
+            "gpt",
+            TABLE.assign(label=["2", "high", "1"]),
+            r"row 1 \(.*\): 'high' is not a finite number",
+        ),
+        ("gpt", TABLE.assign(label=np.inf), r"row 0 \(.*\): 'inf' is not a finite number"),
+        (
+            "gpt",
+            TABLE.drop(columns="label"),
+            "must have one of the columns gpt, label, .*; there are topic, document",
+        ),
         ("llm", TABLE, "named 'llm' is there already"),
         ("gpt", "absent.txt", "labels file absent.txt does not exist"),
         (["gpt", "llama"], [TABLE], "2 judges are named, and there are labels of 1"),
@@ -94,6 +107,30 @@ def test_labels_of_unknown_pairs_are_counted():
 def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
     with pytest.raises(ValueError, match=message):
         be.add_predictions(small_collection(), name, labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "qid,docno,label\n1,d0,yes\n",
+            r"topic '1', document 'd0'\): 'yes' is not a finite number",
+        ),
+        (
+            "qid,docno,why\n1,d0,1\n",
+            "must have one of the columns gpt, label, .*; there are topic,",
+        ),
+        ("qid,docno,label\n", "has a header and no other line"),
+        ("1,d0,1\n", "with commas needs a first line that names its columns"),
+        ("a b c\n1 d0 1\n", "line 1: label 'c' is not .* must be; a header line must be taken out"),
+        ("1 0 d0\n1 0 d\xe9 1\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8 text"),
+    ],
+)
+def test_a_table_of_labels_that_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path):
+    data = text.encode() if isinstance(text, str) else text
+    (tmp_path / "gpt.csv").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        be.add_predictions(small_collection(), "gpt", tmp_path / "gpt.csv")
 
 
 def test_a_line_with_another_number_of_fields_is_named(tmp_path):

@@ -10,7 +10,9 @@ from bayeseval.trec.decimals import plain_decimals
 from bayeseval.trec.labels import PADDING, Spans
 
 BLOCK = 8_000_000
+JUDGED_FIELDS = 4
 _NEWLINE, _BLANK, _TAB, _COMMENT = 10, 32, 9, 35
+_NO_WORDS = ("nan", "inf", "infinity")
 
 
 class WrongFields(ValueError):
@@ -63,9 +65,11 @@ class Lines(NamedTuple):
     def _refuse_number(self, texts: list[str], what: str):
         for number, text in zip(self.number, texts, strict=True):
             if not _is_finite(text):
+                header = number == 1 and text.isidentifier() and text.lower() not in _NO_WORDS
+                hint = "; a header line must be taken out" if header else ""
                 raise ValueError(
                     f"{self.name}, line {number}: {what} '{text}' is not a finite number, as every "
-                    f"{what} must be."
+                    f"{what} must be{hint}."
                 )
         raise AssertionError("numbers that float reads one by one must be read together")
 
@@ -92,7 +96,7 @@ def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
     ValueError
         Where the file is not UTF-8 text, a line has too few fields, or there is no line.
     """
-    _check_text(name, data)
+    check_text(name, data)
     if data.count(b"\r") > data.count(b"\r\n"):
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     number = 1
@@ -142,7 +146,8 @@ def _first_fields(start: np.ndarray, newline: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.searchsorted(start, newline[:-1])])
 
 
-def _check_text(name: str, data: bytes) -> None:
+def check_text(name: str, data: bytes) -> None:
+    """Refuse what is not UTF-8 text, with the line of the first byte that is not."""
     wrong = data.find(b"\0")
     if wrong < 0 and not data.isascii():
         try:
@@ -164,10 +169,16 @@ def _check_fields(lines: Lines, columns: str) -> None:
     needed = len(columns.split())
     if lines.count.min() < needed:
         line = int(np.argmax(lines.count < needed))
-        raise WrongFields(
-            f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where at least "
-            f"{needed} are needed ({columns})."
+        found = "1 field" if lines.count[line] == 1 else f"{lines.count[line]} fields"
+        text = (
+            f"{lines.name}, line {lines.number[line]}: {found} where at least {needed} are needed"
         )
+        commas = any("," in lines.text_of(place, line) for place in range(lines.count[line]))
+        if commas:
+            raise ValueError(f"{text} ({columns}), with blanks or tabs between, not commas.")
+        # judgments in the place of a run have too few fields for one
+        is_judged = lines.count[line] >= JUDGED_FIELDS
+        raise (WrongFields if is_judged else ValueError)(f"{text} ({columns}).")
 
 
 def _numbers(joined: bytes) -> np.ndarray:

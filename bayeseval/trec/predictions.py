@@ -15,7 +15,8 @@ from bayeseval.collection import check_collection, pair_positions
 from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import checked_frame
-from bayeseval.trec.lines import blocks
+from bayeseval.trec.headed import headed_frame
+from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.objects import as_frame, renamed
 
 VALUES = ("label", "probability", "grade", "relevance", "score", "value")
@@ -40,10 +41,11 @@ def add_predictions(
         Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic document x``
         or of a run, whose scores are read; a DataFrame with topic and document (or the names that
         PyTerrier and ir_measures have for them) and a column named as the judge, or ``label``,
-        ``probability``, ``grade``, ``relevance``, ``score`` or ``value``; ``{topic: {document:
-        x}}``; anything else that `read_collection` takes as qrels. x is any number, missing (NaN)
-        where the judge gave none. Of several judges: one DataFrame with a column for each, or a
-        list with one of the above for each.
+        ``probability``, ``grade``, ``relevance``, ``score`` or ``value``; a CSV or TSV file whose
+        first line names such columns; ``{topic: {document: x}}``; anything else that
+        `read_collection` takes as qrels. x is any number, missing (NaN, an empty cell) where the
+        judge gave none. Of several judges: one DataFrame with a column for each, or a list with one
+        of the above for each.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def add_predictions(
 def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     """Labels (topic, document, value) of one judge, and what they came from, for messages."""
     if isinstance(source, str | os.PathLike):
-        return _of_file(Path(source)), str(source)
+        return _of_file(Path(source), name), str(source)
     where = f"labels of '{name}'"
     frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
     if frame is None:
@@ -100,26 +102,52 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
             f"another package, not {type(source).__name__}"
         )
     frame = renamed(frame, ("topic", "document"))
-    allowed = (name,) if by_name else (name, *VALUES)
-    value = next((column for column in allowed if column in frame.columns), allowed[0])
+    return _of_columns(frame, where, (name,) if by_name else (name, *VALUES)), where
+
+
+def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:
+    """Labels of a table, from the first column that is there of those allowed."""
+    value = next((column for column in allowed if column in frame.columns), None)
+    if value is None:
+        raise ValueError(
+            f"{where} must have one of the columns {', '.join(dict.fromkeys(allowed))}; there are "
+            f"{', '.join(map(str, frame.columns))}"
+        )
     checked = checked_frame(frame, where, ("topic", "document"), (value,))
     numbers = np.asarray(pd.to_numeric(checked[value], errors="coerce"), dtype=np.float64)
     wrong = np.isinf(numbers) | (np.isnan(numbers) & checked[value].notna().to_numpy())
     if wrong.any():
         row = int(np.argmax(wrong))
+        topic, document, text = checked.iloc[row][["topic", "document", value]]
         raise ValueError(
-            f"{where}, row {row}: '{checked[value].iloc[row]}' is not a finite number, as every "
-            "label must be"
+            f"{where}, row {row} (topic '{topic}', document '{document}'): '{text}' is not a "
+            "finite number, as every label must be"
         )
-    return checked[["topic", "document"]].assign(value=numbers), where
+    return checked[["topic", "document"]].assign(value=numbers)
 
 
-def _of_file(path: Path) -> pd.DataFrame:
-    """Labels of a file of 3 columns, of qrels, or of a run."""
+def _of_file(path: Path, name: str) -> pd.DataFrame:
+    """Labels of a file with a header, of 3 columns, of qrels, or of a run."""
     if not path.exists():
         raise ValueError(f"labels file {path} does not exist")
+    data = read_bytes(path)
+    check_text(str(path), data)
+    headed = headed_frame(str(path), data)
+    if headed is not None:
+        return _of_columns(headed, str(path), (name, *VALUES))
+    first = data.split(b"\n", 1)[0]
+    if b"," in first and len(first.split()) < 3:
+        raise ValueError(
+            f"{path}: a file with commas needs a first line that names its columns, such as "
+            "topic,document,label"
+        )
+    return _of_lines(path, data)
+
+
+def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
+    """Labels of a file without a header; the number of columns tells which they are."""
     parts = []
-    for lines in blocks(str(path), read_bytes(path), "topic document label"):
+    for lines in blocks(str(path), data, "topic document label"):
         width = int(lines.count[0])
         if (lines.count != width).any():
             line = int(np.argmax(lines.count != width))

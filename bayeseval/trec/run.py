@@ -59,7 +59,6 @@ class RunReader:
 
     def _read_file(self, path: Path) -> Run:
         parts = list(blocks(str(path), read_bytes(path), COLUMNS))
-        name = _tag(parts, path)
         topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
         document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
         score = np.concatenate([lines.numbers(4, "score") for lines in parts])
@@ -69,7 +68,7 @@ class RunReader:
             return f"{path}, line {number[row]}"
 
         score = _as_type(score, self.score_type, where)
-        return Run(name, str(path), topic, document, score, where)
+        return Run(_tag(parts, path), str(path), topic, document, score, where)
 
     def _read_frame(self, frame: pd.DataFrame) -> Iterator[Run]:
         frame = checked_frame(frame, "runs", ("run", "topic", "document"), ("score",))
