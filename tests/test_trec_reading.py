@@ -194,7 +194,7 @@ def test_a_run_table_says_who_contributed(write):
 
 def test_the_best_ranked_copy_of_a_duplicate_is_kept(write):
     run = write("run", "1 0 a 1 1 r\n1 0 b 2 2 r\n1 0 a 3 3 r\n2 0 a 1 1 r\n")
-    with pytest.warns(UserWarning, match="run 'r' has 1 documents a second time"):
+    with pytest.warns(UserWarning, match="run 'r' has 1 document a second time"):
         collection = read_collection(None, run, on_duplicate="best")
     assert ranked_labels(collection) == {"1": ["a", "b"], "2": ["a"]}
 

@@ -114,6 +114,7 @@ def _sentence(error: BaseException) -> str:
     """The message of an error on one line."""
     if isinstance(error, USAGE_ERROR):
         text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
+        text = text.replace("Value error, ", "")  # the library's word for any wrong choice
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:

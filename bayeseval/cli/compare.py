@@ -8,8 +8,8 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.estimating import estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
-from bayeseval.cli.output import working, write_result
-from bayeseval.cli.reading import check_measures
+from bayeseval.cli.output import remark, working, write_result
+from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import OVER
 from bayeseval.cli.typeset import as_rows
@@ -64,6 +64,7 @@ def compare(
     check_measures(measure, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
+    check_level(collection, estimated.relevance_level)
     with working("comparing"):
         pairs = be.compare(
             collection,
@@ -78,6 +79,8 @@ def compare(
         )
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
+    if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
+        remark("the error of a difference is told by its spread over topics; there is 1 topic only")
     about = {"estimator": estimated.estimator, "population": pairs.attrs["population"]}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).loc[:, columns]

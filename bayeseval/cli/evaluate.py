@@ -5,7 +5,7 @@ from bayeseval.cli import options as option
 from bayeseval.cli.estimating import estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
-from bayeseval.cli.reading import check_measures
+from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.significance import compared, with_marks
 from bayeseval.cli.tables import check_topics, score_rows, sorted_rows
@@ -37,6 +37,7 @@ def evaluate(
     best_by = _sorting(sort, labels, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
+    check_level(collection, estimated.relevance_level)
     if per_topic:
         check_topics(collection)
     with working("estimating"):

@@ -16,7 +16,13 @@ from bayeseval.cli import options as option
 from bayeseval.cli.combining import INTERVALS, write_combined
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result
-from bayeseval.cli.reading import check_measures, judged_collection, judged_files, label_files
+from bayeseval.cli.reading import (
+    check_level,
+    check_measures,
+    judged_collection,
+    judged_files,
+    label_files,
+)
 from bayeseval.cli.remarks import (
     counted,
     cut_measures,
@@ -118,7 +124,8 @@ def fit(
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         _rehearse(made, collection, asked)
-    _check_level(collection, model, relevance_level)
+    if model != "grades":
+        check_level(collection, relevance_level)
     if pool_depth is not None:
         _remark_urn(collection, made, depth, pool_depth)
     else:
@@ -205,16 +212,6 @@ def _check_frame(model: str, qrels_format: str, outside: str) -> None:
         raise ValueError(
             f"{qrels_format} lists the sampled documents only, and the model would count all "
             "others as not relevant; let it speak of them with --outside model, or use evaluate"
-        )
-
-
-def _check_level(collection: xr.DataTree, model: str, relevance_level: int) -> None:
-    """Refuse a level that makes no document relevant, as a mistyped one does."""
-    highest = int(collection["judgments/grade"].max(skipna=True).item())
-    if model != "grades" and relevance_level > max(highest, 1):
-        raise ValueError(
-            f"no judged document has the grade --relevance-level {relevance_level} or more; the "
-            f"highest is {highest}"
         )
 
 

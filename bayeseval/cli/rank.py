@@ -9,7 +9,7 @@ from bayeseval.cli import options as option
 from bayeseval.cli.estimating import estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
-from bayeseval.cli.reading import check_measures
+from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import OVER
 from bayeseval.cli.typeset import as_rows
@@ -60,6 +60,7 @@ def rank(
     check_measures(measure, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
+    check_level(collection, estimated.relevance_level)
     estimator = estimated.estimator
     population = population or ("sample" if estimator in ("stat", "dyn") else "topics")
     with working("estimating"):

@@ -41,6 +41,19 @@ def check_measures(measures: list[str], relevance_level: int) -> list[str]:
     return [m.label for m in parse_measures(measures, relevance_level=relevance_level)]
 
 
+def check_level(collection: xr.DataTree, relevance_level: int) -> None:
+    """Refuse a level that makes no document relevant, as a mistyped one does."""
+    grades = collection["judgments/grade"]
+    if relevance_level == 1 or grades.isnull().all():
+        return
+    highest = int(grades.max(skipna=True).item())
+    if relevance_level > highest:
+        raise ValueError(
+            f"no judged document has the grade --relevance-level {relevance_level} or more; the "
+            f"highest is {highest}"
+        )
+
+
 def check_apart(runs: list[str], unpooled: list[str]) -> None:
     """Refuse a file that is said to have made the pool and not to have made it."""
     from bayeseval.trec.sources import expanded

@@ -9,6 +9,7 @@ from bayeseval.collection.predictions import label_names
 from bayeseval.estimators.denominators import RatioOptions, count_model
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
+from bayeseval.messages import Message, Option
 from bayeseval.predictors import predicted_relevance
 
 DEFAULT_PREDICTOR = "pooled"
@@ -69,12 +70,13 @@ def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
     """Say that labels taken as they are can make an estimate worse than without them."""
     if isinstance(spec, str) or spec[0] != "external" or spec[1] not in label_names(collection):
         return
-    warnings.warn(
+    text = Message(
         f"the labels '{spec[1]}' are taken for the relevance as they are: the estimate stays "
-        "unbiased, and its error can be larger than without them; "
-        f"predictor=('pooled', '{spec[1]}'), the default, learns what they are worth",
-        stacklevel=2,
+        "unbiased, and its error can be larger than without them; ",
+        Option("predictor", "pooled", f"predictor=('pooled', '{spec[1]}')"),
+        ", the default, learns what they are worth",
     )
+    warnings.warn(text, stacklevel=2)
 
 
 def _warn_of_later_stages(collection: xr.DataTree, spec) -> None:

@@ -114,9 +114,11 @@ def _refuse_duplicate(run: Run, pair: np.ndarray, topics, documents):
 def _best_copies(run: Run, pair: np.ndarray) -> np.ndarray:
     order = np.argsort(-run.score, kind="stable")
     kept = np.sort(order[~pd.Series(pair[order]).duplicated().to_numpy()])
+    dropped = pair.size - kept.size
     warnings.warn(
-        f"{run.source or 'runs DataFrame'}: run '{run.name}' has {pair.size - kept.size} documents "
-        "a second time in one ranking; the best-ranked copies are kept, the others dropped.",
+        f"{run.source or 'runs DataFrame'}: run '{run.name}' has {dropped} "
+        f"document{'' if dropped == 1 else 's'} a second time in one ranking; the best-ranked "
+        "copies are kept, the others dropped.",
         stacklevel=2,
     )
     return kept

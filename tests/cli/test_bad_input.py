@@ -210,6 +210,47 @@ def test_a_measure_without_such_an_estimate_lists_those_that_have_one(
     refused(answer, measure, "nDCG", "RBP")
 
 
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_a_level_above_all_grades_is_refused(command, files, name):
+    answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator",
+                     "assumed", "--relevance-level", "5")  # fmt: skip
+    refused(answer, "no judged document has the grade --relevance-level 5", "the highest is 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("topic iter document grade\n1 0 d01 1\n", ["line 1: grade 'grade'", "a header line"]),
+        ("qid,docno,label\n1,d01,1\n", ["line 1: 1 field where", "blanks or tabs", "not commas"]),
+        ("1 d01 1\n", ["line 1: 3 fields where at least 4 are needed (topic iter document grade)"]),
+    ],
+)
+def test_judgments_of_another_shape_are_told_what_is_wrong(command, files, text, parts):
+    (files / "qrels").write_text(text)
+    answer = score(command, files)
+    refused(answer, *parts)
+    assert "judgments first" not in answer[2]
+
+
+def test_a_header_of_a_run_is_told_and_nothing_else(command, files):
+    (files / "a").write_text("qid Q0 docno rank score tag\n" + (files / "a").read_text())
+    answer = score(command, files)
+    refused(answer, "line 1: score 'score' is not", "a header line must be taken out")
+    assert len(answer[2].splitlines()) == 1
+
+
+def test_a_choice_that_does_not_exist_is_told_in_our_words(command, files):
+    answer = command("evaluate", files / "qrels", files / "a", "-m", "AP", "--format", "xml")
+    refused(answer, "'--format': 'xml' is not one of 'table'")
+
+
+def test_one_topic_tells_no_error_of_a_difference(command, files):
+    (files / "qrels").write_text("1 0 d01 1\n1 0 d02 0\n")
+    code, _, err = command("compare", files / "qrels", files / "a", files / "b", "-m", "P@5",
+                           "--estimator", "assumed")  # fmt: skip
+    assert code == 0 and "there is 1 topic only" in err
+
+
 def test_usage_errors_are_one_sentence(command):
     refused(command("evaluat"), "evaluat")
     refused(command("evaluate"), "QRELS")
