@@ -142,6 +142,15 @@ PoolDepth = Annotated[
 KnownQrels = Annotated[
     str | None, typer.Option(help="Known judgments, plain qrels: sample among them (a simulation).")
 ]
+CertainQrels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QRELS",
+        help="Judgments that are there, of an old pool or an earlier sample: kept, and --budget is "
+        "for further ones.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]
 LARGEST_SEED = 2**63 - 1  # what a design file can hold
 

@@ -23,6 +23,7 @@ from bayeseval.cli.remarks import counted, remark_depth
 from bayeseval.whole_file import is_special
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray as xr
 
 
@@ -38,6 +39,7 @@ def sample(
     n_strata: option.NStrata = None,
     pool_depth: option.PoolDepth = None,
     labels: option.Labels = None,
+    certain: option.CertainQrels = None,
     qrels: option.KnownQrels = None,
     qrels_format: option.QrelsFormat = "qrels",
     seed: option.Seed = None,
@@ -45,44 +47,70 @@ def sample(
     """Choose documents to judge from RUNs, at random with known probabilities.
 
     Writes lines `topic TAB document` in random order within each topic, as an assessor should get
-    them, and the design file. Judge them all, write qrels, then `bayeseval evaluate --design`.
+    them, and the design file. Judge them all, write qrels, then `bayeseval evaluate --design`. With
+    --certain QRELS they come beside those judged already: evaluate both together.
     """
+    if certain is not None and qrels is not None:
+        raise ValueError("--certain goes without --qrels, which simulates a sample")
     judges = label_files(labels)
-    _check_files(design_file, output, overwrite, input_files([qrels], runs, [*judges.values()]))
+    _check_files(
+        design_file, output, overwrite, input_files([qrels, certain], runs, [*judges.values()])
+    )
     _check_options(scheme, n_strata, qrels_format, judges)
     seed = option.chosen_seed(seed)
     import numpy as np
 
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
-    collection = be.read_collection(qrels, runs, qrels_format=qrels_format, **asdict(rankings))
+    known = certain or qrels
+    collection = be.read_collection(known, runs, qrels_format=qrels_format, **asdict(rankings))
     collection = labelled(collection, labels)
     with working("sampling"):
         strata: dict = {} if n_strata is None else {"n_strata": n_strata}
+        if certain is not None:
+            strata |= _kept(collection, budget)
         if scheme == "uniform":
             strata["random_seed"] = strata_seed
         else:
             strata["labels"] = list(judges)
         design_of = getattr(be.designs, SCHEMES[scheme])
-        design = design_of(collection, budget=budget, pool_depth=pool_depth, **strata)
+        strata.setdefault("budget", budget)
+        design = design_of(collection, pool_depth=pool_depth, **strata)
         selected = be.draw(design, random_seed=draw_seed)
     sampled = design.assign(selected=selected).assign_attrs(command_seed=seed)
+    kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
-        write_result(_to_judge(sampled, order_seed), output)
+        write_result(_to_judge(sampled, np.asarray(kept), order_seed), output)
     remark_depth(collection, rankings.depth)
-    _remark_sample(sampled, seed)
+    _remark_sample(sampled, np.asarray(kept), seed)
 
 
 HDF5 = b"\x89HDF"  # how a netCDF file begins
 SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}
 
 
-def _to_judge(design: xr.Dataset, random_seed: int) -> str:
+def _kept(collection: xr.DataTree, budget: int) -> dict:
+    """What keeps the judged pairs in a design, with a budget of further ones."""
+    import numpy as np
+
+    judged = collection["judgments/grade"].notnull().to_numpy()
+    if not judged.any():
+        raise ValueError("--certain has no judgment to keep; leave it out")
+    if budget < 1:
+        raise ValueError(f"--budget must be a whole number of judgments, 1 or more, not {budget}")
+    n_topics = collection.sizes["topic"]
+    number = np.bincount(collection["pair_topic"].to_numpy()[judged], minlength=n_topics)
+    topics = collection["topic"].to_numpy().tolist()
+    budgets = dict(zip(topics, (number + budget).tolist(), strict=True))
+    return {"certain": judged, "budget": budgets, "frame": "retrieved"}
+
+
+def _to_judge(design: xr.Dataset, kept: np.ndarray, random_seed: int) -> str:
     """Lines `topic TAB document`: topics in order, their sampled documents shuffled."""
     import numpy as np
 
     random = np.random.default_rng(random_seed)
-    chosen = np.flatnonzero(design["selected"].to_numpy())
+    chosen = np.flatnonzero(design["selected"].to_numpy() & ~kept)
     topic = design["pair_topic"].to_numpy()[chosen]
     order = np.lexsort((random.random(chosen.size), topic))
     labels = design["topic"].to_numpy()[topic[order]]
@@ -122,22 +150,23 @@ def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges)
         )
 
 
-def _remark_sample(design: xr.Dataset, seed: int) -> None:
+def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
     """Say how many documents there are to judge, among which."""
     import numpy as np
 
-    n_selected = int(design["selected"].sum())
+    n_selected = int((design["selected"].to_numpy() & ~kept).sum())
     parameters = json.loads(design.attrs["parameters"])
     in_frame = (design["inclusion_probability"] > 0) | (design["stratum"] >= 0)
     topics = design["pair_topic"].to_numpy()[in_frame.to_numpy()]
     depth = parameters["pool_depth"]
     rule = parameters["frame"] + ("" if depth is None else f" to rank {depth}")
+    beside = f", beside {int(kept.sum())} judged already" if kept.any() else ""
     remark(
         f"{counted(n_selected, 'document')} to judge of a frame of {topics.size} ({rule}), "
-        f"{counted(design.sizes['topic'], 'topic')}, seed {seed}"
+        f"{counted(design.sizes['topic'], 'topic')}{beside}, seed {seed}"
     )
     size = np.bincount(topics, minlength=design.sizes["topic"])
-    covered = size <= parameters["budget"]
+    covered = size <= np.asarray(parameters["budget"])
     if covered.all():
         remark(f"the budget covers the whole frame: all {topics.size} documents are to be judged")
     elif covered.any():

@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.pooling import Budget, followed_frame, pooled_design, simulated_relevance
+from bayeseval.designs.pooling import followed_frame, pooled_design, simulated_relevance
+from bayeseval.designs.prepared import Budget
 
 
 def hedge(

@@ -4,7 +4,8 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_choice
-from bayeseval.designs.pooling import Budget, followed_frame, pooled_design, simulated_relevance
+from bayeseval.designs.pooling import followed_frame, pooled_design, simulated_relevance
+from bayeseval.designs.prepared import Budget
 
 VARIANTS = ("local", "global")
 

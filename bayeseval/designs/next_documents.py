@@ -6,7 +6,8 @@ import xarray as xr
 from bayeseval.collection.choices import check_choice
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
-from bayeseval.designs.pooling import Budget, followed_frame, grades_so_far, pooled_design
+from bayeseval.designs.pooling import followed_frame, grades_so_far, pooled_design
+from bayeseval.designs.prepared import Budget
 from bayeseval.measures.parameters import check_relevance_level
 
 METHODS = ("hedge", "move_to_front")

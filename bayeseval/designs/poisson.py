@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.prepared import prepared_frame
+from bayeseval.designs.prepared import Budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design
 
 
 def poisson(
     collection: xr.DataTree,
     *,
-    budget: int,
+    budget: Budget,
     frame: str | xr.DataArray | None = None,
     pool_depth: int | None = None,
     certain: xr.DataArray | None = None,
@@ -30,7 +30,7 @@ def poisson(
     ----------
     collection, frame, pool_depth, certain, runs, labels
         As for :func:`bayeseval.designs.pps_strata`.
-    budget : int
+    budget : int, or dict or DataArray by topic
         Expected judgments per topic, certain pairs included.
 
     Returns
@@ -65,7 +65,7 @@ def poisson(
         labels=labels,
     )
     probability = np.zeros(collection.sizes["pair"])
-    for topic, (sure, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
+    for budget, sure, rest in zip(start["budgets"], start["certain"], start["rest"], strict=True):
         probability[sure] = 1.0
         left = budget - sure.size
         probability[rest] = capped_proportional(1.0 / np.arange(1, rest.size + 1), left)

@@ -1,20 +1,17 @@
 """Deterministic designs: pools, and what those that follow the judgments have in common."""
 
 import warnings
-from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection, check_one_sample
-from bayeseval.designs.prepared import check_budget
+from bayeseval.designs.prepared import Budget, told_budget, topic_budgets
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask, pooled_by
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.parameters import check_relevance_level
-
-Budget = int | Mapping[str, int] | xr.DataArray
 
 
 def depth_pool(
@@ -106,28 +103,12 @@ def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, r
         "frame": mask & rankings.shown(),
         "budgets": budgets,
         "parameters": {
-            "budget": int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist(),
+            "budget": told_budget(budgets),
             "frame": frame_name,
             "pool_depth": pool_depth,
             "runs": collection["run"].to_numpy()[chosen].tolist(),
         },
     }
-
-
-def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
-    """Judgments for every topic: one number for all, or one for each by the topic's label."""
-    topics = collection["topic"].to_numpy().tolist()
-    if isinstance(budget, xr.DataArray):
-        budget = dict(zip(budget["topic"].to_numpy().tolist(), budget.to_numpy(), strict=True))
-    if not isinstance(budget, Mapping):
-        check_budget(budget)
-        return np.full(len(topics), budget, dtype=np.int64)
-    lacking = [topic for topic in topics if topic not in budget]
-    if lacking:
-        raise ValueError(f"budget names no number of judgments for topic '{lacking[0]}'")
-    for topic in topics:
-        check_budget(budget[topic])
-    return np.array([budget[topic] for topic in topics], dtype=np.int64)
 
 
 def simulated_relevance(

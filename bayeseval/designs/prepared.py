@@ -1,15 +1,18 @@
 """What every sampling design starts from: an ordered frame, its certain pairs, the budget."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.predictions import label_values
 from bayeseval.frame.members import contributing_runs, frame_mask, ordered_frame, pair_mask
 from bayeseval.messages import Message, Option
+
+Budget = int | Mapping[str, int] | xr.DataArray
 
 
 def check_budget(budget: int) -> None:
@@ -23,6 +26,27 @@ def check_budget(budget: int) -> None:
         )
 
 
+def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
+    """Judgments for every topic: one number for all, or one for each by the topic's label."""
+    topics = collection["topic"].to_numpy().tolist()
+    if isinstance(budget, xr.DataArray):
+        budget = dict(zip(budget["topic"].to_numpy().tolist(), budget.to_numpy(), strict=True))
+    if not isinstance(budget, Mapping):
+        check_budget(budget)
+        return np.full(len(topics), budget, dtype=np.int64)
+    lacking = [topic for topic in topics if topic not in budget]
+    if lacking:
+        raise ValueError(f"budget names no number of judgments for topic '{lacking[0]}'")
+    for topic in topics:
+        check_budget(budget[topic])
+    return np.array([budget[topic] for topic in topics], dtype=np.int64)
+
+
+def told_budget(budgets: np.ndarray) -> int | list[int]:
+    """Budgets as the attributes of a design tell them: one number where all are the same."""
+    return int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist()
+
+
 def prepared_frame(
     collection, *, budget, frame, pool_depth, certain, runs, labels: str | Sequence[str] = ()
 ) -> dict:
@@ -32,7 +56,7 @@ def prepared_frame(
     """
     labels = [labels] if isinstance(labels, str) else list(labels)
     check_collection(collection)
-    check_budget(budget)
+    budgets = topic_budgets(collection, budget)
     chosen = contributing_runs(collection, runs)
     mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
     n_pairs = collection.sizes["pair"]
@@ -45,24 +69,18 @@ def prepared_frame(
         order = [pairs[labelled_order(values[pairs])] for pairs in order]
     sure_by_topic = [pairs[sure[pairs]] for pairs in order]
     rest_by_topic = [pairs[~sure[pairs]] for pairs in order]
-    topics = collection["topic"].to_numpy()
-    for topic, pairs, rest in zip(topics, sure_by_topic, rest_by_topic, strict=True):
-        if pairs.size > budget:
-            raise ValueError(
-                f"topic '{topic}' has {pairs.size} certain pairs, more than the budget of {budget} "
-                "judgments; raise the budget or make fewer pairs certain"
-            )
-        if rest.size and pairs.size == budget:
-            raise ValueError(
-                f"topic '{topic}' has as many certain pairs as the budget of {budget} allows and "
-                "none is left for the rest of the frame; raise the budget or make fewer pairs "
-                "certain"
-            )
+    _check_certain(collection["topic"].to_numpy(), budgets, sure_by_topic, rest_by_topic)
+    if frame_name == "judged" and sure.any() and not any(rest.size for rest in rest_by_topic):
+        raise ValueError(
+            f"certain holds all {int(sure.sum())} pairs of the frame, the judged ones, so that "
+            "nothing is left to sample; frame='retrieved' adds what the runs retrieved"
+        )
     return {
+        "budgets": budgets,
         "rest": rest_by_topic,
         "certain": sure_by_topic,
         "parameters": {
-            "budget": int(budget),
+            "budget": told_budget(budgets),
             "frame": frame_name,
             "pool_depth": pool_depth,
             "n_certain": int(sure.sum()),
@@ -70,6 +88,22 @@ def prepared_frame(
             **({"labels": labels} if labels else {}),
         },
     }
+
+
+def _check_certain(topics, budgets: np.ndarray, certain: list, rest: list) -> None:
+    """Refuse more certain pairs than a topic's budget, or as many, with others to sample."""
+    for topic, budget, pairs, others in zip(topics, budgets, certain, rest, strict=True):
+        if pairs.size > budget:
+            raise ValueError(
+                f"topic '{topic}' has {pairs.size} certain pairs, more than the budget of {budget} "
+                "judgments; raise the budget or make fewer pairs certain"
+            )
+        if others.size and pairs.size == budget:
+            raise ValueError(
+                f"topic '{topic}' has as many certain pairs as the budget of {budget} allows and "
+                "none is left for the rest of the frame; raise the budget or make fewer pairs "
+                "certain"
+            )
 
 
 def labelled_order(values: NDArray[np.float64]) -> NDArray[np.int64]:

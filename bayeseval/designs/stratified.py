@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs.prepared import check_budget, prepared_frame
+from bayeseval.designs.prepared import Budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
 from bayeseval.messages import Message, Option
 
@@ -15,7 +15,7 @@ from bayeseval.messages import Message, Option
 def pps_strata(
     collection: xr.DataTree,
     *,
-    budget: int,
+    budget: Budget,
     n_strata: int = 20,
     frame: str | xr.DataArray | None = None,
     pool_depth: int | None = None,
@@ -35,7 +35,7 @@ def pps_strata(
     ----------
     collection : DataTree
         Rankings, and judgments when the frame is the judged pairs.
-    budget : int
+    budget : int, or dict or DataArray by topic
         Judgments per topic, certain pairs included. A budget that does not divide by the number of
         strata spreads its remainder from the top stratum down; a topic with fewer documents than
         the budget is judged in full.
@@ -47,7 +47,9 @@ def pps_strata(
     pool_depth : int, optional
         Keep in the frame only what a contributing run ranks at this depth or above.
     certain : bool DataArray (pair,), optional
-        Pairs judged with probability 1; each topic's form a stratum of their own.
+        Pairs judged with probability 1, inside the frame or not; each topic's form a stratum of
+        their own. They may be the judgments of an old pool or of an earlier sample: given these,
+        estimates are as unbiased as ever.
     runs : list of str, optional
         Runs that shape the design instead of the contributing ones.
     labels : str or list of str, optional
@@ -64,7 +66,8 @@ def pps_strata(
     Raises
     ------
     ValueError
-        Empty frame, no contributing run, more certain pairs than the budget.
+        Empty frame, no contributing run, more certain pairs than the budget, nothing but certain
+        pairs in a frame of judged ones.
 
     References
     ----------
@@ -80,8 +83,18 @@ def pps_strata(
     >>> design = be.designs.pps_strata(collection, budget=4, n_strata=2)
     >>> design.stratum_size.values, design.stratum_sample_size.values
     (array([2, 7]), array([2, 2]))
+
+    Four documents on top of what is judged:
+
+    >>> qrels = pd.DataFrame({"topic": "1", "document": ["d5", "d8"], "grade": [0, 1]})
+    >>> collection = be.read_collection(qrels, run.assign(score=range(9)))
+    >>> judged = collection["judgments/grade"].notnull()
+    >>> design = be.designs.pps_strata(
+    ...     collection, budget={"1": 2 + 4}, n_strata=2, frame="retrieved", certain=judged
+    ... )
+    >>> design.stratum_size.values, design.stratum_sample_size.values
+    (array([2, 2, 5]), array([2, 2, 2]))
     """
-    check_budget(budget)
     check_strata(n_strata)
     start = prepared_frame(
         collection,
@@ -102,7 +115,7 @@ def pps_strata(
 def uniform_strata(
     collection: xr.DataTree,
     *,
-    budget: int,
+    budget: Budget,
     n_strata: int = 20,
     frame: str | xr.DataArray | None = None,
     pool_depth: int | None = None,
@@ -145,7 +158,6 @@ def uniform_strata(
     >>> design.inclusion_probability.values.round(2)
     array([0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67])
     """
-    check_budget(budget)
     check_strata(n_strata)
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
@@ -169,7 +181,7 @@ def check_strata(n_strata: int) -> None:
 
 def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     """Assemble the design: certain pairs first, then the strata of each topic."""
-    left_over = start["parameters"]["budget"] - np.array([pairs.size for pairs in start["certain"]])
+    left_over = start["budgets"] - np.array([pairs.size for pairs in start["certain"]])
     n_used = np.clip(left_over, 1, n_strata)
     warn_of_fewer(n_used, n_strata)
     stratum = np.full(collection.sizes["pair"], -1, dtype=np.int32)

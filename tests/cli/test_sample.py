@@ -155,3 +155,38 @@ def test_a_design_is_replaced_only_when_asked(command, files):
     assert (files / "d.nc").read_bytes() == before
     assert command(*words, "2", "--overwrite")[0] == 0
     assert be.read_design(files / "d.nc").attrs["command_seed"] == 2
+
+
+def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
+    first, _ = sampled("--n-strata", "4")
+    (files / "before").write_text((files / "judged").read_text())
+    options = ("--budget", "6", "--n-strata", "2", "--seed", "4")
+    more, err = sampled("--certain", files / "before", *options)
+    assert "18 documents to judge" in err and "beside 60 judged already" in err
+    assert len(more) == 18 and not set(map(tuple, first)) & set(map(tuple, more))
+    both = (files / "before").read_text() + (files / "judged").read_text()
+    (files / "judged").write_text(both)
+    code, out, err = command(
+        "evaluate", files / "judged", files / "a", files / "c", "--design", files / "design.nc",
+        "-m", "P@10", "--estimator", "dyn", "--format", "csv",
+    )  # fmt: skip
+    assert code == 0, err
+    assert all(row["standard_error"] for row in csv.DictReader(io.StringIO(out)))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--certain", "qrels", "--qrels", "qrels"], "--certain goes without --qrels"),
+        (["--certain", "qrels", "--budget", "0"], "--budget must be a whole number of judgments"),
+        (["--certain", "none"], "--certain has no judgment to keep"),
+        (["--certain", "absent"], "judgments file absent does not exist"),
+    ],
+)
+def test_judgments_that_cannot_be_kept_are_refused(command, files, monkeypatch, words, message):
+    monkeypatch.chdir(files)
+    (files / "none").write_text("1 0 d01 -1\n")
+    budget = [] if "--budget" in words else ["--budget", "5"]
+    answer = command("sample", "a", "b", *budget, "--design-file", "design.nc", *words)
+    assert answer[0] == 2 and message in answer[2] and len(answer[2].splitlines()) == 1
+    assert not (files / "design.nc").exists()

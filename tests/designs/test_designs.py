@@ -79,6 +79,30 @@ def test_certain_pairs_are_always_drawn_and_count_in_the_budget(collection):
         assert be.draw(design, n_replicates=30, random_seed=1).to_numpy()[:, certain].all()
 
 
+def test_a_budget_may_differ_by_topic(collection):
+    certain = np.zeros(collection.sizes["pair"], dtype=bool)
+    certain[[3, 8, 12]] = True
+    kept = np.bincount(collection["pair_topic"].to_numpy()[certain])
+    budgets = dict(zip(collection["topic"].to_numpy().tolist(), (kept + 2).tolist(), strict=True))
+    options = {"budget": budgets, "frame": "retrieved", "certain": certain}
+    for design in (
+        be.designs.pps_strata(collection, n_strata=2, **options),
+        be.designs.uniform_strata(collection, n_strata=2, random_seed=1, **options),
+        be.designs.poisson(collection, **options),
+    ):
+        assert (design.inclusion_probability[certain] == 1).all()
+        total = design.inclusion_probability.groupby(design.pair_topic).sum()
+        np.testing.assert_allclose(total, kept + 2)
+    with pytest.raises(ValueError, match="budget names no number of judgments for topic"):
+        be.designs.poisson(collection, budget={"1": 3})
+
+
+def test_certain_pairs_that_are_the_whole_judged_frame_leave_nothing_to_sample(collection):
+    judged = collection["judgments/grade"].notnull()
+    with pytest.raises(ValueError, match="nothing is left to sample; frame='retrieved' adds"):
+        be.designs.pps_strata(collection, budget=20, certain=judged)
+
+
 def test_only_contributing_runs_shape_a_design(collection):
     with_dual = be.dual_runs(collection, random_seed=1)
     for scheme in (be.designs.pps_strata, be.designs.poisson):
