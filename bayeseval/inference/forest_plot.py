@@ -1,10 +1,19 @@
 """Forest of what each run (or topic) has: a point and two intervals a row."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 
-def forest(values: xr.DataArray, ci_prob: float, max_rows: int):
+def forest(
+    values: xr.DataArray,
+    ci_prob: float,
+    max_rows: int,
+    *,
+    backend: str | None = None,
+    **pc_kwargs: Any,
+):
     """Forest of draws of one value a run, the highest posterior mean on top.
 
     Parameters
@@ -15,6 +24,8 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int):
         Probability of the long interval; the short one has at most half.
     max_rows : int
         Rows at most: the highest.
+    backend, **pc_kwargs
+        As ``arviz.plot_forest`` takes them.
 
     Returns
     -------
@@ -28,6 +39,8 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int):
     shown = values.isel({dim: order[np.isfinite(mean[order])][:max_rows]})
     shown = shown.assign_coords({dim: shown[dim].astype(str)})
     rows, total = shown.sizes[dim], values.sizes[dim]
+    size = {"figsize": (8, 1.4 + 0.2 * rows), "figsize_units": "inches", "width_ratios": [1, 5]}
+    figure = size | pc_kwargs.pop("figure_kwargs", {})
     drawing = az.plot_forest(
         xr.DataTree.from_dict({"posterior": shown.to_dataset(name=values.name)}),
         combined=True,
@@ -35,10 +48,12 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int):
         ci_kind="eti",
         ci_probs=[min(0.5, ci_prob / 2), ci_prob],
         point_estimate="mean",
-        figure_kwargs={"figsize": (8, 1.4 + 0.2 * rows)},
+        backend=backend,
+        figure_kwargs=figure,
+        **pc_kwargs,
     )
     which = f"{total} {dim}s" if rows == total else f"the highest {rows} of {total} {dim}s"
     thick = f"{100 * min(0.5, ci_prob / 2):g}% (thick)"
     title = f"{values.name}: {which}, {thick} and {100 * ci_prob:g}% intervals"
-    drawing.viz["figure"].item().suptitle(title)
+    drawing.add_title(title)
     return drawing

@@ -9,7 +9,15 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.plots.shown import chosen_runs, name_of, of_measure
-from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent, rows_axes
+from bayeseval.plots.style import (
+    COLORS,
+    bare,
+    cut_long,
+    key_above,
+    name_rows,
+    percent,
+    rows_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +36,9 @@ def plot_combined(
 
     The wide pale bar is the interval of the design, the thin line that of the model, the line with
     the point the combined one; a tick is the truth, where it is given. Runs where design and model
-    contradict each other are marked by a triangle at the right, and their names are red.
+    contradict each other are marked by a triangle at the right, and their names are red. A few
+    intervals much longer than the others are cut, with an arrow. Drawn by matplotlib alone, since
+    ArviZ's forests find intervals from draws, and these are given.
 
     Parameters
     ----------
@@ -85,6 +95,7 @@ def _draw(ax: Axes, shown: xr.Dataset) -> None:
     """Bars, lines, points and ticks."""
     row = np.arange(shown.sizes["run"])
     size = float(np.clip(160 / row.size, 1.6, 7.0))
+    points, drawn = [], []
     for source, color, width in (
         ("design", DESIGN, 1.6 * size),
         ("model", MODEL, 0.28 * size),
@@ -94,12 +105,16 @@ def _draw(ax: Axes, shown: xr.Dataset) -> None:
         low, high = one["interval"].transpose("ci_bound", "run").to_numpy()
         shift = 0.0 if source == "design" else 0.16 * (1 if source == "model" else -1)
         ax.hlines(row + shift, low, high, color=color, linewidth=width, label=source)
+        points.append(one["estimate"].to_numpy())
+        drawn.append((row + shift, low, high, color))
         if source != "design":
             value = one["estimate"].to_numpy()
             ax.plot(value, row + shift, "o", color=color, markersize=0.75 * size)
     if "truth" in shown:
         known = shown["truth"].to_numpy()
         ax.vlines(known, row - 0.45, row + 0.45, color="black", linewidth=1.2, label="truth")
+        points.append(known)
+    cut_long(ax, np.concatenate(points), drawn)
 
 
 def _mark(ax: Axes, shown: xr.Dataset, label: str, ci_prob: float | None) -> None:
@@ -117,4 +132,4 @@ def _mark(ax: Axes, shown: xr.Dataset, label: str, ci_prob: float | None) -> Non
     ax.set_xlabel(label)
     bare(ax, rows=True)
     title = None if ci_prob is None else f"bars and lines: {percent(ci_prob)} intervals"
-    key_above(ax, title, n_columns=5)
+    key_above(ax, title, n_columns=6)

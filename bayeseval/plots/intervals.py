@@ -15,6 +15,7 @@ from bayeseval.plots.style import (
     MARKERS,
     TOPICS,
     bare,
+    cut_long,
     key_above,
     name_rows,
     percent,
@@ -37,7 +38,10 @@ def plot_intervals(
 
     One row per run, the best at the top: ordered by the truth where it is given, else by the
     first estimator. A point without an interval (NaN bounds) is drawn alone; an estimator that
-    has no interval at all is grey.
+    has no interval at all is grey. A few intervals much longer than the others are cut, with an
+    arrow, so that they do not squeeze these. Drawn by matplotlib alone, without the ``backend`` of
+    :func:`bayeseval.plots.plot_scores`: ArviZ's forests find intervals from draws, and these are
+    given.
 
     Parameters
     ----------
@@ -91,11 +95,16 @@ def plot_intervals(
     if ax is None:
         ax = rows_axes(len(order) * min(0.16 + 0.11 * len(shown), 0.6), (1.2, 16.0))
     palette, markers = iter(_cycle(COLORS, len(shown))), iter(_cycle(MARKERS, len(shown)))
+    drawn, points = [], []
     for index, (name, data) in enumerate(shown.items()):
         row = np.arange(len(order)) + 0.62 * ((index + 0.5) / len(shown) - 0.5)
-        _draw(ax, _of_runs(data, order, name), row, name, palette, next(markers))
+        of_runs = _of_runs(data, order, name)
+        points.append(of_runs["estimate"].to_numpy())
+        drawn.append(_draw(ax, of_runs, row, name, palette, next(markers)))
     if true_score is not None:
-        _draw_truth(ax, _of_runs(true_score, order, "truth").to_numpy())
+        points.append(_of_runs(true_score, order, "truth").to_numpy())
+        _draw_truth(ax, points[-1])
+    cut_long(ax, np.concatenate(points), drawn)
     _dress(ax, order, _label(first, measure), _bars(estimates, ci_prob))
     return ax
 
@@ -156,7 +165,8 @@ def _cycle(values: tuple, size: int) -> list:
     return [values[i % len(values)] for i in range(size)]
 
 
-def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> None:
+def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> tuple:
+    """Draw one estimator; its rows, bounds and colour."""
     bounds = data["interval"].transpose("run", "ci_bound").to_numpy()
     lower, upper = bounds.T
     color = GREY if np.isnan(bounds).all() else next(palette)
@@ -164,6 +174,7 @@ def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> None:
     ax.hlines(row, lower, upper, color=color, linewidth=0.45 * size, alpha=0.6)
     ax.plot(data["estimate"].to_numpy(), row, marker, color=color, markersize=size,
             linestyle="none", label=name)  # fmt: skip
+    return row, lower, upper, color
 
 
 def _draw_truth(ax, true_score) -> None:
@@ -196,4 +207,4 @@ def _dress(ax, order: list[str], label: str, bars: str | None) -> None:
     bare(ax, rows=True)
     for boundary in np.arange(0.5, len(order) - 1):  # each run's estimates belong together
         ax.axhline(boundary, color="0.93", linewidth=0.6, zorder=0)
-    key_above(ax, bars)
+    key_above(ax, bars, n_columns=5)

@@ -56,6 +56,40 @@ def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
               handletextpad=0.4)  # fmt: skip
 
 
+def cut_long(ax: Axes, points: np.ndarray, bounds: Sequence[tuple]) -> None:
+    """Limits that a few very long intervals do not squeeze; arrows where one of them goes on.
+
+    Long is more than four times the median length; where the others and all points would have at
+    least two thirds of the axis anyway, nothing is cut.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Intervals lie along x.
+    points : array
+        Estimates, which stay in sight.
+    bounds : sequence of (row, lower, upper, color)
+        Arrays (run,) and a colour, for each kind of interval that was drawn.
+    """
+    row, lower, upper = (np.concatenate([part[i] for part in bounds]) for i in range(3))
+    color = np.repeat([part[3] for part in bounds], [len(part[0]) for part in bounds])
+    length = upper - lower
+    if not (length > 0).any():
+        return
+    usual = length <= 4.0 * np.median(length[length > 0])
+    kept = np.concatenate([points, lower[usual], upper[usual]])
+    low, high = np.nanmin(kept), np.nanmax(kept)
+    whole = max(high, np.nanmax(upper)) - min(low, np.nanmin(lower))
+    if high - low >= whole / 1.5:
+        return
+    low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
+    for beyond, edge, marker in ((lower < low, low, "<"), (upper > high, high, ">")):
+        ax.scatter(np.full(beyond.sum(), edge), row[beyond], s=22, marker=marker, zorder=4,
+                   color=color[beyond], clip_on=False)  # fmt: skip
+    ax.plot([], [], ">", color="0.4", markersize=4.5, linestyle="none", label="goes on")
+    ax.set_xlim(low, high)
+
+
 def percent(ci_prob: float) -> str:
     """A probability as text.
 

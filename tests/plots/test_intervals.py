@@ -2,6 +2,7 @@ import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.collections import PathCollection
 
 from bayeseval.plots import plot_intervals
 
@@ -130,3 +131,21 @@ def test_what_cannot_stand_side_by_side_is_refused(estimates, options, message):
 def test_what_is_no_mapping_of_datasets_is_refused(estimates):
     with pytest.raises(TypeError, match="must .* not a"):
         plot_intervals(estimates)
+
+
+def test_a_few_very_long_intervals_are_cut_with_an_arrow():
+    found = scores([[0.3, 0.4, 0.5]])
+    found["interval"][0, 0] = [-2.0, 3.0]
+    ax = plot_intervals({"dyn": found}, truth=TRUTH)
+    low, high = ax.get_xlim()
+    assert 0.1 < low < 0.2 and 0.6 < high < 0.7
+    assert legend(ax) == ["dyn", "truth", "goes on"]
+    arrows = [part for part in ax.collections if isinstance(part, PathCollection)]
+    edges = np.concatenate([part.get_offsets() for part in arrows])
+    assert edges[:, 0].tolist() == [low, high] and set(edges[:, 1]) == {2.0}
+
+
+def test_intervals_of_like_length_are_shown_whole():
+    ax = plot_intervals({"dyn": scores([[0.3, 0.4, 0.5]], half_width=0.4)}, truth=TRUTH)
+    low, high = ax.get_xlim()
+    assert low < -0.1 and high > 0.9 and "goes on" not in legend(ax)
