@@ -197,7 +197,7 @@ def report(folder: Path) -> None:
 def reliability(folder: Path) -> None:
     """Among pairs of runs given the probability p, how many are right; constants of other families.
 
-    A true tie counts half. Errors are of samples as clusters.
+    A true tie counts half. Errors are of samples as clusters. Of each collection, and of all.
     """
     left = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
     rows = []
@@ -208,30 +208,39 @@ def reliability(folder: Path) -> None:
             some = {name: part.sel(measure=[label]) for name, part in parts.items()}
             kind = parse_measures(label)[0].kind
             known = {g: left.loc[(attrs["collection"], kind, g)].to_dict() for g in GROUPS}
-            found = be.combine(
-                some["mean"], some["post"], covariance=some["covariance"]["covariance"],
-                constants=known,
-            )  # fmt: skip
-            for name, better in (
-                ("combined", be.rankings.rank_probabilities(found, n_draws=10)),
-                ("dyn", be.rankings.rank_probabilities(
-                    some["mean"], covariance=some["covariance"]["covariance"], n_draws=10)),
-            ):  # fmt: skip
-                stated = better.better.isel(measure=0).to_numpy()
-                rows.append(_pairs(stated, some["mean"]["truth"].isel(measure=0).to_numpy()).assign(
-                    measure=label, source=name, sample=f"{attrs['collection']} {attrs['sample']}"
-                ))  # fmt: skip
+            truth = some["mean"]["truth"].isel(measure=0).to_numpy()
+            for name, stated in _stated(some, known).items():
+                facts = {"measure": label, "source": name, "collection": attrs["collection"]}
+                sample = f"{attrs['collection']} {attrs['sample']}"
+                rows.append(_pairs(stated, truth).assign(**facts, sample=sample))
     whole = pd.concat(rows)
-    by = ["measure", "source", "stated"]
-    table = whole.groupby(by)[["right", "probability"]].mean()
-    table["pairs"] = whole.groupby(by).size()
-    cell = whole.groupby([*by, "sample"]).right.agg(["sum", "size"])
-    off = (
-        cell["sum"] - cell["size"] * table.right.reindex(cell.index.droplevel("sample")).to_numpy()
-    )
-    table["error"] = np.sqrt((off**2).groupby(by).sum()) / table.pairs
+    table = pd.concat([_reliability(whole.assign(collection="all")), _reliability(whole)])
     table.to_csv(HERE / "reliability.csv", float_format="%.4g")
     print(table.to_string(float_format="%.3f"))
+
+
+def _stated(some: dict[str, xr.Dataset], known: dict) -> dict[str, np.ndarray]:
+    """Probability (run, run) of being better: by dyn, the model's draws, and both combined."""
+    matrix = some["covariance"]["covariance"]
+    found = be.combine(some["mean"], some["post"], covariance=matrix, constants=known)
+    probabilities = {
+        "combined": be.rankings.rank_probabilities(found, n_draws=10),
+        "dyn": be.rankings.rank_probabilities(some["mean"], covariance=matrix, n_draws=10),
+        "relevance_model": be.rankings.rank_probabilities(some["post"]),
+    }
+    return {name: each.better.isel(measure=0).to_numpy() for name, each in probabilities.items()}
+
+
+def _reliability(rows: pd.DataFrame) -> pd.DataFrame:
+    """Share right and its error by group of stated probability."""
+    by = ["collection", "measure", "source", "stated"]
+    table = rows.groupby(by)[["right", "probability"]].mean()
+    table["pairs"] = rows.groupby(by).size()
+    cell = rows.groupby([*by, "sample"]).right.agg(["sum", "size"])
+    share = table.right.reindex(cell.index.droplevel("sample")).to_numpy()
+    off = cell["sum"] - cell["size"] * share
+    table["error"] = np.sqrt((off**2).groupby(by).sum()) / table.pairs
+    return table
 
 
 def _pairs(better: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
