@@ -11,6 +11,7 @@ from bayeseval.plots.geometry import plot_bias_variance
 from bayeseval.plots.intervals import plot_intervals
 from bayeseval.plots.rank_probabilities import plot_better, plot_rank_probabilities
 from bayeseval.plots.rank_sets import plot_rank_sets
+from bayeseval.plots.reliability import plot_reliability
 from bayeseval.plots.scores import plot_scores
 from bayeseval.plots.topics import plot_topics
 
@@ -22,6 +23,7 @@ __all__ = [
     "plot_judgments",
     "plot_rank_probabilities",
     "plot_rank_sets",
+    "plot_reliability",
     "plot_scores",
     "plot_topics",
 ]

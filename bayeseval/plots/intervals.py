@@ -93,7 +93,7 @@ def plot_intervals(
         )
     order = _ordered_runs(first["estimate"] if true_score is None else true_score, first, runs)
     if ax is None:
-        ax = rows_axes(len(order) * min(0.16 + 0.11 * len(shown), 0.6), (1.2, 16.0))
+        ax = rows_axes(len(order) * min(0.11 + 0.09 * len(shown), 0.5), (1.2, 22.0))
     palette, markers = iter(_cycle(COLORS, len(shown))), iter(_cycle(MARKERS, len(shown)))
     drawn, points = [], []
     for index, (name, data) in enumerate(shown.items()):

@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -81,6 +82,25 @@ def test_bias_and_standard_deviation_are_the_axes():
     assert points["a"].tolist() == [0.03, 0.09] and points["b"].tolist() == [-0.01, 0.08]
     assert ax.get_xlim()[0] < -0.03 and ax.get_ylim()[1] > 0.09
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_reliability_shows_shares_with_bars_beside_the_diagonal():
+    table = pd.DataFrame({"probability": [0.6, 0.9], "right": [0.55, 0.8], "error": [0.02, 0.01]})
+    ax = be.plots.plot_reliability({"flat": table, "learned": table.to_xarray()}, ci_prob=0.95)
+    flat, learned = ax.containers
+    moved = flat.lines[0].get_xdata() - learned.lines[0].get_xdata()
+    np.testing.assert_allclose(moved, -0.003)
+    np.testing.assert_allclose(flat.lines[0].get_ydata(), [0.55, 0.8])
+    bar = flat.lines[2][0].get_segments()[0]
+    np.testing.assert_allclose(bar[:, 1], [0.55 - 1.96 * 0.02, 0.55 + 1.96 * 0.02], atol=1e-4)
+    assert ax.get_xlim() == ax.get_ylim()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["flat", "learned"]
+    with pytest.raises(ValueError, match="flat lacks error"):
+        be.plots.plot_reliability({"flat": table.drop(columns="error")})
+    with pytest.raises(ValueError, match="outside"):
+        be.plots.plot_reliability({"flat": table.assign(probability=2.0)})
+    with pytest.raises(TypeError, match="must map names to tables, not DataFrame"):
+        be.plots.plot_reliability(table)
 
 
 def test_what_cannot_be_drawn_is_refused():
