@@ -9,19 +9,26 @@ judgments of TREC-COVID round 5 (126 runs) and CLEF TAR 2017 (the 19 runs with a
 - the share of samples in which the simultaneous sets of ranks hold for all runs, and of run-samples
   in which each run's own does, beside the ranks of a plain bootstrap (draws around the estimates);
 - the same for simulated scores with ties and near ties.
+
+They are printed, and kept beside the notebook that shows them (notebooks/results): a run replaces
+the rows of its collections and budget.
 """
 
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from benchmarks.coverage_collections import clef
 from benchmarks.real_data import trec_covid, unpacked
 
+RESULTS = Path(__file__).parents[1] / "notebooks" / "results"
+PRIORS = {"flat": "dyn, flat prior", "normal": "dyn, learned prior"}
 EDGES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0 + 1e-9])
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 SIMULATED = {
@@ -35,12 +42,8 @@ SIMULATED = {
 def collections() -> dict[str, xr.DataTree]:
     folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
-    clef = unpacked(folder.parent / "clef-tar-2017" / "runs.tar.xz")
-    # one run has its rank in the tag column: every document would be a run of its own
-    files = sorted(str(p) for p in clef.rglob("*") if p.is_file() and not p.name.startswith("AMC"))
-    qrels = folder.parent / "clef-tar-2017" / "qrels.txt.xz"
     return {
-        "CLEF TAR 2017": be.read_collection(qrels, files, depth=1000),
+        "CLEF TAR 2017": clef(),
         "round 5": be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*"),
     }
 
@@ -84,7 +87,7 @@ class Reliability:
         share = right.sum(axis=0) / total
         error = np.sqrt(np.square(right - share * number).sum(axis=0)) / total
         return pd.DataFrame(
-            {"stated": stated.sum(axis=0) / total, "right": share, "error": error,
+            {"probability": stated.sum(axis=0) / total, "right": share, "error": error,
              "pairs": total.astype(int)}
         )  # fmt: skip
 
@@ -102,13 +105,13 @@ def on_real_data(options) -> None:
             continue
         truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
         truth = truth.transpose("measure", "run").to_numpy()
-        reliability = {(m, p): Reliability() for m in MEASURES for p in ("flat", "normal")}
+        reliability = {(m, p): Reliability() for m in MEASURES for p in PRIORS}
         held: dict[str, list] = {"simultaneous": [], "each run": [], "plain bootstrap": []}
         rank = true_ranks(truth)
         for seed, (mean, matrix) in enumerate(
             sampled_means(collection, options.budget, options.samples)
         ):
-            for prior in ("flat", "normal"):
+            for prior in PRIORS:
                 found = be.rankings.rank_probabilities(
                     mean, covariance=matrix, prior=prior, n_draws=10, random_seed=seed
                 )
@@ -121,29 +124,45 @@ def on_real_data(options) -> None:
                     sets = be.rankings.rank_sets(mean, simultaneous=kind == "simultaneous", **given)
                     held[kind].append(_inside(sets.interval.to_numpy(), rank))
                 held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
-        for measure in MEASURES:
-            for prior in ("flat", "normal"):
-                print(f"\n{name}, {options.budget} judgments, {measure}, {prior} prior, "
-                      f"{options.samples} samples")  # fmt: skip
-                table = reliability[measure, prior].table()
-                print(table.to_string(index=False, float_format="%.3f"), flush=True)
-        _say_coverage(name, held)
+        parts = [
+            reliability[key].table().assign(measure=key[0], source=PRIORS[key[1]])
+            for key in reliability
+        ]
+        facts = {"collection": name, "budget": options.budget, "samples": options.samples}
+        keep("reliability", pd.concat(parts).assign(**facts))
+        facts["samples"] = options.sets
+        keep("rank_sets", coverage(held, MEASURES).assign(**facts))
+
+
+def keep(name: str, rows: pd.DataFrame) -> None:
+    """Print rows, and put them in the place of those of the same collections and budget."""
+    print(rows.to_string(index=False, float_format="%.3f"), flush=True)
+    path = RESULTS / f"cormack_grossman_rankings_2019_{name}.csv"
+    rows = rows.set_index(["collection", "budget", "measure", "source"])
+    if path.exists():
+        before = pd.read_csv(path, index_col=list(rows.index.names))
+        again = before.index.droplevel([2, 3]).isin(rows.index.droplevel([2, 3]))
+        rows = pd.concat([before[~again], rows])
+    rows.sort_index(kind="stable").to_csv(path, float_format="%.5g")
 
 
 def _inside(interval: np.ndarray, rank: np.ndarray) -> np.ndarray:
     return (interval[..., 0] <= rank) & (rank <= interval[..., 1])
 
 
-def _say_coverage(name: str, held: dict[str, list], measures=MEASURES) -> None:
+def coverage(held: dict[str, list], measures: list[str]) -> pd.DataFrame:
+    """Share of samples in which all runs are held, and of runs; errors are of samples."""
+    rows = []
     for kind, inside in held.items():
         every = np.stack(inside)  # sample, measure, run
         for index, measure in enumerate(measures):
-            one = every[:, index]
-            together, by_run = one.all(axis=1), one.mean(axis=1)
-            error = by_run.std(ddof=1) / np.sqrt(len(one))
-            print(f"{name}, {measure}, {kind}: all runs held in {together.mean():.3f} of {len(one)}"
-                  f" samples, a run in {by_run.mean():.3f} (+-{error:.3f}), the worst run in "
-                  f"{one.mean(axis=0).min():.3f}", flush=True)  # fmt: skip
+            by_run = every[:, index].mean(axis=1)
+            rows.append({
+                "measure": measure, "source": kind, "all_runs": (by_run == 1.0).mean(),
+                "a_run": by_run.mean(), "error": by_run.std(ddof=1) / np.sqrt(len(by_run)),
+                "worst_run": every[:, index].mean(axis=0).min(),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def on_simulated_scores(options) -> None:
@@ -169,7 +188,8 @@ def on_simulated_scores(options) -> None:
                 sets = be.rankings.rank_sets(mean, simultaneous=kind == "simultaneous", **given)
                 held[kind].append(_inside(sets.interval.to_numpy(), rank))
             held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
-        _say_coverage(name, held, ["score"])
+        facts = {"collection": name, "budget": 0, "samples": options.simulations}
+        keep("rank_sets", coverage(held, ["score"]).assign(**facts))
 
 
 def main() -> None:
