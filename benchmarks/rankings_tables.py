@@ -15,30 +15,49 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from benchmarks.coverage_collections import clef as whole_clef
 from benchmarks.real_data import trec_covid, unpacked
 from benchmarks.webber_park_2009 import two_stages
 
-SAMPLED = {"infAP": ("inf", None), "dynAP": ("dyn", "rank_logistic"), "dynAP pooled": ("dyn", None)}
+# the paper's estimators, and dyn as it is by default
+SAMPLED = {
+    "infAP": {"estimator": "inf"},
+    "dynAP": {
+        "estimator": "dyn",
+        "predictor": "rank_logistic",
+        "estimator_options": {"denominator": "topic"},
+    },
+    "dyn": {"estimator": "dyn"},
+}
+TOGETHER = 4  # replicates scored at once; more take more memory
 KEPT = ["bias", "sigma", "rmse"]
 
 
-def scores(sampled: xr.DataTree, estimator: str, predictor=None) -> xr.DataArray:
+def scores(sampled: xr.DataTree, **how) -> xr.DataArray:
     """AP (replicate, run, topic), a topic without an estimate counting 0."""
-    found = be.evaluate(sampled, "AP", estimator=estimator, predictor=predictor, random_seed=1)
+    found = be.evaluate(sampled, "AP", random_seed=1, **how)
     return found.estimate.isel(measure=0, drop=True).fillna(0.0)
 
 
-def replicates(collection, design, n_replicates: int) -> dict[str, xr.DataArray]:
-    """Tables of the sampled methods; replicates are scored one by one to save memory."""
-    selected = be.draw(design, n_replicates=n_replicates, random_seed=1)
-    parts: dict[str, list] = {name: [] for name in SAMPLED}
-    for index in range(n_replicates):
-        sampled = be.reveal(
-            collection, design, selected.isel(replicate=index), unjudged="nonrelevant"
-        )
-        for name, (estimator, predictor) in SAMPLED.items():
-            parts[name].append(scores(sampled, estimator, predictor))
-    return {name: xr.concat(part, dim="replicate") for name, part in parts.items()}
+def replicates(collection, design, options, kept_as: str, methods=None) -> dict[str, xr.DataArray]:
+    """Tables of the sampled methods, from the folder ``--keep`` where they are there already."""
+    selected = be.draw(design, n_replicates=options.replicates, random_seed=1)
+    found = {}
+    for name in methods or SAMPLED:
+        file = options.keep and options.keep / f"{kept_as}~{name}~{options.replicates}.nc"
+        if file and file.exists():
+            found[name] = xr.load_dataarray(file, engine="h5netcdf")
+            continue
+        parts = []
+        for first in range(0, options.replicates, TOGETHER):
+            some = selected.isel(replicate=slice(first, first + TOGETHER))
+            sampled = be.reveal(collection, design, some, unjudged="nonrelevant")
+            parts.append(scores(sampled, **SAMPLED[name]))
+        found[name] = xr.concat(parts, dim="replicate")
+        if file:
+            found[name].to_netcdf(file, engine="h5netcdf")
+            print(file.name, flush=True)
+    return found
 
 
 def pools(collection, budget: int) -> dict[str, tuple[xr.DataArray, float]]:
@@ -54,7 +73,7 @@ def pools(collection, budget: int) -> dict[str, tuple[xr.DataArray, float]]:
     ):
         judged = float(pool.inclusion_probability.sum()) / collection.sizes["topic"]
         sampled = be.reveal(collection, pool, unjudged="nonrelevant")
-        found[name] = scores(sampled, "assumed"), judged
+        found[name] = scores(sampled, estimator="assumed"), judged
     return found
 
 
@@ -77,7 +96,7 @@ def budgets(options) -> pd.DataFrame:
     runs = unpacked(folder / "round5-runs.tar.xz")
     collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
     both = be.dual_runs(collection, random_seed=1)
-    gold = scores(both, "assumed")
+    gold = scores(both, estimator="assumed")
     real = both["run"].values[both["contributed"].values]
     lists = {"real": real, "real and dual": both["run"].values}
     rows = []
@@ -85,7 +104,7 @@ def budgets(options) -> pd.DataFrame:
         design = be.designs.pps_strata(both, budget=budget)
         tables = {
             name: (table, float(budget))
-            for name, table in replicates(both, design, options.replicates).items()
+            for name, table in replicates(both, design, options, f"round5~{budget}").items()
         }
         tables |= pools(both, budget)
         for label, some in lists.items():
@@ -111,26 +130,22 @@ def round1(options) -> dict[str, xr.DataArray]:
     early = be.read_collection(first, f"{runs}/*")
     design = be.designs.pps_strata(collection, budget=100)
     return {
-        "round 1": scores(early, "assumed"),
-        "all": scores(collection, "assumed"),
-        "sampled, dyn": replicates(collection, design, options.replicates)["dynAP pooled"],
+        "round 1": scores(early, estimator="assumed"),
+        "all": scores(collection, estimator="assumed"),
+        "sampled, dyn": replicates(collection, design, options, "round1", ["dyn"])["dyn"],
     }
 
 
 def clef(options) -> dict[str, xr.DataArray]:
     """The runs of CLEF TAR 2017 by complete judgments, by samples, and by a pool."""
-    folder = trec_covid().parent / "clef-tar-2017"
-    target = unpacked(folder / "runs.tar.xz")
-    # one run has its rank in the tag column: every document would be a run of its own
-    files = [str(p) for p in target.rglob("*") if p.is_file() and not p.name.startswith("AMC")]
-    collection = be.read_collection(folder / "qrels.txt.xz", sorted(files), depth=1000)
+    collection = whole_clef()
     design = be.designs.pps_strata(collection, budget=100)
     return {
-        "complete": scores(collection, "assumed"),
-        "sampled, dyn": replicates(collection, design, options.replicates)["dynAP pooled"],
+        "complete": scores(collection, estimator="assumed"),
+        "sampled, dyn": replicates(collection, design, options, "clef", ["dyn"])["dyn"],
         "depth-10": scores(
             be.reveal(collection, be.designs.depth_pool(collection, 10), unjudged="nonrelevant"),
-            "assumed",
+            estimator="assumed",
         ),
     }
 
@@ -144,18 +159,14 @@ def judgments(options) -> pd.DataFrame:
             for method, table in tables.items():
                 found = be.rankings.bias_variance(
                     table.sel(topic=shared), gold.sel(topic=shared, run=table.run.values),
-                    n_boot=options.boot, random_seed=1,
+                    n_boot=options.boot, n_outer=options.outer, random_seed=1,
                 )  # fmt: skip
-                bounds = be.rankings.bias_variance(
-                    table.sel(topic=shared), gold.sel(topic=shared, run=table.run.values),
-                    n_boot=100, n_outer=options.outer, random_seed=1,
-                ).interval  # fmt: skip
                 cells = {quantity: found[quantity].item() for quantity in KEPT}
                 for quantity in KEPT:
-                    for bound in ("lower", "upper"):
-                        cells[f"{quantity}_{bound}"] = bounds.sel(
-                            quantity=quantity, ci_bound=bound
-                        ).item()
+                    one = found.sel(quantity=quantity)
+                    cells[f"{quantity}_corrected"] = one.corrected.item()
+                    cells[f"{quantity}_lower"], cells[f"{quantity}_upper"] = one.interval.values
+                cells["bias_found"] = found.bias_found.item()
                 rows.append({"collection": name, "gold": gold_name, "method": method} | cells)
                 print(rows[-1], flush=True)
         save("judgments", pd.DataFrame(rows))
@@ -175,7 +186,10 @@ def main() -> None:
     parser.add_argument("--boot", type=int, default=300)
     parser.add_argument("--outer", type=int, default=40)
     parser.add_argument("--only", choices=("budgets", "judgments"))
+    parser.add_argument("--keep", type=Path, help="folder that keeps the scores of samples")
     options = parser.parse_args()
+    if options.keep:
+        options.keep.mkdir(exist_ok=True)
     warnings.simplefilter("ignore")
     if options.only != "judgments":
         budgets(options)
