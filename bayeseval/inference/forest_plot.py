@@ -41,6 +41,7 @@ def forest(
     rows, total = shown.sizes[dim], values.sizes[dim]
     size = {"figsize": (8, 1.4 + 0.2 * rows), "figsize_units": "inches", "width_ratios": [1, 5]}
     figure = size | pc_kwargs.pop("figure_kwargs", {})
+    chosen: Any = backend  # ArviZ knows more than its annotation says
     drawing = az.plot_forest(
         xr.DataTree.from_dict({"posterior": shown.to_dataset(name=values.name)}),
         combined=True,
@@ -48,7 +49,7 @@ def forest(
         ci_kind="eti",
         ci_probs=[min(0.5, ci_prob / 2), ci_prob],
         point_estimate="mean",
-        backend=backend,
+        backend=chosen,
         figure_kwargs=figure,
         **pc_kwargs,
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from bayeseval.inference.forest_plot import forest
-from bayeseval.plots.rank_probabilities import of_measure
+from bayeseval.plots.shown import having, name_of, of_measure
 
 if TYPE_CHECKING:
-    from arviz_plots import PlotCollection
+    from arviz_plots.plot_collection import PlotCollection
 
 
 def plot_scores(
@@ -62,7 +62,7 @@ def plot_scores(
     >>> plot_scores(post, backend="none").backend
     'none'
     """
-    shown = of_measure(post, measure, ("estimate",))
+    shown = of_measure(having(post, ["estimate"]), measure)
     if set(shown["estimate"].dims) != {"chain", "draw", "run"}:
         raise ValueError(
             "post must hold draws of means over topics (chain, draw, measure, run), as "
@@ -70,6 +70,6 @@ def plot_scores(
         )
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, not {ci_prob}")
-    name = str(shown["measure"].item()) if "measure" in shown.coords else measure or "score"
-    values = shown["estimate"].drop_vars(set(shown.coords) - {"run"}).rename(name)
+    values = shown["estimate"].drop_vars(set(shown.coords) - {"run"})
+    values = values.rename(name_of(shown, measure))
     return forest(values, ci_prob, max_runs, backend=backend, **pc_kwargs)
