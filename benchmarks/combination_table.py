@@ -98,9 +98,10 @@ def interval_score(truth, lower, upper) -> np.ndarray:
 
 
 def tried(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean interval score, in units of the design's, and coverage of every cell and constants.
+    """Mean interval score and RMS error, in units of the design's, and coverage of every cell.
 
-    A cell is a family, measure and role of runs. ``design_held`` is the design's own coverage.
+    A cell is a family, measure and role of runs, under some constants. ``loss`` is the sum of the
+    first two, ``design_held`` the design's own coverage.
     """
     found = []
     for (kind, group), some in rows.groupby(["kind", "group"]):
@@ -108,12 +109,14 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
         design = interval_score(some.truth, some.low, some.high)
         scale = design.groupby(cell).transform("mean")
         own = ((some.low <= some.truth) & (some.truth <= some.high)).groupby(cell).mean()
+        square = ((some.d - some.truth) ** 2).groupby(cell).mean()
         for near, far, weight in itertools.product(NEAR, FAR, WEIGHT):
             now = combined(some, near, far, weight)
             score = interval_score(some.truth, now.lower, now.upper) / scale
             held = (now.lower <= some.truth) & (some.truth <= now.upper)
-            means = {"score": score, "held": held}
+            means = {"score": score, "held": held, "square": (now.estimate - some.truth) ** 2}
             table = pd.DataFrame({k: v.groupby(cell).mean() for k, v in means.items()})
+            table = table.assign(loss=table.score + np.sqrt(table.square / square))
             table = table.assign(design_held=own, near_ratio=near, far_sd=far, far_weight=weight)
             found.append(table.reset_index().assign(kind=kind, group=group))
     return pd.concat(found)
@@ -122,7 +125,7 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
 def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Constants by kind of measure and group of runs.
 
-    Those of the least mean interval score among those whose intervals hold on average as often as
+    Those of the least mean loss among those whose intervals hold on average as often as
     wanted, or as often as the design's own where these hold less, and for every role of runs no
     more than ``SLACK`` less often; cells weigh the same.
     """
@@ -131,11 +134,11 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     for (kind, group), some in cells.groupby(["kind", "group"]):
         wanted = some.design_held.clip(upper=WANTED)
         some = some.assign(lacking=wanted - some.held)
-        table = some.groupby(names)[["score", "lacking"]].mean()
+        table = some.groupby(names)[["loss", "lacking"]].mean()
         by_role = some.groupby([*names, "role"]).lacking.mean().groupby(names).max()
         short = np.maximum(table.lacking, by_role - SLACK)
         enough = table[short <= max(0.0, short.min())]
-        best = dict(zip(names, enough.score.idxmin(), strict=True))
+        best = dict(zip(names, enough.loss.idxmin(), strict=True))
         best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
         found.append({"kind": kind, "group": group} | best)
     return pd.DataFrame(found)[
