@@ -94,7 +94,7 @@ def plot_combined(
 def _draw(ax: Axes, shown: xr.Dataset) -> None:
     """Bars, lines, points and ticks."""
     row = np.arange(shown.sizes["run"])
-    size = float(np.clip(160 / row.size, 1.6, 7.0))
+    size = float(np.clip(160 / row.size, 2.6, 7.0))
     points, drawn = [], []
     for source, color, width in (
         ("design", DESIGN, 1.6 * size),

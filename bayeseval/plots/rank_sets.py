@@ -70,7 +70,7 @@ def plot_rank_sets(
     color = np.full(len(order), _COLOR)
     if "best" in shown:
         color = np.where(shown["best"].to_numpy(), _BEST, _COLOR)
-    width = float(np.clip(150 / len(order), 1.5, 4.0))
+    width = float(np.clip(150 / len(order), 2.2, 4.0))
     # a set of one rank still is a mark
     ax.hlines(row, lower - 0.3, upper + 0.3, color=color, linewidth=width, alpha=0.6)
     ax.scatter(shown["rank"].to_numpy(), row, s=2.5 * width**2, color=color, zorder=3)
