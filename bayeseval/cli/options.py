@@ -51,9 +51,9 @@ Labels = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[NAME=]FILE",
-        help="Labels of an LLM or another assessor (topic iter document label, or CSV with a header "
-        "line): dyn and fit learn what they are worth, sample sooner takes what they favour; "
-        "repeat it.",
+        help="Labels of an LLM or another assessor (topic iter document label, or CSV with a "
+        "header line): dyn and fit learn what they are worth, sample sooner takes what they "
+        "favour; repeat it.",
         show_default=False,
     ),
 ]

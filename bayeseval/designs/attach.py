@@ -143,7 +143,7 @@ def attach_judgments(
     array([1., 0., 1., 0.], dtype=float32)
     """
     check_collection(collection)
-    source = "the judgments" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
+    source = "the DataFrame" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
     judged = read_qrels(qrels)
     judged = judged.loc[judged["grade"] >= 0]
     labels = np.asarray(judged["topic"]), np.asarray(judged["document"])

@@ -48,8 +48,8 @@ def draw(
     Raises
     ------
     ValueError
-        ``n_replicates`` or ``n_draws`` below 1, or ``n_draws`` for another scheme; a design that
-        cannot be drawn from because only its sampled pairs are listed (prels, probs).
+        ``n_replicates`` or ``n_draws`` below 1, a negative seed, or ``n_draws`` for another scheme;
+        a design that cannot be drawn from because only its sampled pairs are listed (prels, probs).
 
     Examples
     --------
@@ -63,6 +63,8 @@ def draw(
     for name, number in (("n_replicates", n_replicates), ("n_draws", n_draws)):
         if number is not None and number < 1:
             raise ValueError(f"{name} must be 1 or more, not {number}")
+    if random_seed is not None and random_seed < 0:
+        raise ValueError(f"random_seed must be a whole number, 0 or more, not {random_seed}")
     _check_scheme(design, n_draws)
     # a stream of its own: the strata of a design may have been made with the same seed
     random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])

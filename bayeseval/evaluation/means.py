@@ -41,7 +41,7 @@ def mean_over_topics(
     Raises
     ------
     ValueError
-        Unknown population, ``ci_prob`` outside (0, 1).
+        Unknown population, ``ci_prob`` outside (0, 1); no scores over topics.
 
     References
     ----------
@@ -62,6 +62,11 @@ def mean_over_topics(
     (0.30000000000000004, 0.025)
     """
     check_option(population=population)
+    if (
+        not isinstance(scores, xr.Dataset)
+        or "topic" not in scores.get("estimate", xr.Dataset()).dims
+    ):
+        raise ValueError("scores must have an estimate over topic, as be.evaluate returns them")
     estimate = scores["estimate"]
     known = estimate.notnull()
     n_topics = known.sum("topic")

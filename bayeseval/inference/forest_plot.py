@@ -11,7 +11,7 @@ def forest(
     ci_prob: float,
     max_rows: int,
     *,
-    backend: str | None = None,
+    backend: Any = None,
     **pc_kwargs: Any,
 ):
     """Forest of draws of one value a run, the highest posterior mean on top.

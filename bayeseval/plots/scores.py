@@ -35,8 +35,8 @@ def plot_scores(
         at most .5.
     max_runs : int
         Runs at most: the highest.
-    backend : {"matplotlib", "bokeh", "plotly"}, optional
-        What draws, as in ArviZ; by default ArviZ's own choice.
+    backend : str, optional
+        What draws, as in ArviZ ("matplotlib", "bokeh"); by default ArviZ's own choice.
     **pc_kwargs
         As :func:`arviz.plot_forest` takes them, such as ``figure_kwargs``.
 

@@ -79,6 +79,12 @@ def test_certain_pairs_are_always_drawn_and_count_in_the_budget(collection):
         assert be.draw(design, n_replicates=30, random_seed=1).to_numpy()[:, certain].all()
 
 
+def test_a_negative_seed_is_refused(collection):
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    with pytest.raises(ValueError, match="random_seed must be a whole number, 0 or more, not -1"):
+        be.draw(design, random_seed=-1)
+
+
 def test_a_budget_may_differ_by_topic(collection):
     certain = np.zeros(collection.sizes["pair"], dtype=bool)
     certain[[3, 8, 12]] = True

@@ -44,6 +44,14 @@ def test_an_option_that_does_not_exist_is_refused():
         be.mean_over_topics(scores, ci_prob=90)
 
 
+def test_what_is_no_score_over_topics_is_refused():
+    collection = simulated(4, 1)
+    mean = be.mean_over_topics(be.evaluate(collection, "P@10", estimator="assumed"))
+    for wrong in (mean, collection, mean["estimate"]):
+        with pytest.raises(ValueError, match="scores must have an estimate over topic"):
+            be.mean_over_topics(wrong)
+
+
 def test_the_assumed_estimate_has_no_design_error():
     scores = be.evaluate(simulated(3, 1), "P@10", estimator="assumed")
     mean = be.mean_over_topics(scores)
