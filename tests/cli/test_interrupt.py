@@ -75,7 +75,7 @@ STARTED = {
 }
 
 
-@pytest.mark.parametrize("module", ["signal", "enum", "bayeseval.cli", "typer", "shutil", "numpy"])
+@pytest.mark.parametrize("module", ["signal", "enum", "bayeseval.cli", "typer", "shutil"])
 @pytest.mark.parametrize("start", STARTED)
 def test_before_a_command_has_begun(files, tmp_path_factory, start, module):
     folder = tmp_path_factory.mktemp("pressing")
