@@ -1,66 +1,121 @@
 """Do the intervals of ``bias_variance`` cover? A meta-experiment on simulated tables.
 
 Scores of 20 runs on 30 topics: a run's quality, a topic's difficulty and noise; the method in
-question adds a bias of its own to every run. Truth: the functional from 4,000 fresh results.
+question adds a bias of its own to every run, normal with the standard deviation ``--spread``, and
+its own noise. ``--replicates`` gives the method that many samples of judgments a topic,
+``--skewed`` noise that is not normal. Truth: the functional from 4,000 fresh results. Kept in
+rankings_intervals/results.csv: a run replaces the rows of its settings.
 """
 
 import argparse
+import time
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 import bayeseval as be
 from bayeseval.rankings.geometry import Request, distances_between
 from bayeseval.rankings.geometry_interval import signed_root
 
-N_TOPICS = 30
 NAMES = ["bias", "sigma", "sigma_gold", "mse", "rmse"]
+RESULTS = Path(__file__).parent / "rankings_intervals" / "results.csv"
+SETTING = ["spread", "topics", "n_topics", "runs", "replicates", "skewed", "distance", "quantity"]
 
 
-def tables(random, quality, bias) -> list[np.ndarray]:
-    """Scores (topic, run) of the method and of the gold standard, on the same topics."""
-    shape = (N_TOPICS, quality.size)
-    gold = quality + random.normal(size=(N_TOPICS, 1)) + 1.5 * random.normal(size=shape)
-    return [gold + bias + 0.7 * random.normal(size=shape), gold]
+def tables(random, quality, bias, n_topics, options) -> list[np.ndarray]:
+    """Scores (replicate, topic, run) of the method and of the gold standard, on the same topics."""
+    shape = (1, n_topics, quality.size)
+    noise = random.exponential(size=shape) - 1.0 if options.skewed else random.normal(size=shape)
+    gold = quality + random.normal(size=(1, n_topics, 1)) + 1.5 * noise
+    own = random.normal(size=(options.replicates, *shape[1:]))
+    return [gold + bias + 0.7 * own, gold]
+
+
+def truth(quality, bias, options) -> np.ndarray:
+    """The functional from 4,000 fresh results of each, on topics of their own."""
+    random = np.random.default_rng(99)
+    n_topics = options.n_topics or options.topics
+    results = [
+        np.array(
+            [tables(random, quality, bias, n_topics, options)[i][0].mean(0) for _ in range(4000)]
+        )
+        for i in (0, 1)
+    ]
+    request = Request(2, None, "tau", options.distance, "independent", "shared")
+    squares = distances_between(*results, request).squares()
+    roots = signed_root(squares)
+    return np.array([*roots[:3], squares[3], roots[3]])
+
+
+def measured(spread: float, options) -> pd.DataFrame:
+    """One row a quantity: truth, mean estimates, and how often the intervals hold."""
+    first = np.random.default_rng(3)
+    quality = np.sort(first.normal(size=options.runs))
+    bias = spread * first.normal(size=options.runs)
+    known = truth(quality, bias, options)
+    found = []
+    for seed in range(options.tables):
+        random = np.random.default_rng([seed, 7])
+        drawn = [
+            xr.DataArray(values, dims=("replicate", "topic", "run"))
+            for values in tables(random, quality, bias, options.topics, options)
+        ]
+        one = be.rankings.bias_variance(
+            *drawn, n_boot=options.boot, n_outer=options.outer, n_topics=options.n_topics,
+            distance=options.distance, random_seed=seed,
+        )  # fmt: skip
+        plain = [one[name].item() for name in NAMES]
+        found.append(np.column_stack([plain, one.corrected, one.interval]))
+    plain, corrected, lower, upper = np.moveaxis(np.array(found), -1, 0)
+    held = ((lower <= known) & (known <= upper)).mean(axis=0)
+    rows = pd.DataFrame(
+        {
+            "spread": spread, "topics": options.topics,
+            "n_topics": options.n_topics or options.topics, "runs": options.runs,
+            "replicates": options.replicates, "skewed": options.skewed,
+            "distance": options.distance, "quantity": NAMES, "truth": known,
+            "estimate": plain.mean(axis=0), "corrected": corrected.mean(axis=0),
+            "held": held, "held_error": np.sqrt(held * (1 - held) / options.tables),
+            "above": (known > upper).mean(axis=0), "below": (known < lower).mean(axis=0),
+            "length": (upper - lower).mean(axis=0), "lower_above_0": (lower > 0).mean(axis=0),
+            "tables": options.tables, "boot": options.boot, "outer": options.outer,
+        }
+    )  # fmt: skip
+    return rows
+
+
+def keep(rows: pd.DataFrame) -> None:
+    rows = rows.set_index(SETTING)
+    if RESULTS.exists():
+        before = pd.read_csv(RESULTS, index_col=SETTING)
+        rows = pd.concat([before[~before.index.isin(rows.index)], rows])
+    RESULTS.parent.mkdir(exist_ok=True)
+    rows.sort_index(level=SETTING[:-1], sort_remaining=False, kind="stable").to_csv(
+        RESULTS, float_format="%.4g"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--boot", type=int, default=60)
-    parser.add_argument("--outer", type=int, default=40)
+    parser.add_argument("--boot", type=int, default=200)
+    parser.add_argument("--outer", type=int, default=60)
     parser.add_argument("--spread", type=float, nargs="+", default=[0.0, 0.3, 0.8])
+    parser.add_argument("--topics", type=int, default=30)
+    parser.add_argument("--n-topics", type=int)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--replicates", type=int, default=1)
+    parser.add_argument("--skewed", action="store_true")
     parser.add_argument("--distance", default="paper")
     options = parser.parse_args()
     for spread in options.spread:
-        first = np.random.default_rng(3)
-        quality = np.sort(first.normal(size=20))
-        bias = spread * first.normal(size=20)
-        fresh = np.random.default_rng(99)
-        results = [
-            np.array([tables(fresh, quality, bias)[which].mean(axis=0) for _ in range(4000)])
-            for which in (0, 1)
-        ]
-        request = Request(options.boot, None, "tau", options.distance, "independent", "shared")
-        squares = distances_between(*results, request).squares()
-        roots = signed_root(squares)
-        truth = np.array([*roots[:3], squares[3], roots[3]])
-        held = []
-        for seed in range(options.tables):
-            drawn = [
-                xr.DataArray(values, dims=("topic", "run"))
-                for values in tables(np.random.default_rng([seed, 7]), quality, bias)
-            ]
-            bounds = be.rankings.bias_variance(
-                *drawn, n_boot=options.boot, n_outer=options.outer, distance=options.distance,
-                random_seed=seed,
-            ).interval.to_numpy()  # fmt: skip
-            held.append((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))
-        share = np.mean(held, axis=0)
-        for name, value, covered in zip(NAMES, truth, share, strict=True):
-            error = np.sqrt(covered * (1 - covered) / options.tables)
-            print(f"spread of bias {spread}, {name}: truth {value:.4f}, 90 % intervals hold it in "
-                  f"{covered:.3f} (+-{error:.3f})", flush=True)  # fmt: skip
+        began = time.monotonic()
+        rows = measured(spread, options)
+        print(rows.to_string(index=False, float_format="%.4f"))
+        print(f"{time.monotonic() - began:.0f} s", flush=True)
+        keep(rows)
 
 
 if __name__ == "__main__":

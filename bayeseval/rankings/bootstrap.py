@@ -108,11 +108,29 @@ def drawn_means(
     """
     total = np.zeros((len(topics), values.shape[2]))
     for slot, replicate in enumerate(_replicates(values, topics.shape, random, replicates)):
-        if replicate.ndim == 1:
-            total += values[replicate, topics[:, slot]]
-        else:
-            total += values[replicate, topics[:, slot, None], np.arange(values.shape[2])]
+        total += _picked(values, replicate, topics[:, slot])
     return np.round(total / topics.shape[1], DECIMALS)
+
+
+def drawn_pairs(
+    values: Floats, topics: NDArray[np.int64], random: np.random.Generator, replicates: str
+) -> tuple[Floats, Floats]:
+    """Two results on the same topics, each topic with two different replicates where it has two."""
+    total = np.zeros((2, len(topics), values.shape[2]))
+    others = max(values.shape[0], 2)
+    for slot, replicate in enumerate(_replicates(values, topics.shape, random, replicates)):
+        other = (replicate + random.integers(1, others, size=replicate.shape)) % values.shape[0]
+        for one, picked in zip(total, (replicate, other), strict=True):
+            one += _picked(values, picked, topics[:, slot])
+    first, second = np.round(total / topics.shape[1], DECIMALS)
+    return first, second
+
+
+def _picked(values: Floats, replicate: NDArray[np.int64], topic: NDArray[np.int64]) -> Floats:
+    """Scores (result, run) of one topic a result, by one replicate for all runs or one for each."""
+    if replicate.ndim == 1:
+        return values[replicate, topic]
+    return values[replicate, topic[:, None], np.arange(values.shape[2])]
 
 
 def _replicates(

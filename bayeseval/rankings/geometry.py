@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.rankings.bootstrap import drawn_means, drawn_topics
+from bayeseval.rankings.bootstrap import drawn_means, drawn_pairs, drawn_topics
 from bayeseval.rankings.similarity import similarity_matrix, similarity_rows
 
 DISTANCES = ("paper", "root")
@@ -83,16 +83,24 @@ def geometry(
     table: Floats, gold: Floats, request: Request, random: np.random.Generator
 ) -> Geometry:
     """Distances between bootstrap results of two tables (replicate, topic, run)."""
+    return traced_geometry(table, gold, request, random)[0]
+
+
+def traced_geometry(
+    table: Floats, gold: Floats, request: Request, random: np.random.Generator
+) -> tuple[Geometry, list[NDArray[np.int64]]]:
+    """The same, with the topics (result, slot) of the results that the rows of its noise are of.
+
+    One list of topics for each table, one after the other; one in all where they are drawn
+    together.
+    """
     if request.topics == "together":
         return _together(table, gold, request, random)
-    scores, scores_gold = (_results(values, request, random) for values in (table, gold))
-    return distances_between(scores, scores_gold, request)
-
-
-def _results(values: Floats, request: Request, random: np.random.Generator) -> Floats:
-    """Bootstrap results (result, run) of one table."""
-    topics = drawn_topics(random, values.shape[1], request.n_boot, request.n_topics)
-    return drawn_means(values, topics, random, request.replicates)
+    drawn, scores = [], []
+    for values in (table, gold):
+        drawn.append(drawn_topics(random, values.shape[1], request.n_boot, request.n_topics))
+        scores.append(drawn_means(values, drawn[-1], random, request.replicates))
+    return distances_between(scores[0], scores[1], request), drawn
 
 
 def distances_between(scores: Floats, scores_gold: Floats, request: Request) -> Geometry:
@@ -123,13 +131,11 @@ def _own(scores: Floats, request: Request) -> tuple[float, Floats]:
 
 def _together(
     table: Floats, gold: Floats, request: Request, random: np.random.Generator
-) -> Geometry:
-    """Distances of results that have their topics in common, each with replicates of its own."""
+) -> tuple[Geometry, list[NDArray[np.int64]]]:
+    """Distances of results that have their topics in common, and different replicates of each."""
     topics = drawn_topics(random, table.shape[1], request.n_boot, request.n_topics)
-    first, second = (drawn_means(table, topics, random, request.replicates) for _ in range(2))
-    gold_first, gold_second = (
-        drawn_means(gold, topics, random, request.replicates) for _ in range(2)
-    )
+    first, second = drawn_pairs(table, topics, random, request.replicates)
+    gold_first, gold_second = drawn_pairs(gold, topics, random, request.replicates)
 
     def square(left: Floats, right: Floats) -> Floats:
         return request.squared(similarity_rows(left, right, request.similarity))
@@ -138,4 +144,4 @@ def _together(
     own, own_gold = 0.5 * square(first, second), 0.5 * square(gold_first, gold_second)
     noise = np.stack([across, own, own_gold], axis=1)
     distance, variance, variance_gold = noise.mean(axis=0).tolist()
-    return Geometry(distance, variance, variance_gold, noise - noise.mean(axis=0))
+    return Geometry(distance, variance, variance_gold, noise - noise.mean(axis=0)), [topics]

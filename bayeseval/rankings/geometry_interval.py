@@ -1,13 +1,20 @@
-"""Intervals of bias, variance and error: an outer bootstrap of the tables' topics."""
+"""Intervals of bias, variance and error: corrected by an outer bootstrap of the tables' topics."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.messages import Message, Option
 from bayeseval.progress import track
-from bayeseval.rankings.geometry import Request, geometry
+from bayeseval.rankings.geometry import Geometry, Request, geometry, traced_geometry
+from bayeseval.rankings.influence import influences, topic_counts
 
 QUANTITIES = ("bias", "sigma", "sigma_gold", "mse", "rmse")
+INNER = 100  # rankings of an outer sample at most: its distances have no bias, whatever the number
+LEAST_BY_TOPIC = 4  # rankings of the tables themselves for each topic
+# (b^2, sigma^2(X), sigma^2(G), MSE) from (Delta, sigma^2(X), sigma^2(G))
+SQUARES = np.array([[1.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
 
 Floats = NDArray[np.floating]
 
@@ -21,13 +28,17 @@ def geometry_interval(
     ci_prob: float,
     random: np.random.Generator,
 ) -> Floats:
-    r"""Bounds (quantity, bound) by the basic bootstrap.
+    r"""Corrected values and bounds, (quantity, 3): value, lower, upper.
 
-    Topics are drawn with replacement from the tables, the geometry of the drawn tables is found,
-    and its distance from that of the tables is turned around: :math:`[2 \hat v - q_{hi}, 2 \hat v -
-    q_{lo}]`, for the squares b^2 and MSE as they are and for :math:`\log \sigma`. The outer mean of
-    the squares lies above the estimate by as much as that lies above the truth, which the turning
-    takes off.
+    The bootstrap draws around the means of these topics, which lie further apart than those of the
+    population, so that its rankings are too stable. Outer samples of the topics have means still
+    further apart, by as much again. Each mean squared distance v is therefore corrected to
+    :math:`v^2 / v^*`, v* being its mean over outer samples. The variance of v is the mean of that
+    by the influences of the topics (the infinitesimal jackknife), which is too large by terms of
+    second order, and of the outer samples' (too small, for their rankings are too stable); that of
+    :math:`2 \log v - \log v^*` follows by the slope of v* on v that the outer samples show, with
+    the Monte Carlo errors added. Bounds are Student's: of b^2 as it is, of the logarithm of the
+    variances and of the MSE.
 
     Parameters
     ----------
@@ -39,27 +50,130 @@ def geometry_interval(
     ci_prob : float
     random : Generator
     """
+    from scipy.stats import t as student
+
     if n_outer < 20:
         raise ValueError(f"n_outer must be at least 20 for an interval, not {n_outer}")
     if not 0.0 < ci_prob < 1.0:
         raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+    tables, paired = _paired(tables, labels)
     sizes = [table.shape[1] for table in tables]
-    paired = np.array_equal(*labels)
-    outer = np.empty((n_outer, 4))
-    centre = geometry(tables[0], tables[1], request, random).squares()
-    for row in track(outer, f"{n_outer} outer samples"):
-        drawn = [random.integers(size, size=size) for size in sizes]
-        if paired:
-            drawn[1] = drawn[0]
-        first, second = (table[:, topics] for table, topics in zip(tables, drawn, strict=True))
-        row[:] = geometry(first, second, request, random).squares()
-    tails = 0.5 * (1.0 - ci_prob) * np.array([1.0, -1.0]) + np.array([0.0, 1.0])
-    squares = 2.0 * centre[:, None] - np.quantile(outer, tails, axis=0).T[:, ::-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turned = centre[:, None] ** 2 / np.quantile(outer, tails, axis=0).T[:, ::-1]
-    sigma = np.sqrt(np.where(centre[:, None] > 0, turned, 0.0))
-    roots = signed_root(squares)
-    return np.stack([roots[0], sigma[1], sigma[2], squares[3], roots[3]])
+    most = replace(request, n_boot=max(request.n_boot, LEAST_BY_TOPIC * max(sizes)))
+    found, drawn = traced_geometry(*tables, most, random)
+    influence = _joined(influences(found, drawn, sizes), sizes, paired)
+    outer = _outer(tables, paired, request, n_outer, random)
+    corrected, variance = _corrected(found, influence, outer)
+    square = SQUARES @ corrected
+    error = np.sqrt(np.maximum(np.diagonal(SQUARES @ variance @ SQUARES.T), 0.0))
+    reach = float(student.ppf(0.5 + 0.5 * ci_prob, min(sizes) - 1)) * error
+    bounds = np.stack([square, square - reach, square + reach], axis=-1)
+    for index in (1, 2, 3):  # positive, or 0 where there is no chance
+        if square[index] > 0:
+            factor = np.exp(min(reach[index] / square[index], 100.0))
+            bounds[index, 1:] = square[index] / factor, square[index] * factor
+    roots = signed_root(np.minimum(bounds, request.squared(np.array(-1.0))))
+    return np.stack([roots[0], roots[1], roots[2], roots[3] * np.abs(roots[3]), roots[3]])
+
+
+def _paired(
+    tables: tuple[Floats, Floats], labels: tuple[NDArray, NDArray]
+) -> tuple[tuple[Floats, Floats], bool]:
+    """Tables with the topics of both in one order where they are the same, and whether they are."""
+    shared = np.isin(labels[0], labels[1])
+    if not shared.any():
+        return tables, False
+    if not (shared.all() and len(labels[0]) == len(labels[1])):
+        raise ValueError(
+            f"{int(shared.sum())} of the {len(labels[0])} topics of table_x are among the "
+            f"{len(labels[1])} of table_gold; intervals need the same topics, or none in common"
+        )
+    first, second = (
+        table[:, np.argsort(label)] for table, label in zip(tables, labels, strict=True)
+    )
+    return (first, second), True
+
+
+@dataclass(frozen=True)
+class _Outer:
+    """Distances (sample, 3) of outer samples, how often each has each topic, and their noise."""
+
+    value: Floats
+    count: NDArray[np.int64]
+    noise: Floats
+
+
+def _outer(
+    tables: tuple[Floats, Floats],
+    paired: bool,
+    request: Request,
+    n_outer: int,
+    random: np.random.Generator,
+) -> _Outer:
+    """Outer samples of the topics, the same for both tables where they are paired."""
+    few = replace(request, n_boot=min(request.n_boot, INNER))
+    sizes = [table.shape[1] for table in tables]
+    drawn = [random.integers(size, size=(n_outer, size)) for size in sizes]
+    if paired:
+        drawn[1] = drawn[0]
+    value, noise = np.empty((n_outer, 3)), np.zeros((3, 3))
+    for index, row in enumerate(track(value, f"{n_outer} outer samples")):
+        one, other = (table[:, d[index]] for table, d in zip(tables, drawn, strict=True))
+        found = geometry(one, other, few, random)
+        row[:] = _distances(found)
+        noise += _noise(found) / n_outer
+    counts = [topic_counts(d, size) for d, size in zip(drawn, sizes, strict=True)]
+    return _Outer(value, counts[0] if paired else np.concatenate(counts, axis=1), noise)
+
+
+def _distances(found: Geometry) -> Floats:
+    return np.array([found.distance, found.variance, found.variance_gold])
+
+
+def _noise(found: Geometry) -> Floats:
+    """Covariance (3, 3) of their Monte Carlo errors."""
+    return found.noise.T @ found.noise / len(found.noise) ** 2
+
+
+@dataclass(frozen=True)
+class _Influence:
+    """Influence (distance, topic), and what a topic's square counts in a variance, (topic,)."""
+
+    value: Floats
+    scale: Floats
+    size: Floats
+
+
+def _joined(by_table: list[Floats], sizes: list[int], paired: bool) -> _Influence:
+    """Influences of the topics of both tables: their sum where the topics are the same."""
+    if len(by_table) == 1 or paired:
+        value, size = np.sum(by_table, axis=0), np.full(sizes[0], float(sizes[0]))
+    else:
+        value, size = np.concatenate(by_table, axis=1), np.repeat(sizes, sizes).astype(float)
+    return _Influence(value, 1.0 / (size * np.maximum(size - 1.0, 1.0)), size)
+
+
+def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[Floats, Floats]:
+    """Corrected distances (3,) and the covariance (3, 3) of their errors."""
+    here = _distances(found)
+    linear = outer.count @ (influence.value / influence.size).T  # (sample, distance), of mean 0
+    away, off = linear - linear.mean(axis=0), outer.value - outer.value.mean(axis=0)
+    slope = _ratio((away * off).sum(axis=0), np.square(away).sum(axis=0), 0.0)
+    there = outer.value.mean(axis=0) - slope * linear.mean(axis=0)
+    corrected = here * _ratio(here, there, 1.0)
+    by_here = 2.0 * _ratio(corrected, here, 1.0)
+    by_there = _ratio(corrected, there, 0.0)
+    jackknife = (influence.value * influence.scale) @ influence.value.T
+    variance = 0.5 * (jackknife + np.cov(outer.value.T) - outer.noise)
+    change = by_here - by_there * slope
+    left = (off - slope * away) * by_there
+    variance = change[:, None] * variance * change
+    variance += left.T @ left / len(left) ** 2 + by_here[:, None] * _noise(found) * by_here
+    return corrected, variance
+
+
+def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
+    """Above / below where below is positive."""
+    return np.divide(above, below, out=np.full(len(above), otherwise), where=below > 0)
 
 
 def signed_root(square: Floats) -> Floats:

@@ -167,6 +167,28 @@ def test_methods_without_chance_on_the_same_topics_have_a_bias_and_no_variance()
     assert same.bias.item() == 0 and same.rmse.item() == 0
 
 
+def test_results_on_the_same_topics_differ_in_the_replicates_of_each():
+    """Two replicates in opposite order: drawn with replacement they would agree half the time."""
+    order = np.arange(5.0)
+    opposite = np.stack([order, -order])[:, :, None] + np.zeros(1)
+    one = xr.DataArray(opposite, dims=DIMS)
+    found = be.rankings.bias_variance(one, one, n_boot=50, topics="together", random_seed=1)
+    assert found.sigma.item() ** 2 == pytest.approx(0.5 * 2.0**2)
+
+
+def test_intervals_of_results_on_the_same_topics_are_of_the_judgments_alone():
+    noisy = table(8, 8, 30, 6, noise=0.5)
+    gold = noisy.mean("replicate")
+    found = be.rankings.bias_variance(
+        noisy, gold, n_boot=100, n_outer=30, topics="together", random_seed=1
+    )
+    held = (found.interval[:, 0] <= found.corrected) & (found.corrected <= found.interval[:, 1])
+    assert held.all()
+    assert found.corrected.sel(quantity="sigma_gold").item() == 0
+    assert (found.interval.sel(quantity="sigma_gold") == 0).all()
+    assert found.interval.sel(quantity="sigma", ci_bound="lower").item() > 0
+
+
 def test_a_replicate_for_each_run_breaks_what_runs_share():
     """All runs of a replicate are lifted together: the order of runs does not notice."""
     random = np.random.default_rng(3)
@@ -183,14 +205,98 @@ def test_a_replicate_for_each_run_breaks_what_runs_share():
     assert sigma["per_run"] > 0.3
 
 
-def test_intervals_hold_the_estimate_of_a_clear_bias_and_are_the_same_for_one_seed():
+def test_intervals_hold_a_clear_bias_and_are_the_same_for_one_seed():
     one, gold = table(8, 8, 30, 1, favoured=0.8), table(8, 8, 30, 1)
     found = be.rankings.bias_variance(one, gold, n_boot=60, n_outer=40, random_seed=1)
     again = be.rankings.bias_variance(one, gold, n_boot=60, n_outer=40, random_seed=1)
     xr.testing.assert_identical(found, again)
     lower, upper = found.interval.sel(quantity="bias").values
     assert 0 < lower < upper
-    assert (found.interval.isel(ci_bound=0) <= found.interval.isel(ci_bound=1)).all()
+    assert found.bias_found.item()
+    held = (found.interval.isel(ci_bound=0) <= found.corrected) & (
+        found.corrected <= found.interval.isel(ci_bound=1)
+    )
+    assert held.all()
+
+
+def test_a_method_that_is_the_gold_standard_has_no_bias_found():
+    gold = table(8, 8, 30, 1)
+    found = be.rankings.bias_variance(gold, gold, n_boot=60, n_outer=40, random_seed=1)
+    assert not found.bias_found.item()
+    assert found.interval.sel(quantity="bias", ci_bound="lower").item() < 0
+
+
+def test_the_order_of_topics_says_nothing_and_some_shared_topics_are_refused():
+    one, gold = (
+        table(8, 6, 20, 1, favoured=f).assign_coords(topic=[f"t{i}" for i in range(20)])
+        for f in (0.8, 0.0)
+    )
+    turned = gold.isel(topic=slice(None, None, -1))
+    widths = [
+        float(np.ptp(be.rankings.bias_variance(
+            one, g, n_boot=200, n_outer=60, random_seed=1).interval.sel(quantity="rmse").values))
+        for g in (gold, turned, gold.assign_coords(topic=[f"u{i}" for i in range(20)]))
+    ]  # fmt: skip
+    assert widths[0] == pytest.approx(widths[1], rel=0.25)
+    assert widths[2] > 0
+    with pytest.raises(ValueError, match="15 of the 20 topics of table_x are among the 15"):
+        be.rankings.bias_variance(
+            one, gold.isel(topic=slice(0, 15)), n_boot=60, n_outer=20, random_seed=1
+        )
+
+
+def test_influences_are_those_of_leaving_a_topic_out():
+    """Exact functionals of 4 topics, all 256 bootstrap rankings, weights moved by a little."""
+    from bayeseval.rankings.geometry import Request, distances_between
+    from bayeseval.rankings.influence import influences
+
+    every = np.array(list(itertools.product(range(4), repeat=4)))
+    one, gold = (t.values[0].T for t in (table(3, 5, 4, 1, favoured=0.3), table(4, 5, 4, 1)))
+    scores = [np.round(t[every].mean(axis=1), 10) for t in (one, gold)]
+
+    def functional(weight):
+        p = weight[every].prod(axis=1)
+        away = [
+            (1 - be.rankings.rank_similarity(
+                xr.DataArray(a, dims=("resample", "run")), xr.DataArray(b, dims=("resample", "run"))
+            ).values) ** 2
+            for a, b in ((scores[0], scores[1]), (scores[0], scores[0]), (scores[1], scores[1]))
+        ]  # fmt: skip
+        return np.array([p @ away[0] @ p, 0.5 * p @ away[1] @ p, 0.5 * p @ away[2] @ p])
+
+    even, step = np.full(4, 0.25), 1e-5
+    expected = np.stack(
+        [(functional((1 - step) * even + step * np.eye(4)[t]) - functional(even)) / step
+         for t in range(4)], axis=1
+    )  # fmt: skip
+    request = Request(256, None, "tau", "paper", "independent", "shared")
+    copies = 4  # many results, so that little is taken off for their number
+    found = distances_between(*(np.tile(s, (copies, 1)) for s in scores), request)
+    by_table = influences(found, [np.tile(every, (copies, 1))] * 2, [4, 4])
+    np.testing.assert_allclose(sum(by_table), expected, rtol=0.05, atol=1e-3)
+
+
+def test_corrected_distances_have_less_bias_than_the_bootstraps():
+    """20 tables of 20 topics; truth of 2,000 fresh results."""
+    quality = np.linspace(0.0, 1.0, 8)
+    random = np.random.default_rng(5)
+    fresh = xr.DataArray(
+        [population_table(random, quality, 20, 1.0).mean(axis=1) for _ in range(2000)],
+        dims=("resample", "run"),
+    )
+    square = (1.0 - be.rankings.rank_similarity(fresh, fresh).values) ** 2
+    truth = 0.5 * square.sum() / 2000 / 1999
+    plain, corrected = [], []
+    for seed in range(20):
+        gold = xr.DataArray(
+            population_table(np.random.default_rng(seed), quality, 20, 1.0), dims=("run", "topic")
+        )
+        found = be.rankings.bias_variance(gold, gold, n_boot=60, n_outer=20, random_seed=seed)
+        plain.append(found.sigma.item() ** 2)
+        corrected.append(found.corrected.sel(quantity="sigma").item() ** 2)
+    error = np.std(corrected) / np.sqrt(20)
+    assert truth - np.mean(plain) > 0.1 * truth
+    assert abs(np.mean(corrected) - truth) < 3 * error
 
 
 @pytest.mark.parametrize(
