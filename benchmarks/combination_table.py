@@ -18,6 +18,7 @@ from bayeseval.models.score.sources import Sources
 HERE = Path(__file__).parent / "combined_intervals"
 PACKAGE = Path(be.__file__).parent / "models" / "score" / TABLE
 WANTED = 0.9
+Z = 1.6449  # half a normal interval of 90 %
 SLACK = 0.02
 LEARNED_AT = 100  # judgments a topic
 NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)  # values tried
@@ -192,8 +193,8 @@ def report(folder: Path) -> None:
     table.to_csv(HERE / "results.csv", index=False, float_format="%.4g")
     print(table.to_string(index=False, float_format="%.4f"))
     print("\nmean over families")
-    names = ["ratio", "model_ratio", "covered", "design_covered", "each_covered", "length_ratio"]
-    names += ["each_length_ratio", "flagged", "shared"]
+    names = ["ratio", "model_ratio", "covered", "model_covered", "design_covered", "each_covered"]
+    names += ["length_ratio", "each_length_ratio", "flagged", "shared"]
     print(table.groupby(["budget", "measure", "role"])[names].mean().to_string(float_format="%.3f"))
 
 
@@ -296,6 +297,7 @@ def summed(some: pd.DataFrame) -> dict[str, float]:
         "ratio_error": spread / (2 * ratio),
         "model_bias": (some.m - some.truth).mean(),
         "design_covered": held("low", "high").mean(),
+        "model_covered": ((some.m - some.truth).abs() <= Z * np.sqrt(some.c) + 1e-12).mean(),
         "covered": own.mean(),
         "covered_error": by_sample.std(ddof=1) / root,
         "each_covered": held("each_lower", "each_upper").mean(),
