@@ -27,7 +27,8 @@ def model_name(model_or_fit) -> str | None:
 
     Examples
     --------
-    >>> constant = xr.Dataset({"model_version": ("model_name", [3])}, {"model_name": ["urn_model"]})
+    >>> version = ("model_name", [VERSION])
+    >>> constant = xr.Dataset({"model_version": version}, {"model_name": ["urn_model"]})
     >>> model_name(xr.DataTree.from_dict({"constant_data": constant}))
     'urn_model'
     """
