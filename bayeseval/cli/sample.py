@@ -166,9 +166,16 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
         f"{counted(design.sizes['topic'], 'topic')}{beside}, seed {seed}"
     )
     size = np.bincount(topics, minlength=design.sizes["topic"])
-    covered = size <= np.asarray(parameters["budget"])
+    covered = (size <= np.asarray(parameters["budget"])) & (size > 0)
+    done = design["pair_topic"].to_numpy()[in_frame.to_numpy() & kept]
+    size -= np.bincount(done, minlength=design.sizes["topic"])
     if covered.all():
-        remark(f"the budget covers the whole frame: all {topics.size} documents are to be judged")
+        remark(
+            f"the budget covers the whole frame: all {size.sum()} documents not judged yet are to "
+            "be judged"
+            if kept.any()
+            else f"the budget covers the whole frame: all {size.sum()} documents are to be judged"
+        )
     elif covered.any():
         remark(
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: all "

@@ -43,13 +43,13 @@ def combine(
               + w\, N\left(m^*, \frac{c}{1 - \kappa} + \frac{\tau_1^2}{(1 - \kappa)^2}\right),
               \qquad d \mid \theta \sim N(\theta, v)
 
-    with v the design variance, widened for its degrees of freedom and never far below that of the
-    other runs, and :math:`\kappa = \min(c, v) / v`. The estimate is the posterior mean: near m
-    where d does not object, near d where it does. Where the model makes no errors of its own,
-    :math:`\tau = 0`, it is m with variance c: no judgment counts twice. The standard deviation
-    :math:`\tau` of the model's own errors, in units of :math:`\sqrt{c}`, :math:`\tau_1` and w come
-    from other collections (:mod:`bayeseval.models.score.constants`), one set for runs that the
-    model learned from and one for new runs.
+    with v the design variance, widened for its degrees of freedom (of these topics) and never far
+    below that of the other runs, and :math:`\kappa = \min(c / v, .95)`. The estimate is the
+    posterior mean: near m where d does not object, near d where it does. Where the model makes no
+    errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment counts twice. The
+    standard deviation :math:`\tau` of the model's own errors, in units of :math:`\sqrt{c}`,
+    :math:`\tau_1` and w come from other collections (:mod:`bayeseval.models.score.constants`), one
+    set for runs that the model learned from and one for new runs.
 
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
     runs like those that the constants were learned from; for a single run that the model has wrong
@@ -71,7 +71,7 @@ def combine(
         topic (``over=None``) where the population is "topics".
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` by the same estimator: then the result has one too, and can be
-        compared and ranked.
+        compared and ranked. What topics as a sample add is given the same correlations.
     guarantee : {"average", "each"}
     groups : str or mapping of run to group, optional
         A coord of the scores, or a group for every run; default: "contributed" or "new".
@@ -184,35 +184,55 @@ def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
 
 def _each(sources: Sources, prior: Prior, ci_prob: float) -> Floats:
     """Intervals (measure, run, 2) that would hold for each run."""
-    variance = sources.design_variance + sources.topic_variance
+    from scipy.special import ndtri
+
+    error = np.sqrt(sources.design_variance)
+    topics = ndtri(0.5 * (1.0 + ci_prob)) ** 2 * sources.topic_variance
     rows = []
-    for index in range(len(variance)):
+    for index, design in enumerate(sources.design):
         one = Prior(*(part[index] for part in (prior.mean, prior.near, prior.far, prior.weight)))
-        bounds = intervals_for_each(one, sources.design[index], np.sqrt(variance[index]), ci_prob)
-        rows.append(np.stack(bounds, axis=-1))
+        low, high = intervals_for_each(one, design, error[index], ci_prob)
+        # topics as a sample add an error of their own on each side
+        below, above = (
+            np.hypot(half, np.sqrt(topics[index])) for half in (design - low, high - design)
+        )
+        rows.append(np.stack([design - below, design + above], axis=-1))
     return np.stack(rows)
 
 
 def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats) -> Floats:
     """Covariance (measure, run, run_other) of the errors of the combined estimates.
 
-    With B the share of the design in every run's estimate, the error is that of the design times B
-    and that of what the model says beyond it times 1 - B; the variances are set to those of the
-    mixture. ``common`` (measure, run) is the standard deviation of what the model's errors share.
+    With a the share of the model's mean in every run's estimate, the error is a times that of the
+    model plus 1 - a times that of the design, and these two go together as the model's posterior
+    does; the variances are set to those of the mixture. ``common`` (measure, run) is the standard
+    deviation of what the model's own errors share.
     """
-    design, gain = sources.design_covariance, sources.independent.gain
+    design, says = sources.design_covariance, sources.independent
     assert design is not None
     result = np.empty(design.shape)
     for index in range(len(result)):
-        left, own = found.model_weight[index], np.sqrt(gain[index])
-        model = sources.model_covariance[index] * np.outer(own, own)
-        shared = gain[index] * common[index]
-        model += np.outer(shared, shared)
-        np.fill_diagonal(model, prior.near[index])
-        matrix = np.outer(left, left) * model
-        matrix += np.outer(1.0 - left, 1.0 - left) * design[index]
+        gain, variance = says.gain[index], sources.model_variance[index]
+        share = gain * found.model_weight[index]
+        own = prior.near[index] / gain**2 - says.variance[index] / gain**2
+        shared = np.minimum(common[index], np.sqrt(np.maximum(own, 0.0)))
+        posterior = sources.model_covariance[index]
+        model = posterior + np.outer(shared, shared)
+        np.fill_diagonal(model, variance + own)
+        known = sources.design_variance[index]
+        seen = np.sqrt(np.minimum(1.0, known / np.where(variance > 0, variance, 1.0)))
+        both = np.outer(share, 1.0 - share) * posterior * np.outer(seen, seen)
+        matrix = np.outer(share, share) * model + both + both.T
+        matrix += np.outer(1.0 - share, 1.0 - share) * design[index]
+        matrix = _positive(matrix)
         size = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
         wanted = np.sqrt(found.total_variance[index])
         result[index] = matrix * np.outer(wanted / size, wanted / size)
         np.fill_diagonal(result[index], found.total_variance[index])
     return result
+
+
+def _positive(matrix: Floats) -> Floats:
+    """The nearest matrix without negative eigenvalues: V and C are estimated apart."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -31,7 +31,7 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
     Raises
     ------
     ValueError
-        Where the table cannot be read, or has no row.
+        Where a line has other cells than the header, or there is no line.
 
     Examples
     --------
@@ -40,23 +40,37 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
     0     1        a     2  'none'
     1     1        b   NaN     NaN
     """
-    first = data.split(b"\n", 1)[0].decode(errors="replace")
+    text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    first, _, rest = text.partition("\n")
     separator = next((mark for mark in _SEPARATORS if mark in first), None)
-    cells = next(csv.reader([first.strip()], delimiter=separator)) if separator else first.split()
-    columns = _columns(cells)
+    columns = _columns(next(_rows(first, separator), []))
     if columns is None:
         return None
-    how: dict[str, Any] = {"sep": separator} if separator else {"sep": r"\s+"}
+    if "\ufffd" in text:
+        raise ValueError(f"{name} is not UTF-8")
+    rows, lines = [], _rows(rest, separator)
     try:
-        table = pd.read_csv(
-            io.BytesIO(data), dtype=str, header=0, names=columns, keep_default_na=False,
-            na_values=[""], index_col=False, **how,
-        )  # fmt: skip
-    except (ValueError, UnicodeDecodeError) as error:  # pandas' own errors are ValueErrors
-        raise ValueError(f"{name}: {str(error).strip()}") from error
-    if table.empty:
+        for number, cells in enumerate(lines, start=2):
+            if len(cells) not in (0, len(columns)):
+                raise ValueError(
+                    f"{name}, row {number}: {len(cells)} cells where the header has "
+                    f"{len(columns)}; a cell with a separator in it needs quotes"
+                )
+            if cells:
+                rows.append([cell.strip() for cell in cells])
+    except csv.Error as error:
+        raise ValueError(f"{name}: {error}") from error
+    if not rows:
         raise ValueError(f"{name} has a header and no other line; it needs at least one.")
-    return table
+    table = pd.DataFrame(rows, columns=columns, dtype=object)
+    return table.where(table != "")
+
+
+def _rows(text: str, separator: str | None) -> Iterator[list[str]]:
+    """Cells of every line; none of an empty one."""
+    if separator is None:
+        return (line.split() for line in text.split("\n"))
+    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
 
 
 def _columns(cells: list[str]) -> list[str] | None:

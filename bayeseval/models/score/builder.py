@@ -41,11 +41,13 @@ def score_model(
     say beyond them (:class:`bayeseval.models.score.independent.Independent`, whose gain multiplies
     all errors of the model), g the group of the run, :math:`\tau_{gr}` a multiple :math:`\tau_g` of
     the run's posterior standard deviation, and :math:`\lambda_r` another multiple of it, the same
-    for all runs. It is the model behind :func:`bayeseval.combine`, which takes each run by itself
-    and the constants as given; here :math:`\tau_g` and :math:`w_g` are learned from all runs,
-    around the constants, and the design's covariance is used in full. It is for those who want to
-    extend it: what the design got wrong for all runs it may take for an error of the model, for
-    both look alike. With 44 runs 500 draws a chain were too few for its verdict: take more.
+    for all runs (it comes on top here, where ``combine`` counts it as a part). It is the model
+    behind :func:`bayeseval.combine`, which takes each run by itself and the constants as given;
+    here :math:`\tau_g` and :math:`w_g` are learned from all runs, around the constants, and the
+    design's covariance is used in full, as if m* of one run had nothing to do with d of another. It
+    is for those who want to extend it: what the design got wrong for all runs it may take for an
+    error of the model, for both look alike. With 44 runs 500 draws a chain were too few for its
+    verdict: take more.
 
     ================  ==================  ==========================================================
     name in priors    default             why

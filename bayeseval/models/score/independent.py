@@ -20,17 +20,17 @@ class Independent:
 
     .. math:: Cov(m - \theta, d - \theta) = c
 
-    on average, with c the posterior variance. With :math:`\kappa = \min(c, v) / v`, v the variance
-    of d, what the model says beyond d is
+    on average, with c the posterior variance. With :math:`\kappa = \min(c / v, .95)`, v the
+    variance of d, what the model says beyond d is
 
     .. math:: m^* = \frac{m - \kappa d}{1 - \kappa}
 
-    which is uncorrelated with d, has the variance :math:`c / (1 - \kappa)` about the true score,
-    and multiplies the model's own errors by :math:`1 / (1 - \kappa)`. Where the model is right m*
-    and d together give m with variance c again, and no judgment counts twice; where the design
-    knows more than the model, m* says nothing. On six collections the mean product of the errors of
-    m and d was .9 to 1.2 times c for P@10 of runs that the model learned from, .3 on the smallest
-    (``benchmarks/combined_intervals/README.md``).
+    whose error is uncorrelated with that of d, has the variance :math:`c / (1 - \kappa)` about the
+    true score, and multiplies the model's own errors by :math:`1 / (1 - \kappa)`. Where the model
+    is right m* and d together give m with variance c again, and no judgment counts twice; the more
+    the design knows beside the model, the less m* says. On six collections the mean product of the
+    errors of m and d was .9 to 1.2 times c for P@10 of runs that the model learned from, .3 on the
+    smallest (``benchmarks/combined_intervals/README.md``).
 
     Parameters
     ----------

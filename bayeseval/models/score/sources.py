@@ -171,10 +171,10 @@ def _floor(own: Floats, model: Floats) -> Floats:
     """Least variance (measure, run) that a design is believed to have.
 
     Where no judged document of a run differs from what was expected its estimated variance is 0,
-    which says little: it is raised to a share of the other runs', or to the model's if that is
-    less (0 where everything is judged).
+    which says little: it is raised to a share of the other runs' (not where the model has no doubt,
+    as with everything judged).
     """
-    return np.minimum(model, LEAST * np.median(own, axis=1, keepdims=True))
+    return np.where(model > 0, LEAST * np.median(own, axis=1, keepdims=True), 0.0)
 
 
 def _widening(mean: xr.Dataset) -> xr.DataArray:
