@@ -21,6 +21,7 @@ FILES = {
     "other order": "\ufeffwhy;probability;Doc_ID;query_id\r\na;2;d0;1\r\n;.5;d3;1\r\nc;1;d1;2\r\n",
     "quoted": 'QID,query,docno,gpt,why\n1,x,d0,2,"yes, it\nis"\n1,x,d3,0.5,no\n2,y,d1,1,\n',
     "tsv": "topic\tdocument\tgrade\n1\td0\t2\n1\td3\t0.5\n\n2\td1\t1\n",
+    "blanks, old line ends": "topic, document, label\r1, d0, 2\r1, d3, 0.5\r2, d1, 1\r",
     "qrels with header": "query_id iter doc_id relevance\n1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
 }
 TABLE = pd.DataFrame({"topic": [1, 1, 2], "document": ["d0", "d3", "d1"], "label": [2, 0.5, 1]})
@@ -121,6 +122,8 @@ def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
             "must have one of the columns gpt, label, .*; there are topic,",
         ),
         ("qid,docno,label\n", "has a header and no other line"),
+        ("qid,docno,label\n1,d0,a, 1\n", "gpt.csv, line 2: 4 cells where the header has 3"),
+        ('qid,docno,why,label\n1,d0,"a\nb",1\n1,d3\n', "line 4: 2 cells where the header has 4"),
         ("1,d0,1\n", "with commas needs a first line that names its columns"),
         ("a b c\n1 d0 1\n", "line 1: label 'c' is not .* must be; a header line must be taken out"),
         ("1 0 d0\n1 0 d\xe9 1\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8 text"),

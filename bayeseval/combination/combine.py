@@ -214,7 +214,7 @@ def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats
     for index in range(len(result)):
         gain, variance = says.gain[index], sources.model_variance[index]
         share = gain * found.model_weight[index]
-        own = prior.near[index] / gain**2 - says.variance[index] / gain**2
+        own = (prior.near[index] - says.variance[index]) / gain**2
         shared = np.minimum(common[index], np.sqrt(np.maximum(own, 0.0)))
         posterior = sources.model_covariance[index]
         model = posterior + np.outer(shared, shared)

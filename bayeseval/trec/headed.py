@@ -22,7 +22,7 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
     name : str
         The file, for messages.
     data : bytes
-        What it holds.
+        What it holds: UTF-8 text, with at least one line.
 
     Returns
     -------
@@ -40,20 +40,19 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
     0     1        a     2  'none'
     1     1        b   NaN     NaN
     """
-    text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    first, _, rest = text.partition("\n")
+    text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    first = text.partition("\n")[0]
     separator = next((mark for mark in _SEPARATORS if mark in first), None)
-    columns = _columns(next(_rows(first, separator), []))
+    lines = _lines(text, separator)
+    columns = _columns(next(lines)[1])
     if columns is None:
         return None
-    if "\ufffd" in text:
-        raise ValueError(f"{name} is not UTF-8")
-    rows, lines = [], _rows(rest, separator)
+    rows = []
     try:
-        for number, cells in enumerate(lines, start=2):
+        for number, cells in lines:
             if len(cells) not in (0, len(columns)):
                 raise ValueError(
-                    f"{name}, row {number}: {len(cells)} cells where the header has "
+                    f"{name}, line {number}: {len(cells)} cells where the header has "
                     f"{len(columns)}; a cell with a separator in it needs quotes"
                 )
             if cells:
@@ -66,11 +65,15 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
     return table.where(table != "")
 
 
-def _rows(text: str, separator: str | None) -> Iterator[list[str]]:
-    """Cells of every line; none of an empty one."""
+def _lines(text: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Number of every line, where a row ends, and its cells: none of an empty line."""
     if separator is None:
-        return (line.split() for line in text.split("\n"))
-    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+        for number, line in enumerate(text.split("\n"), start=1):
+            yield number, line.split()
+        return
+    reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+    for cells in reader:
+        yield reader.line_num, cells
 
 
 def _columns(cells: list[str]) -> list[str] | None:

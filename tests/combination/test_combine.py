@@ -148,6 +148,34 @@ def test_covariance_makes_differences_of_combined_scores():
     assert ranks.expected_rank.sel(run="odd") < 1.1
 
 
+def test_where_the_model_makes_no_errors_the_covariance_is_that_of_its_posterior():
+    """Whatever the design's covariance is: the estimates are the model's means."""
+    matrix = 0.03**2 * (0.2 + 0.8 * np.eye(3))[None]
+    labels = {"measure": ["P@10"], "run": RUNS, "run_other": RUNS}
+    covariance = xr.DataArray(matrix, dims=(*DIMS, "run_other"), coords=labels)
+    right = {"near_ratio": 0.0, "common_ratio": 0.9, "far_weight": 0.0}
+    found = be.combine(
+        means(), draws(), covariance=covariance, constants={"contributed": right, "new": right}
+    )
+    values = draws().estimate.squeeze("measure").stack(sample=("chain", "draw"))
+    expected = np.cov(values.transpose("run", "sample").to_numpy())
+    assert expected[0, 1] > 0.1 * expected[0, 0]
+    np.testing.assert_allclose(found.covariance[0], expected, rtol=0.01)
+
+
+def test_topics_as_a_sample_widen_the_intervals_for_each_run():
+    mean = means(error=(0.05, 0.05, 0.05), population="topics")
+    mean = mean.assign(design_error=means().standard_error)
+    topics = xr.DataArray([-0.1, 0.1], dims="topic", coords={"topic": ["1", "2"]})
+    by_topic = draws().assign(estimate=draws().estimate + topics).assign_attrs(population="")
+    wide, here = (
+        combined(*pair, guarantee="each").interval - means().estimate
+        for pair in ((mean, by_topic), (means(), draws()))
+    )
+    added = 1.644854**2 * (0.05**2 - 0.03**2)
+    np.testing.assert_allclose(wide**2, here**2 + added, rtol=1e-4)
+
+
 def test_intervals_for_each_run_keep_the_estimate_and_stay_near_the_length_of_the_design():
     found = combined(means(), draws(), guarantee="each")
     length = found.interval.diff("ci_bound").isel(ci_bound=0)
