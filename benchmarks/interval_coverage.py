@@ -19,14 +19,13 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.evaluation.pairs import differences
 from benchmarks.coverage_collections import COLLECTIONS, halved, roles
 from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10", "R@100", "NumRel"]
 RATIOS = ["AP", "nDCG@10", "R@100"]
 CHUNK = 10  # samples
-DIFFERENCES = 3  # of each chunk: intervals of differences of runs are tried on so many
-NORMAL = 1.6448536269514722
 # name -> (estimator, predictor)
 DESIGN_BASED = {
     "stat": ("stat", None),
@@ -96,7 +95,8 @@ def made(name: str, folder: Path) -> xr.DataTree:
 def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
     """Means over topics of every sample (replicate, measure, run): estimate, error, interval.
 
-    ``difference_error`` is the standard error of the difference from the next run.
+    ``difference_interval`` is that of the difference from the next run of the collection, whatever
+    kind that is; the last run goes with the first.
     """
     if name in MODELS:
         return modelled(collection, design, selected, name)
@@ -108,12 +108,12 @@ def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
         warnings.simplefilter("ignore")
         scores = be.evaluate(be.reveal(collection, design, selected), MEASURES, **how)
         mean = be.mean_over_topics(scores, population="sample")
-        errors = [
-            difference_error(be.reveal(collection, design, selected.isel(replicate=k)), how)
-            for k in range(DIFFERENCES)
+        intervals = [
+            next_differences(be.reveal(collection, design, selected.isel(replicate=k)), how)
+            for k in range(CHUNK)
         ]
     return mean[["estimate", "standard_error", "interval"]].assign(
-        difference_error=xr.concat(errors, dim="difference_replicate")
+        difference_interval=xr.concat(intervals, dim="replicate")
     )
 
 
@@ -131,25 +131,15 @@ def modelled(collection, design, selected, name: str) -> xr.Dataset:
         rows.append(summary[["estimate", "standard_error", "interval"]])
         passed.append(summary.attrs["judgments_passed"])
     whole = xr.concat(rows, dim="replicate").reindex(measure=MEASURES)
-    nothing = np.full((DIFFERENCES, len(RATIOS), whole.sizes["run"]), np.nan)
-    return whole.assign(
-        difference_error=(("difference_replicate", "ratio", "run"), nothing),
-        judgments_passed=("replicate", passed),
-    ).assign_coords(ratio=RATIOS)
+    return whole.assign(judgments_passed=("replicate", passed))
 
 
-def difference_error(sampled: xr.DataTree, how: dict) -> xr.DataArray:
-    """Standard error (measure, run) of the difference between a run and the next one."""
-    covariance = be.covariance(sampled, RATIOS, **how).transpose("measure", "run", "run_other")
-    matrix = covariance.to_numpy()
-    own = np.diagonal(matrix, axis1=1, axis2=2)
-    variance = own + np.roll(own, -1, axis=1)
-    following = np.roll(np.arange(matrix.shape[1]), -1)
-    variance = variance - 2 * matrix[:, np.arange(matrix.shape[1]), following]
-    return xr.DataArray(
-        np.sqrt(np.maximum(variance, 0.0)),
-        dims=("ratio", "run"),
-        coords={"ratio": covariance["measure"].to_numpy(), "run": covariance["run"].to_numpy()},
+def next_differences(sampled: xr.DataTree, how: dict) -> xr.DataArray:
+    """Interval (ratio, run, ci_bound) of each run's difference from the next one."""
+    own = np.arange(sampled.sizes["run"])
+    found = differences(sampled, RATIOS, pairs=(own, np.roll(own, -1)), population="sample", **how)
+    return found.interval.rename(measure="ratio", comparison="run").assign_coords(
+        run=sampled["run"].to_numpy()
     )
 
 
@@ -167,11 +157,8 @@ def report(folder: Path) -> None:
         collection = be.open_collection(folder / f"{name}.nc")
         names = ["estimate", "standard_error", "interval"]
         whole = xr.concat([part[names] for part in parts], dim="replicate")
-        errors = [part.difference_error for part in parts]
-        whole = whole.assign(
-            truth=parts[0].truth, difference_error=xr.concat(errors, dim="difference_replicate")
-        )
-        held = {label: differences_held(whole, label) for label in RATIOS}
+        whole = whole.assign(truth=parts[0].truth)
+        held = differences_held(parts)
         for role, chosen in roles(collection).items():
             if chosen.any():
                 some = whole.isel(run=np.flatnonzero(chosen))
@@ -181,8 +168,10 @@ def report(folder: Path) -> None:
                 for label in some["measure"].to_numpy()[known.to_numpy()].tolist():
                     cell = {"collection": name, "budget": int(budget), "estimator": estimator}
                     cell |= {"measure": label, "runs": role} | summed(some.sel(measure=label))
-                    if label in RATIOS:
-                        cell["difference_coverage"] = held[label][:, chosen].mean()
+                    if label in held:
+                        of_samples = held[label][:, chosen].mean(axis=1)
+                        cell["difference_coverage"] = of_samples.mean()
+                        cell["difference_error"] = of_samples.std(ddof=1) / len(of_samples) ** 0.5
                     rows.append(cell)
     table = pd.DataFrame(rows).sort_values(["collection", "budget", "measure", "runs", "estimator"])
     RESULTS.parent.mkdir(exist_ok=True)
@@ -218,20 +207,23 @@ def summed(some: xr.Dataset) -> dict[str, float]:
     }
 
 
-def differences_held(whole: xr.Dataset, label: str) -> np.ndarray:
-    """Whether the interval of each run's difference from the next one holds the true difference.
+def differences_held(parts: list[xr.Dataset]) -> dict[str, np.ndarray]:
+    """Measure to whether the interval of each difference holds it, (replicate, run).
 
-    Next is next in the collection, whatever kind of run that is; the last run goes with the first.
-    Array (difference_replicate, run).
+    Nothing of models, whose differences the chunks do not keep.
     """
-    some = whole.sel(measure=label)
-    error = some.difference_error.sel(ratio=label).transpose("difference_replicate", "run")
-    wrong = (some.estimate - some.truth).transpose("replicate", "run").to_numpy()
-    n_chunks = wrong.shape[0] // CHUNK
-    taken = np.concatenate([np.arange(DIFFERENCES) + CHUNK * k for k in range(n_chunks)])
-    difference = wrong[taken] - np.roll(wrong[taken], -1, axis=1)
-    held = np.abs(difference) <= NORMAL * error.to_numpy() + 1e-12
-    return np.where(error.isnull(), np.nan, held)  # a model has no covariances
+    if "difference_interval" not in parts[0]:
+        return {}
+    interval = xr.concat([part.difference_interval for part in parts], dim="replicate")
+    held = {}
+    for label in RATIOS:
+        truth = parts[0].truth.sel(measure=label).to_numpy()
+        difference = truth - np.roll(truth, -1)
+        bounds = interval.sel(ratio=label).transpose("replicate", "run", "ci_bound").to_numpy()
+        held[label] = (bounds[..., 0] <= difference + 1e-12) & (
+            difference - 1e-12 <= bounds[..., 1]
+        )
+    return held
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class JudgedRelevance:
 
     def values(self, topic: int, measure: Measure) -> NDArray[np.float64]:
         """Relevance of the topic's frame pairs as a measure sees it, (pair, replicate)."""
-        grade = self.grade[:, self.sample.start[topic] : self.sample.start[topic + 1]]
+        grade = self.grade[:, self.sample.of_topic(topic)]
         return np.ascontiguousarray(np.nan_to_num(relevance(measure, grade)).T)
 
 

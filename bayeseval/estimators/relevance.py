@@ -1,13 +1,14 @@
 """Relevance estimated from a random sample, level by level, with the predictions it rests on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import CountModel, TopicCounts, ideal_counts, number_counts
+from bayeseval.estimators.stratum_rates import stratum_rates
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
@@ -29,11 +30,14 @@ class FilledRelevance:
         (relevance - M) / inclusion probability of the sampled pairs, 0 at empty slots.
     seen : float array (replicate,)
         Number of sampled pairs that are relevant.
+    predicted : float array (replicate, pair), optional
+        Probability that each pair is relevant, which M or the rates of the strata give.
     """
 
     value: NDArray[np.float64]
     expanded: NDArray[np.float64]
     seen: NDArray[np.float64]
+    predicted: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,8 @@ class TopicRelevance:
         Row of the document among the topic's frame pairs, -1 for none.
     slots : Slots
         Sampled pairs.
+    odds : float array (pair,)
+        (1 - pi) / pi, odds of a pair of the topic not to be drawn.
     binary : callable (relevance_level) -> FilledRelevance
     gain_levels : callable (measure) -> list of (gain step, FilledRelevance)
         Gain as a sum of steps times the relevance "gain at or above this".
@@ -57,6 +63,7 @@ class TopicRelevance:
 
     position: NDArray[np.int32]
     slots: Slots
+    odds: NDArray[np.float64]
     binary: Callable[[int], FilledRelevance]
     gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
     counts: Callable[[Measure], TopicCounts | None]
@@ -124,6 +131,7 @@ class EstimatedRelevance:
         return TopicRelevance(
             position=position,
             slots=self._topic_slots(topic),
+            odds=1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0,
             binary=lambda level: self._counted(topic, (float(level),), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             counts=lambda measure: self._counts(topic, measure),
@@ -197,9 +205,11 @@ class EstimatedRelevance:
             model = None
             if self._model is not None:
                 model = self._model(self.sample, observed, counted, higher)
-            self._filled[counted, higher] = (observed, model)
-        observed, model = self._filled[counted, higher]
-        return filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
+            predicted = stratum_rates(self.sample, observed) if model is None else model
+            self._filled[counted, higher] = (observed, model, predicted)
+        observed, model, predicted = self._filled[counted, higher]
+        filled = filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
+        return replace(filled, predicted=predicted[:, self.sample.of_topic(topic)])
 
 
 def filled_relevance(
@@ -231,7 +241,7 @@ def filled_relevance(
     FilledRelevance
         Values (pair, replicate) and expanded residuals (replicate, slot).
     """
-    inside = slice(sample.start[topic], sample.start[topic + 1])
+    inside = sample.of_topic(topic)
     seen = observed[:, inside]
     column = np.arange(sample.n_replicates)[:, None]
     empty = slots.row < 0

@@ -28,6 +28,8 @@ class TopicScore:
         Deviations that all topics share, along the hyperparameters of a model of all topics.
     counts : TopicCounts, optional
         Posterior of the denominator, where there is one.
+    anticipated : float array (run, replicate), optional
+        Design variance to be expected if documents are relevant with the predicted probabilities.
     """
 
     estimate: NDArray[np.float64]
@@ -37,6 +39,7 @@ class TopicScore:
     effect: NDArray[np.float64] | None = None
     direction: NDArray[np.float64] | None = None
     counts: TopicCounts | None = None
+    anticipated: NDArray[np.float64] | None = None
 
     @property
     def shared(self) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from bayeseval.evaluation.problem import check_option
-from bayeseval.uncertainty import degrees_of_freedom, interval
+from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
 
 
 def mean_over_topics(
@@ -14,6 +14,8 @@ def mean_over_topics(
     With ``population="sample"`` the topics are fixed and samples of different topics independent:
     :math:`SE^2 = \sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom for the interval,
     and the covariance of scores whose denominators rest on one model of the counts of all topics.
+    The interval rests on that variance, raised where the predictions lead one to expect a larger
+    one (:func:`evaluate`, Notes); ``standard_error`` is the root of the unbiased one.
     With ``"topics"`` they are a random sample themselves:
     :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the *estimates* over
     topics, which already contains the design variance; the interval uses Student's t with T - 1
@@ -77,16 +79,19 @@ def mean_over_topics(
     if population == "sample":
         error = design_error
         freedom = degrees_of_freedom(variance, _spread(scores, known))
+        likely, believed = raised_variance(variance, freedom, _anticipated(scores, known))
+        wide = likely**0.5 / n_topics.where(n_topics > 0)
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         freedom = (n_topics - 1.0).where(n_topics > 1)
-        error = (spread / freedom / n_topics) ** 0.5
+        wide = error = (spread / freedom / n_topics) ** 0.5
+        believed = freedom
     result = xr.Dataset(
         {
             "estimate": mean,
             "standard_error": error,
             "degrees_of_freedom": freedom,
-            "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
+            "interval": interval(mean, wide, ci_prob=ci_prob, degrees_of_freedom=believed),
             "outside_weight": scores["outside_weight"].mean("topic", skipna=True),
             "n_topics": n_topics,
             "n_limited": scores["limited"].sum("topic"),
@@ -116,6 +121,13 @@ def _between_topics(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray | f
     total = xr.dot(effect, direction, dim="topic")
     alone = xr.dot(effect**2, (direction**2).sum("direction"), dim="topic")
     return (total**2).sum("direction") - alone
+
+
+def _anticipated(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:
+    """Sum over topics of the variances that the predictions lead one to expect; 0 without any."""
+    if "anticipated_error" not in scores:
+        return xr.zeros_like(known.sum("topic"), dtype=float)
+    return (scores["anticipated_error"] ** 2).where(known).sum("topic", skipna=True)
 
 
 def _spread(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:

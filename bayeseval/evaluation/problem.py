@@ -185,6 +185,6 @@ class Problem:
         from bayeseval.measures.rank_sums import weighted_sum
 
         sample = self.frame.sample
-        judged = sample.selected[:, sample.start[topic] : sample.start[topic + 1]]
+        judged = sample.selected[:, sample.of_topic(topic)]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])

@@ -28,6 +28,7 @@ def scored(problem: Problem) -> Arrays:
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
     arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["limited"] = np.zeros(shape, dtype=bool)
+    arrays["anticipated_error"] = np.full(shape, np.nan)
     arrays["denominator_effect"] = np.zeros(shape)
     for name in OF_TOPIC[:2]:
         arrays[name] = np.full((shape[0], *shape[2:]), np.nan)
@@ -84,6 +85,8 @@ def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:
             "standard_error": np.sqrt(score.variance),
             "degrees_of_freedom": degrees_of_freedom(score.variance, score.spread),
         }
+        if score.anticipated is not None:
+            answer["anticipated_error"] = np.sqrt(score.anticipated)
         if score.counts is not None and score.effect is not None and score.direction is not None:
             answer["denominator_effect"] = score.effect
             answer["denominator_direction"] = score.direction

@@ -12,7 +12,7 @@ from bayeseval.estimators.difference import default_predictor
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
 from bayeseval.messages import Message, Option
-from bayeseval.uncertainty import interval
+from bayeseval.uncertainty import interval, raised_variance
 
 DENOMINATOR = ("denominator_effect", "denominator_direction", "denominator_error", "modelled_share")
 
@@ -73,8 +73,10 @@ def evaluate(
     Dataset
         ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``,
         ``outside_weight`` and ``limited`` over measure, run, topic and replicate, if any.
-        ``outside_weight`` is the share (for linear measures, the weight) of the ranks whose
-        document is outside the frame. ``limited`` marks ratios that needed a rule (see Notes).
+        For sums of relevances and ratios of them ``anticipated_error``, the standard error that
+        the predictions lead one to expect (Notes). ``outside_weight`` is the share (for linear
+        measures, the weight) of the ranks whose document is outside the frame. ``limited`` marks
+        ratios that needed a rule (see Notes).
         For ratios whose denominator rests on the counts of all topics also ``denominator_error``,
         the relative error of the number of relevant documents, and ``modelled_share``, how much of
         what is known of it comes from other topics, both (measure, topic); and
@@ -132,7 +134,12 @@ def evaluate(
     wrong makes larger errors than none. "pooled" leaves labels out.
 
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
-    strata dominate is itself poorly known.
+    strata dominate is itself poorly known. A sample that misses the few documents that matter errs,
+    and its variance is too small, both at once: where the variance A that the design would have if
+    documents were relevant with the predicted probabilities (for ``stat``: with the rates of the
+    strata) is larger than the estimated V, the interval rests on (df V + 10 A) / (df + 10)
+    (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V. So it
+    is for linear measures, and for R@k and nDCG by their numerators.
 
     References
     ----------
@@ -221,15 +228,17 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     held = {name: (dims_of.get(name, dims), values) for name, values in arrays.items()}
     if not arrays["denominator_direction"].shape[-1]:  # no model of the counts was used
         held = {name: values for name, values in held.items() if name not in DENOMINATOR}
+    if np.isnan(arrays["anticipated_error"]).all():
+        del held["anticipated_error"]
     scores = xr.Dataset(held, coords=problem.coords)
     if "replicate" not in problem.frame.collection["judgments/grade"].dims:
         scores = scores.isel(replicate=0)
-    bounds = interval(
-        scores["estimate"],
-        scores["standard_error"],
-        ci_prob=ci_prob,
-        degrees_of_freedom=scores["degrees_of_freedom"],
-    )
+    error, freedom = scores["standard_error"], scores["degrees_of_freedom"]
+    if "anticipated_error" in scores:
+        anticipated = scores["anticipated_error"].fillna(0.0) ** 2
+        variance, freedom = raised_variance(error**2, freedom, anticipated)
+        error = variance**0.5
+    bounds = interval(scores["estimate"], error, ci_prob=ci_prob, degrees_of_freedom=freedom)
     return scores.assign(interval=bounds)
 
 

@@ -132,7 +132,7 @@ class Frame:
     def ranks(self, topic: int) -> TopicRanks:
         """Ranks of all pairs of a topic, in the shaping runs and in their fusion."""
         first, last = self.rankings.start[topic : topic + 2]
-        inside = slice(self.sample.start[topic], self.sample.start[topic + 1])
+        inside = self.sample.of_topic(topic)
         in_frame = np.zeros(last - first, dtype=bool)
         in_frame[self.pair[inside] - first] = True
         return self.shaping.ranks(topic, in_frame)
@@ -143,7 +143,7 @@ class Frame:
         run_rank = np.zeros((self.sample.n_pairs, self.run.size), dtype=np.int32)
         fused_rank = np.zeros(self.sample.n_pairs, dtype=np.int32)
         for topic, ranks in self.topics():
-            rows = slice(self.sample.start[topic], self.sample.start[topic + 1])
+            rows = self.sample.of_topic(topic)
             run_rank[rows] = ranks.run_rank[ranks.in_frame]
             fused_rank[rows] = ranks.fused_rank[ranks.in_frame]
         return replace(self.sample, fused_rank=fused_rank, run_rank=run_rank)

@@ -77,6 +77,10 @@ class Sample:
         """Number of samples side by side."""
         return self.selected.shape[0]
 
+    def of_topic(self, topic: int) -> slice:
+        """Frame pairs of a topic."""
+        return slice(self.start[topic], self.start[topic + 1])
+
     @property
     def n_runs(self) -> int:
         """Number of contributing runs."""

@@ -5,6 +5,8 @@ import xarray as xr
 
 from bayeseval.messages import Message, Option
 
+PREDICTED_FREEDOM = 10.0  # degrees of freedom that an anticipated variance counts for
+
 
 def interval(
     estimate: xr.DataArray,
@@ -52,6 +54,50 @@ def interval(
     bounds = xr.concat([estimate - half, estimate + half], dim="ci_bound")
     bounds = bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")
     return bounds.assign_attrs(ci_prob=ci_prob, ci_kind="central")
+
+
+def raised_variance(variance, freedom, anticipated):
+    r"""Variance, raised where what was predicted of the documents makes one expect more.
+
+    .. math:: V' = \frac{\nu V + 10 \max(V, A)}{\nu + 10}
+
+    A sample that happens to miss the few documents that matter gives an estimate that is off and a
+    variance V that is too small, both at once. The variance A that the design would have if
+    documents were relevant with the predicted probabilities (the anticipated variance of survey
+    sampling) does not depend on that luck; it counts for ten degrees of freedom beside the
+    :math:`\nu` of V, and only where it is larger. How many was chosen by coverage
+    (``benchmarks/interval_coverage/README.md``).
+
+    Parameters
+    ----------
+    variance : DataArray
+        V, estimated without bias.
+    freedom : DataArray
+        Its degrees of freedom, infinite where V is 0.
+    anticipated : DataArray
+        A, 0 where there is none.
+
+    Returns
+    -------
+    tuple of DataArray
+        V', and degrees of freedom for it: those of V, and 10 where V is 0 and A is not.
+
+    References
+    ----------
+    Isaki and Fuller, "Survey design under the regression superpopulation model", Journal of the
+    American Statistical Association 77 (1982), doi:10.1080/01621459.1982.10477770.
+
+    Examples
+    --------
+    >>> one = [xr.DataArray(value) for value in (0.01, 10.0, 0.02)]
+    >>> raised_variance(*one)[0].round(4).item()
+    0.015
+    """
+    nothing = (variance == 0) & (anticipated > 0)
+    own = xr.where(nothing, 0.0, freedom)
+    share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own)
+    more = (anticipated - variance).clip(min=0.0)
+    return variance + share * more, xr.where(nothing, PREDICTED_FREEDOM, freedom)
 
 
 def degrees_of_freedom(variance, spread):

@@ -48,7 +48,7 @@ def topic_slots(sample: Sample, topic: int) -> Slots:
     Slots
         Arrays (replicate, slot).
     """
-    inside = slice(sample.start[topic], sample.start[topic + 1])
+    inside = sample.of_topic(topic)
     stratum = sample.stratum[inside].astype(np.int64)
     probability = sample.inclusion_probability[inside]
     order = np.argsort(stratum, kind="stable")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 
 import bayeseval as be
@@ -16,7 +17,8 @@ DIMS = ("measure", "run")
 
 def means(estimate=(0.5, 0.4, 0.8), error=(0.03, 0.03, 0.03), freedom=np.inf, **attrs):
     estimate, error = np.array([estimate]), np.array([error])
-    bounds = np.stack([estimate - 1.645 * error, estimate + 1.645 * error], axis=-1)
+    half = scipy.stats.t(freedom).ppf(0.95) * error
+    bounds = np.stack([estimate - half, estimate + half], axis=-1)
     return xr.Dataset(
         {
             "estimate": (DIMS, estimate),

@@ -65,7 +65,7 @@ def cells(sample: Sample) -> Cells:
     rank = np.zeros(sample.n_pairs)
     start = np.zeros(sample.n_topics + 1, dtype=np.int64)
     for topic in range(sample.n_topics):
-        inside = slice(sample.start[topic], sample.start[topic + 1])
+        inside = sample.of_topic(topic)
         label, rank[inside] = _topic_cells(
             sample.stratum[inside],
             sample.inclusion_probability[inside],

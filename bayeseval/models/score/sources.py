@@ -25,7 +25,7 @@ class Sources:
         Of measure and run.
     design, design_variance : float array
         Estimates, and their variances about the true scores of these topics: with a normal quantile
-        they give the interval that Student's t gives, and none is far below those of other runs.
+        they give the interval of the means, and none is far below those of other runs.
     design_length : float array
         Length of the design's interval.
     design_covariance : float array or None
@@ -80,7 +80,6 @@ class Sources:
             modelled = np.where(departs, centre, model)
             modelled_variance = np.where(departs, error**2, variance)
         design = _array(mean["estimate"])
-        bounds = mean["interval"].transpose(*DIMS, "ci_bound").to_numpy()
         own, topics = _variances(mean)
         matrix = None
         if covariance is not None:
@@ -92,7 +91,7 @@ class Sources:
             labels=labels,
             design=design,
             design_variance=np.maximum(own, _floor(own, variance)),
-            design_length=bounds[..., 1] - bounds[..., 0],
+            design_length=_array(_length(mean)),
             design_covariance=matrix,
             model=model,
             model_variance=variance,
@@ -157,11 +156,11 @@ def _moments(draws: xr.DataArray) -> tuple[Floats, Floats]:
 def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
     """Variance of the estimates about the scores of these topics, and what the topics add.
 
-    Each such that a normal quantile gives the length that Student's t gives.
+    Each such that a normal quantile gives the length of the interval.
     """
-    wide = _array(mean["standard_error"] * _widening(mean)) ** 2
     if mean.attrs.get("population") != "topics":
-        return wide, np.zeros(wide.shape)
+        half = 0.5 * _array(_length(mean)) / _normal_quantile(mean)
+        return half**2, np.zeros(half.shape)
     own = _array(mean["design_error"]) ** 2
     topics = (mean["standard_error"] ** 2 - mean["design_error"] ** 2).clip(min=0.0)
     return own, _array(topics * _widening(mean) ** 2)
@@ -179,13 +178,25 @@ def _floor(own: Floats, model: Floats) -> Floats:
 
 def _widening(mean: xr.Dataset) -> xr.DataArray:
     """Quantile of Student's t over that of the normal distribution."""
-    from scipy.special import ndtri, stdtrit
+    from scipy.special import stdtrit
 
     tail = 0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))
     freedom = mean["degrees_of_freedom"]
     known = np.isfinite(freedom)
     student = stdtrit(freedom.where(known, 1.0), tail)
-    return xr.where(known, student / ndtri(tail), 1.0)
+    return xr.where(known, student / _normal_quantile(mean), 1.0)
+
+
+def _normal_quantile(mean: xr.Dataset) -> float:
+    """Half the length of a normal interval, in standard deviations."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))))
+
+
+def _length(mean: xr.Dataset) -> xr.DataArray:
+    """Length of the design's interval."""
+    return mean["interval"].diff("ci_bound", label="upper").isel(ci_bound=0, drop=True)
 
 
 def _array(values: xr.DataArray) -> Floats:
