@@ -1,4 +1,4 @@
-"""Options that must be one of a few values."""
+"""Options that must be one of a few values, or a number in a range."""
 
 from collections.abc import Iterable
 
@@ -24,3 +24,41 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     if value not in allowed:
         listed = ", ".join(str(choice) for choice in allowed)
         raise ValueError(Message(Option(name), f" must be one of {listed}, not {value!r}"))
+
+
+def check_ci_prob(ci_prob: float) -> None:
+    """Refuse a probability of coverage that no interval has.
+
+    Raises
+    ------
+    ValueError
+        Outside (0, 1).
+
+    Examples
+    --------
+    >>> check_ci_prob(0.9)
+    >>> check_ci_prob(90)
+    Traceback (most recent call last):
+    ValueError: ci_prob must lie between 0 and 1, not 90
+    """
+    if not 0.0 < ci_prob < 1.0:
+        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+
+
+def check_seed(random_seed: int | None) -> None:
+    """Refuse a seed that no generator takes.
+
+    Raises
+    ------
+    ValueError
+        Below 0.
+
+    Examples
+    --------
+    >>> check_seed(None)
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    ValueError: random_seed must be a whole number, 0 or more, not -1
+    """
+    if random_seed is not None and random_seed < 0:
+        raise ValueError(f"random_seed must be a whole number, 0 or more, not {random_seed}")

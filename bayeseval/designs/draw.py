@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
+from bayeseval.collection.choices import check_seed
 
 DRAW_STREAM = 1
 SCHEMES = ("deterministic", "poisson", "stratified", "with_replacement")
@@ -63,8 +64,7 @@ def draw(
     for name, number in (("n_replicates", n_replicates), ("n_draws", n_draws)):
         if number is not None and number < 1:
             raise ValueError(f"{name} must be 1 or more, not {number}")
-    if random_seed is not None and random_seed < 0:
-        raise ValueError(f"random_seed must be a whole number, 0 or more, not {random_seed}")
+    check_seed(random_seed)
     _check_scheme(design, n_draws)
     # a stream of its own: the strata of a design may have been made with the same seed
     random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])

@@ -15,13 +15,13 @@ from bayeseval.messages import Message, Option
 Budget = int | Mapping[str, int] | xr.DataArray
 
 
-def check_budget(budget: int) -> None:
+def check_budget(budget: object, where: str = "per topic") -> None:
     """Refuse a budget that is not a number of judgments."""
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
         raise ValueError(
             Message(
                 Option("budget"),
-                f" must be a whole number of judgments per topic, 1 or more, not {budget!r}",
+                f" must be a whole number of judgments {where}, 1 or more, not {budget!r}",
             )
         )
 
@@ -38,7 +38,7 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     if lacking:
         raise ValueError(f"budget names no number of judgments for topic '{lacking[0]}'")
     for topic in topics:
-        check_budget(budget[topic])
+        check_budget(budget[topic], f"for topic '{topic}'")
     return np.array([budget[topic] for topic in topics], dtype=np.int64)
 
 

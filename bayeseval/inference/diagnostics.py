@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.inference.calibration_plot import calibration, calibration_kind, seen_data
 from bayeseval.inference.forest_plot import forest
 from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.inference.predictive import predictive_draws
 from bayeseval.inference.rank_plot import ranks
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
-from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.whole_file import whole_file
 
@@ -260,8 +260,7 @@ def _made(folder: Path) -> Path:
 def _check(fitted: xr.DataTree, scores, ci_prob: float, max_rows: int) -> None:
     if "posterior" not in fitted.children:
         raise ValueError("this is no fit: it has no group posterior")
-    if not 0 < ci_prob < 1:
-        raise ValueError(Message(Option("ci_prob"), f" is {ci_prob}; allowed: between 0 and 1"))
+    check_ci_prob(ci_prob)
     if max_rows < 1:
         raise ValueError(f"max_rows is {max_rows}; allowed: 1 or more")
     if scores is None:

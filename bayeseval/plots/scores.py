@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.inference.forest_plot import forest
 from bayeseval.plots.shown import having, name_of, of_measure
 
@@ -68,8 +69,7 @@ def plot_scores(
             "post must hold draws of means over topics (chain, draw, measure, run), as "
             f"be.posterior_scores gives them, not {', '.join(map(str, shown['estimate'].dims))}"
         )
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must be between 0 and 1, not {ci_prob}")
+    check_ci_prob(ci_prob)
     values = shown["estimate"].drop_vars(set(shown.coords) - {"run"})
     values = values.rename(name_of(shown, measure))
     return forest(values, ci_prob, max_runs, backend=backend, **pc_kwargs)

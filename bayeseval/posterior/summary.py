@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from bayeseval.messages import Message, Option
+from bayeseval.collection.choices import check_ci_prob
 
 ROUNDING = 1e-12
 
@@ -37,8 +37,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     >>> summarize(post, ci_prob=0.5).interval.values
     array([[0.2, 0.4]])
     """
-    if not 0 < ci_prob < 1:
-        raise ValueError(Message(Option("ci_prob"), f" is {ci_prob}; allowed: between 0 and 1"))
+    check_ci_prob(ci_prob)
     draws = ("chain", "draw")
     if "estimate" not in post or not set(draws) <= set(post["estimate"].dims):
         raise ValueError(

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob, check_seed
 from bayeseval.rankings.bootstrap import REPLICATES, table_values
 from bayeseval.rankings.geometry import DISTANCES, TOPICS, Geometry, Request, geometry
 from bayeseval.rankings.geometry_interval import QUANTITIES, geometry_interval, signed_root
@@ -126,6 +127,10 @@ def bias_variance(
     True
     """
     _check(similarity, distance, topics, replicates, n_boot)
+    check_ci_prob(ci_prob)
+    check_seed(random_seed)
+    if n_topics is not None and n_topics < 1:
+        raise ValueError(f"n_topics must be at least 1, not {n_topics}")
     _check_runs(table_x, table_gold)
     values, gold = table_values(table_x), table_values(table_gold)
     if topics == "together":

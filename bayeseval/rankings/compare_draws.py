@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.evaluation import compared_pairs
-from bayeseval.messages import Message, Option
 from bayeseval.rankings.comparisons import (
     equivalence_margins,
     equivalence_probability,
@@ -69,8 +69,7 @@ def compare_draws(
     >>> pairs.estimate.item(), pairs.probability_better.item()
     (0.15, 0.75)
     """
-    if not 0.0 < ci_prob < 1.0:
-        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+    check_ci_prob(ci_prob)
     measures, runs, known = evidence_by_measure(scores, covariance)
     first, second = compared_pairs(runs, reference)
     margins = equivalence_margins(equivalence, np.array(measures))

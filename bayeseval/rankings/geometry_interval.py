@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.messages import Message, Option
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.progress import track
 from bayeseval.rankings.geometry import Geometry, Request, geometry, traced_geometry
 from bayeseval.rankings.influence import influences, topic_counts
@@ -56,8 +56,7 @@ def geometry_interval(
 
     if n_outer < 20:
         raise ValueError(f"n_outer must be at least 20 for an interval, not {n_outer}")
-    if not 0.0 < ci_prob < 1.0:
-        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+    check_ci_prob(ci_prob)
     tables, paired = _paired(tables, labels)
     sizes = [table.shape[1] for table in tables]
     most = replace(request, n_boot=max(request.n_boot, LEAST_BY_TOPIC * max(sizes)))

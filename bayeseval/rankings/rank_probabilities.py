@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.messages import Message, Option
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.rankings.difference_prior import (
     learned_weights,
     probability_positive,
@@ -90,8 +90,7 @@ def rank_probabilities(
     """
     if prior not in (None, *PRIORS):
         raise ValueError(f"prior must be one of {', '.join(PRIORS)}, not {prior!r}")
-    if not 0.0 < ci_prob < 1.0:
-        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+    check_ci_prob(ci_prob)
     measures, runs, known = evidence_by_measure(scores, covariance)
     if known[0].draws is not None and prior is not None:
         raise ValueError("posterior draws have the prior of their model; leave prior= out")

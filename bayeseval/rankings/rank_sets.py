@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
@@ -85,8 +86,7 @@ def rank_sets(
     >>> sets.interval.values.tolist(), sets.tie_group.values.tolist()
     ([[[1, 2], [1, 2], [3, 3]]], [[1, 1, 2]])
     """
-    if not 0.0 < ci_prob < 1.0:
-        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+    check_ci_prob(ci_prob)
     measures, runs, known = evidence_by_measure(scores, covariance)
     if top is not None and not 1 <= top <= runs.size:
         raise ValueError(

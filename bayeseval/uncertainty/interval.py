@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.messages import Message, Option
+from bayeseval.collection.choices import check_ci_prob
 
 PREDICTED_FREEDOM = 10.0  # degrees of freedom that an anticipated variance counts for
 
@@ -42,8 +42,7 @@ def interval(
     >>> interval(estimate, error, ci_prob=0.9).round(3).values
     array([0.336, 0.664])
     """
-    if not 0.0 < ci_prob < 1.0:
-        raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
+    check_ci_prob(ci_prob)
     from scipy.special import ndtri, stdtrit
 
     tail = 0.5 * (1.0 + ci_prob)

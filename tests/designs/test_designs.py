@@ -101,6 +101,8 @@ def test_a_budget_may_differ_by_topic(collection):
         np.testing.assert_allclose(total, kept + 2)
     with pytest.raises(ValueError, match="budget names no number of judgments for topic"):
         be.designs.poisson(collection, budget={"1": 3})
+    with pytest.raises(ValueError, match="judgments for topic '2', 1 or more, not 0"):
+        be.designs.poisson(collection, budget={"1": 3, "2": 0})
 
 
 def test_certain_pairs_that_are_the_whole_judged_frame_leave_nothing_to_sample(collection):

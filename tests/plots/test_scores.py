@@ -52,7 +52,7 @@ def test_backend_and_figure_options_go_to_arviz():
     [
         (posterior(["P@10", "AP"]), {}, "measure must name one of P@10, AP"),
         (posterior().mean("draw"), {}, "must hold draws of means over topics"),
-        (posterior(), {"ci_prob": 1.0}, "ci_prob must be between 0 and 1, not 1.0"),
+        (posterior(), {"ci_prob": 1.0}, "ci_prob must lie between 0 and 1, not 1.0"),
         (posterior(), {"measure": "AP"}, "the result has no measure 'AP'; it has P@10"),
     ],
 )

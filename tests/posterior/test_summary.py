@@ -26,7 +26,7 @@ def test_summary_of_normal_draws_is_that_of_the_normal_distribution():
 
 
 def test_probability_of_the_interval_lies_between_0_and_1():
-    with pytest.raises(ValueError, match="ci_prob is 90; allowed: between 0 and 1"):
+    with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1, not 90"):
         be.summarize(xr.Dataset({"estimate": (("chain", "draw"), [[0.1]])}), ci_prob=90)
 
 

@@ -308,11 +308,14 @@ def test_corrected_distances_have_less_bias_than_the_bootstraps():
         ({"replicates": "none"}, "replicates must be one of shared, per_run"),
         ({"n_boot": 1}, "n_boot must be at least 2, not 1"),
         ({"n_outer": 3}, "n_outer must be at least 20"),
+        ({"n_topics": 0}, "n_topics must be at least 1, not 0"),
+        ({"ci_prob": 2}, "ci_prob must lie between 0 and 1, not 2"),
+        ({"random_seed": -1}, "random_seed must be a whole number, 0 or more, not -1"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        be.rankings.bias_variance(table(1), table(2), random_seed=1, **options)
+        be.rankings.bias_variance(table(1), table(2), **{"random_seed": 1} | options)
 
 
 def test_tables_that_do_not_fit_are_refused():
