@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.progress import track
 from bayeseval.rankings.geometry import Geometry, Request, geometry, traced_geometry
-from bayeseval.rankings.influence import influences, topic_counts
+from bayeseval.rankings.influence import Influence, influences, topic_counts
 
 QUANTITIES = ("bias", "sigma", "sigma_gold", "mse", "rmse")
 INNER = 100  # rankings of an outer sample at most: its distances have no bias, whatever the number
-JACKKNIFE = 0.25  # weight of its variance, which is too large; that of outer samples is too small
 LEAST_BY_TOPIC = 4  # rankings of the tables themselves for each topic
 # (b^2, sigma^2(X), sigma^2(G), MSE) from (Delta, sigma^2(X), sigma^2(G))
 SQUARES = np.array([[1.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
@@ -34,10 +33,9 @@ def geometry_interval(
     The bootstrap draws around the means of these topics, which lie further apart than those of the
     population, so that its rankings are too stable. Outer samples of the topics have means still
     further apart, by as much again. Each mean squared distance v is therefore corrected to
-    :math:`v^2 / v^*`, v* being its mean over outer samples. The variance of v lies between that
+    :math:`v^2 / v^*`, v* being its mean over outer samples. The variance of v is the mean of that
     by the influences of the topics (the infinitesimal jackknife), which is too large by terms of
-    second order, and the outer samples' (too small, for their rankings are too stable), a quarter
-    of the way from the second to the first, where intervals held in simulations; that of
+    second order, and of the outer samples' (too small, for their rankings are too stable); that of
     :math:`2 \log v - \log v^*` follows by the slope of v* on v that the outer samples show, with
     the Monte Carlo errors added. Bounds are Student's: of b^2 as it is, of the logarithm of the
     variances and of the MSE.
@@ -139,34 +137,41 @@ def _noise(found: Geometry) -> Floats:
 class _Influence:
     """Influence (distance, topic), and what a topic's square counts in a variance, (topic,)."""
 
-    value: Floats
+    found: Floats
+    freed: Floats
     scale: Floats
     size: Floats
 
 
-def _joined(by_table: list[Floats], sizes: list[int], paired: bool) -> _Influence:
+def _joined(by_table: list[Influence], sizes: list[int], paired: bool) -> _Influence:
     """Influences of the topics of both tables: their sum where the topics are the same."""
+    parts = [one.found for one in by_table], [one.freed for one in by_table]
     if len(by_table) == 1 or paired:
-        value, size = np.sum(by_table, axis=0), np.full(sizes[0], float(sizes[0]))
+        value, size = [np.sum(part, axis=0) for part in parts], np.full(sizes[0], float(sizes[0]))
     else:
-        value, size = np.concatenate(by_table, axis=1), np.repeat(sizes, sizes).astype(float)
-    return _Influence(value, 1.0 / (size * np.maximum(size - 1.0, 1.0)), size)
+        value = [np.concatenate(part, axis=1) for part in parts]
+        size = np.repeat(sizes, sizes).astype(float)
+    return _Influence(*value, 1.0 / (size * np.maximum(size - 1.0, 1.0)), size)
 
 
 def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[Floats, Floats]:
     """Corrected distances (3,) and the covariance (3, 3) of their errors."""
     here = _distances(found)
-    linear = outer.count @ (influence.value / influence.size).T  # (sample, distance), of mean 0
+    linear = outer.count @ (influence.found / influence.size).T  # (sample, distance), of mean 0
     away, off = linear - linear.mean(axis=0), outer.value - outer.value.mean(axis=0)
-    slope = _ratio((away * off).sum(axis=0), np.square(away).sum(axis=0), 0.0)
-    there = outer.value.mean(axis=0) - slope * linear.mean(axis=0)
+    seen = _ratio((away * off).sum(axis=0), np.square(away).sum(axis=0), 0.0)
+    there = outer.value.mean(axis=0) - seen * linear.mean(axis=0)
     corrected = here * _ratio(here, there, 1.0)
     by_here = 2.0 * _ratio(corrected, here, 1.0)
     by_there = _ratio(corrected, there, 0.0)
-    jackknife = (influence.value * influence.scale) @ influence.value.T
-    variance = JACKKNIFE * jackknife + (1.0 - JACKKNIFE) * (np.cov(outer.value.T) - outer.noise)
+    # noise of the influences, which makes `seen` too small, is no part of how v* follows v
+    free = outer.count @ (influence.freed / influence.size).T
+    squares = np.square(free - free.mean(axis=0)).sum(axis=0)
+    slope = _ratio((away * off).sum(axis=0), squares, 0.0)
+    jackknife = (influence.freed * influence.scale) @ influence.freed.T
+    variance = 0.5 * (jackknife + np.cov(outer.value.T) - outer.noise)
     change = by_here - by_there * slope
-    left = (off - slope * away) * by_there
+    left = (off - seen * away) * by_there
     variance = change[:, None] * variance * change
     variance += left.T @ left / len(left) ** 2 + by_here[:, None] * _noise(found) * by_here
     return corrected, variance

@@ -1,5 +1,7 @@
 """What each topic does to the mean squared distances of bootstrap rankings."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +12,18 @@ LEAST_KEPT = 0.05  # share of the squares of influences that is kept, however no
 Floats = NDArray[np.floating]
 
 
-def influences(found: Geometry, drawn: list[NDArray[np.int64]], sizes: list[int]) -> list[Floats]:
-    r"""Influence (distance, topic) of every topic on (Delta, sigma^2(X), sigma^2(G)), by table.
+@dataclass(frozen=True)
+class Influence:
+    """Influence (distance, topic) of topics: as found, and with squares freed of chance."""
+
+    found: Floats
+    freed: Floats
+
+
+def influences(
+    found: Geometry, drawn: list[NDArray[np.int64]], sizes: list[int]
+) -> list[Influence]:
+    r"""Influence of every topic on (Delta, sigma^2(X), sigma^2(G)), by table.
 
     A bootstrap ranking b has drawn topic t :math:`N_{bt}` times out of n, and its mean squared
     distance to the others is :math:`\rho_b`. The derivative of the mean distance by the weight of
@@ -43,8 +55,8 @@ def influences(found: Geometry, drawn: list[NDArray[np.int64]], sizes: list[int]
     ]
 
 
-def _of_table(topics: NDArray[np.int64], share: Floats, size: int) -> Floats:
-    """Influence (distance, topic) of the topics of one table.
+def _of_table(topics: NDArray[np.int64], share: Floats, size: int) -> Influence:
+    """Influence of the topics of one table.
 
     A variance is half the mean of the distances to all others, of which one is the other end of
     each: the share of a result in it is twice its own half.
@@ -59,7 +71,7 @@ def _of_table(topics: NDArray[np.int64], share: Floats, size: int) -> Floats:
     noise = n_slots * size * np.square(left).sum(axis=0) / freedom / n_results
     square = np.square(influence).mean(axis=1)
     kept = np.divide(square - noise, square, out=np.ones(3), where=square > 0)
-    return influence * np.sqrt(np.maximum(kept, LEAST_KEPT))[:, None]
+    return Influence(influence, influence * np.sqrt(np.maximum(kept, LEAST_KEPT))[:, None])
 
 
 def topic_counts(topics: NDArray[np.int64], size: int) -> NDArray[np.int64]:
