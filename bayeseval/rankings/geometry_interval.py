@@ -145,13 +145,18 @@ class _Influence:
 
 def _joined(by_table: list[Influence], sizes: list[int], paired: bool) -> _Influence:
     """Influences of the topics of both tables: their sum where the topics are the same."""
-    parts = [one.found for one in by_table], [one.freed for one in by_table]
-    if len(by_table) == 1 or paired:
-        value, size = [np.sum(part, axis=0) for part in parts], np.full(sizes[0], float(sizes[0]))
-    else:
-        value = [np.concatenate(part, axis=1) for part in parts]
-        size = np.repeat(sizes, sizes).astype(float)
-    return _Influence(*value, 1.0 / (size * np.maximum(size - 1.0, 1.0)), size)
+    together = len(by_table) == 1 or paired
+    size = np.full(sizes[0], float(sizes[0])) if together else np.repeat(sizes, sizes).astype(float)
+
+    def joined(parts: list[Floats]) -> Floats:
+        return np.sum(parts, axis=0) if together else np.concatenate(parts, axis=1)
+
+    return _Influence(
+        found=joined([one.found for one in by_table]),
+        freed=joined([one.freed for one in by_table]),
+        scale=1.0 / (size * np.maximum(size - 1.0, 1.0)),
+        size=size,
+    )
 
 
 def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[Floats, Floats]:
