@@ -20,6 +20,7 @@ PACKAGE = Path(be.__file__).parent / "models" / "score" / TABLE
 WANTED = 0.9
 Z = 1.6449  # half a normal interval of 90 %
 SLACK = 0.02
+LEAST_HELD = 0.85
 LEARNED_AT = 100  # judgments a topic
 NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)  # values tried
 FAR = (0.08, 0.15)
@@ -136,8 +137,9 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         wanted = some.design_held.clip(upper=WANTED)
         some = some.assign(lacking=wanted - some.held)
         table = some.groupby(names)[["loss", "lacking"]].mean()
-        by_role = some.groupby([*names, "role"]).lacking.mean().groupby(names).max()
-        short = np.maximum(table.lacking, by_role - SLACK)
+        by_role = some.groupby([*names, "role"])[["held", "design_held"]].mean()
+        lacking = np.minimum(by_role.design_held - SLACK, LEAST_HELD) - by_role.held
+        short = np.maximum(table.lacking, lacking.groupby(names).max())
         enough = table[short <= max(0.0, short.min())]
         best = dict(zip(names, enough.loss.idxmin(), strict=True))
         best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
