@@ -40,7 +40,8 @@ def compare(
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
     the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
     ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share,
-    with Satterthwaite's degrees of freedom.
+    with Satterthwaite's degrees of freedom. It is not raised as that of single scores is
+    (:func:`evaluate`, Notes): of two runs whose sampled documents gave no surprise it is 0.
 
     Parameters
     ----------

@@ -43,8 +43,9 @@ def combine(
               + w\, N\left(m^*, \frac{c}{1 - \kappa} + \frac{\tau_1^2}{(1 - \kappa)^2}\right),
               \qquad d \mid \theta \sim N(\theta, v)
 
-    with v the design variance, widened for its degrees of freedom (of these topics) and never far
-    below that of the other runs, and :math:`\kappa = \min(c / v, .95)`. The estimate is the
+    with v the variance on which the design's interval rests (raised by what the predictions lead
+    one to expect, widened for its degrees of freedom), never far below that of the other runs, and
+    :math:`\kappa = \min(c / v, .95)`. The estimate is the
     posterior mean: near m where d does not object, near d where it does. Where the model makes no
     errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment counts twice. The
     standard deviation :math:`\tau` of the model's own errors, in units of :math:`\sqrt{c}`,

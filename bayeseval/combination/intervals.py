@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_alike
 from bayeseval.messages import Message, Option
+from bayeseval.models.score.sources import interval_error
 
 FLAGGED = 0.1  # false discovery rate of the flags
 TIE = 1e-12
@@ -161,13 +162,13 @@ def _spare(part: xr.Dataset) -> list[str]:
 
 
 def _contradiction(mean: xr.Dataset, summary: xr.Dataset) -> xr.DataArray:
-    """Differences of design and model in units of their standard error."""
+    """Differences of design and model in units of their error, that of the design's interval."""
     model, error = summary["estimate"], summary["standard_error"]
     if "modelled_mean" in summary:
         departs = summary["modelled_mean"].notnull()
         model = summary["modelled_mean"].where(departs, model)
         error = summary["modelled_error"].where(departs, error)
-    spread = (mean["standard_error"] ** 2 + error**2) ** 0.5
+    spread = (interval_error(mean) ** 2 + error**2) ** 0.5
     off = mean["estimate"] - model
     return xr.where(spread > 0, off / spread.where(spread > 0, 1.0), 0.0).drop_vars(
         _spare(mean), errors="ignore"

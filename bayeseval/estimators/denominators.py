@@ -111,8 +111,7 @@ def by_counts(
     """
     of_own = np.zeros(estimate.shape[1])
     if below is not None:
-        mean = counts.draw.mean(axis=1)
-        share = counts.own_share * counts.inverse / np.where(mean > 1e-9, mean, 1.0)
+        share = counts.inverse_fall
         deviation = deviation - (slope * share)[..., None] * below
         of_own = share**2 * (below**2).sum(axis=-1)
     lone = slope * counts.own_error(of_own)

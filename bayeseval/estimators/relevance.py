@@ -31,7 +31,8 @@ class FilledRelevance:
     seen : float array (replicate,)
         Number of sampled pairs that are relevant.
     predicted : float array (replicate, pair), optional
-        Probability that each pair is relevant, which M or the rates of the strata give.
+        Probability that each pair is relevant, which M or the rates of the strata give; grades that
+        M gives instead are taken for certain.
     """
 
     value: NDArray[np.float64]
@@ -209,6 +210,8 @@ class EstimatedRelevance:
             self._filled[counted, higher] = (observed, model, predicted)
         observed, model, predicted = self._filled[counted, higher]
         filled = filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
+        if predicted is None:
+            return filled
         return replace(filled, predicted=predicted[:, self.sample.of_topic(topic)])
 
 

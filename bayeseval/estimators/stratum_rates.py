@@ -8,15 +8,15 @@ from bayeseval.frame.sample import Sample
 PRIOR = 5.0  # documents that the strata of all topics count for in that of one
 
 
-def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Rate of relevance (replicate, frame_pair) of each pair's stratum.
+def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    r"""Rate of relevance (replicate, frame_pair) of each pair's stratum; None without strata.
 
     .. math:: \hat p_{th} = \frac{k_{th} + 5\, \hat r_h}{n_{th} + 5}, \qquad
               \hat r_h = \frac{1/2 + \sum_t k_{th}}{1 + \sum_t n_{th}}
 
-    with k of the n sampled documents of stratum h of topic t relevant, h counting the strata of a
-    topic: where few are sampled a rate leans on the same place in other topics. 0 in designs
-    without strata, where a document's own probability says more than its topic does.
+    with k of the n sampled documents of stratum h of topic t relevant: where few are sampled a rate
+    leans on the same place in other topics. Places are counted among the strata of a topic that are
+    not wholly judged.
 
     Parameters
     ----------
@@ -39,18 +39,30 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
     >>> stratum_rates(sample, np.array([[1.0, 0.0, 0.0, 0.0]])).round(3)
     array([[0.792, 0.792, 0.208, 0.208]])
     """
-    stratum = sample.stratum
-    if not stratum.size or (stratum < 0).any():
-        return np.zeros(observed.shape)
-    n_strata = int(stratum.max()) + 1
-    topic_of = np.zeros(n_strata, dtype=np.int64)
-    topic_of[stratum] = sample.topic
-    first = np.searchsorted(topic_of, np.arange(sample.n_topics))
-    place = np.arange(n_strata) - first[topic_of]
+    if not sample.stratum.size or (sample.stratum < 0).any():
+        return None
+    _, first, stratum = np.unique(sample.stratum, return_index=True, return_inverse=True)
+    place = _places(sample.topic[first], sample.inclusion_probability[first] < 1.0)
     rates = np.empty(observed.shape)
     for row, (chosen, relevant) in enumerate(zip(sample.selected, observed, strict=True)):
-        drawn = np.bincount(stratum, chosen, n_strata)
-        found = np.bincount(stratum, relevant, n_strata)
+        drawn = np.bincount(stratum, chosen, first.size)
+        found = np.bincount(stratum, relevant, first.size)
         at_place = (np.bincount(place, found) + 0.5) / (np.bincount(place, drawn) + 1.0)
         rates[row] = ((found + PRIOR * at_place[place]) / (drawn + PRIOR))[stratum]
     return rates
+
+
+def _places(topic: NDArray[np.integer], is_open: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number from 1 of each stratum among the open ones of its topic; 0 of those wholly judged.
+
+    Examples
+    --------
+    >>> _places(np.array([0, 0, 0, 1, 1, 0]), np.array([False, True, True, True, True, True]))
+    array([0, 1, 2, 1, 2, 3])
+    """
+    order = np.argsort(topic, kind="stable")
+    before = np.cumsum(is_open[order]) - is_open[order]
+    start = before[np.searchsorted(topic[order], topic[order])]
+    place = np.zeros(topic.size, dtype=np.int64)
+    place[order] = np.where(is_open[order], before - start + 1, 0)
+    return place

@@ -142,6 +142,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
                 estimate=score.estimate[a] - score.estimate[b],
                 deviation=score.deviation[a] - score.deviation[b],
                 effect=None if score.effect is None else score.effect[a] - score.effect[b],
+                anticipated=None,
             )
             if pair.effect is not None:
                 effect[index, block, topic] = pair.effect[:, 0]

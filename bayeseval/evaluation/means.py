@@ -15,7 +15,8 @@ def mean_over_topics(
     :math:`SE^2 = \sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom for the interval,
     and the covariance of scores whose denominators rest on one model of the counts of all topics.
     The interval rests on that variance, raised where the predictions lead one to expect a larger
-    one (:func:`evaluate`, Notes); ``standard_error`` is the root of the unbiased one.
+    one (:func:`evaluate`, Notes); ``standard_error`` is the root of the unbiased one, and
+    ``degrees_of_freedom`` belong to it.
     With ``"topics"`` they are a random sample themselves:
     :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the *estimates* over
     topics, which already contains the design variance; the interval uses Student's t with T - 1
@@ -38,7 +39,8 @@ def mean_over_topics(
         of all topics also ``denominator_error``, the median over topics of the relative error of
         the number of relevant documents, ``n_modelled``, the number of topics where it comes mostly
         from the other topics, and ``modelled_topics``, their share;
-        for ``"topics"`` the ``design_error`` too, the standard error for these very topics.
+        for ``"topics"`` the ``design_error`` too, the standard error for these very topics, and the
+        ``raised_error``, what an interval for them would rest on.
 
     Raises
     ------
@@ -76,11 +78,11 @@ def mean_over_topics(
     variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
     variance = (variance + _between_topics(scores, known)).clip(min=0.0)
     design_error = variance**0.5 / n_topics.where(n_topics > 0)
+    own = degrees_of_freedom(variance, _spread(scores, known))
+    likely, raised = raised_variance(variance, own, _anticipated(scores, known))
+    raised_error = likely**0.5 / n_topics.where(n_topics > 0)
     if population == "sample":
-        error = design_error
-        freedom = degrees_of_freedom(variance, _spread(scores, known))
-        likely, believed = raised_variance(variance, freedom, _anticipated(scores, known))
-        wide = likely**0.5 / n_topics.where(n_topics > 0)
+        error, wide, freedom, believed = design_error, raised_error, own, raised
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         freedom = (n_topics - 1.0).where(n_topics > 1)
@@ -99,7 +101,7 @@ def mean_over_topics(
         attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
     )
     if population == "topics":
-        result = result.assign(design_error=design_error)
+        result = result.assign(design_error=design_error, raised_error=raised_error)
     if "modelled_share" in scores:
         share = scores["modelled_share"]
         n_known = share.notnull().sum("topic")

@@ -24,7 +24,7 @@ def covariance(
     For a stratified sample :math:`\sum_h N_h^2 (1 - n_h/N_h) s_{h,ab} / n_h` with :math:`s_{h,ab}`
     the sample covariance in stratum h of the two runs' weight times residual. Where ratios are
     divided by what the counts of all topics say, their error is part of it, the part that topics
-    share included.
+    share included. It is the unbiased one, not raised as intervals of scores are.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ def paired_difference(
     """Difference of two runs' mean scores, with the standard error of the pair.
 
     The two runs share topics and judged documents, so their errors are correlated and the standard
-    error of the difference is often much smaller than their own suggest.
+    error of the difference is often much smaller than their own suggest. It is not raised as that
+    of single scores is (:func:`evaluate`, Notes).
 
     Parameters
     ----------

@@ -136,10 +136,12 @@ def evaluate(
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
     strata dominate is itself poorly known. A sample that misses the few documents that matter errs,
     and its variance is too small, both at once: where the variance A that the design would have if
-    documents were relevant with the predicted probabilities (for ``stat``: with the rates of the
-    strata) is larger than the estimated V, the interval rests on (df V + 10 A) / (df + 10)
-    (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V. So it
-    is for linear measures, and for R@k and nDCG by their numerators.
+    documents were relevant with the predicted probabilities (for ``stat`` in strata: what ``dyn``
+    with the rates of the strata would have) is larger than the estimated V, the interval rests on
+    (df V + 10 A) / (df + 10), with at least 10 degrees of freedom where V is 0
+    (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V, and
+    ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by their
+    linear errors; AP, Rprec, differences and covariances rest on V alone.
 
     References
     ----------
@@ -171,7 +173,7 @@ def evaluate(
     arrays = scored(problem)
     if missing_topics == "skip":
         there = problem.frame.rankings.length[..., None] > 0
-        for name in ("estimate", "standard_error"):
+        for name in ("estimate", "standard_error", "anticipated_error"):
             arrays[name] = np.where(there, arrays[name], np.nan)
     _apply_outside(problem, arrays, outside)
     attrs = {
@@ -213,7 +215,7 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
                 f"{arrays['outside_weight'][tuple(np.argwhere(lost)[0])]:.3g}",
             )
         )
-    for name in ("estimate", "standard_error"):
+    for name in ("estimate", "standard_error", "anticipated_error"):
         arrays[name] = np.where(lost, np.nan, arrays[name])
 
 

@@ -169,10 +169,11 @@ def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[F
     corrected = here * _ratio(here, there, 1.0)
     by_here = 2.0 * _ratio(corrected, here, 1.0)
     by_there = _ratio(corrected, there, 0.0)
-    # noise of the influences, which makes `seen` too small, is no part of how v* follows v
+    # noise of the influences, which makes `seen` too small, is no part of how v* follows v, and v*
+    # follows v at most one for one
     free = outer.count @ (influence.freed / influence.size).T
     squares = np.square(free - free.mean(axis=0)).sum(axis=0)
-    slope = _ratio((away * off).sum(axis=0), squares, 0.0)
+    slope = np.clip(_ratio((away * off).sum(axis=0), squares, 0.0), 0.0, 1.0)
     jackknife = (influence.freed * influence.scale) @ influence.freed.T
     variance = 0.5 * (jackknife + np.cov(outer.value.T) - outer.noise)
     change = by_here - by_there * slope

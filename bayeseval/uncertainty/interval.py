@@ -5,6 +5,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
 
+ROUNDING = 1e-12  # share of an anticipated variance that is no variance
 PREDICTED_FREEDOM = 10.0  # degrees of freedom that an anticipated variance counts for
 
 
@@ -79,7 +80,8 @@ def raised_variance(variance, freedom, anticipated):
     Returns
     -------
     tuple of DataArray
-        V', and degrees of freedom for it: those of V, and 10 where V is 0 and A is not.
+        V', and degrees of freedom for it: those of V where they are 10 or more, else between them
+        and 10 by the share of V' that is V's own (Satterthwaite's); 10 where V is 0 and A is not.
 
     References
     ----------
@@ -92,11 +94,16 @@ def raised_variance(variance, freedom, anticipated):
     >>> raised_variance(*one)[0].round(4).item()
     0.015
     """
-    nothing = (variance == 0) & (anticipated > 0)
-    own = xr.where(nothing, 0.0, freedom)
-    share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own)
-    more = (anticipated - variance).clip(min=0.0)
-    return variance + share * more, xr.where(nothing, PREDICTED_FREEDOM, freedom)
+    nothing = (anticipated > 0) & (variance <= ROUNDING * anticipated)
+    share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + xr.where(nothing, 0.0, freedom))
+    more = share * (anticipated - variance).clip(min=0.0)
+    raised = variance + more
+    known = (more > 0) & ~nothing
+    spread = variance**2 / freedom + more**2 / PREDICTED_FREEDOM
+    joint = raised**2 / spread.where(known, 1.0)
+    between = xr.where(known, np.minimum(joint, PREDICTED_FREEDOM), freedom)
+    between = np.maximum(between, freedom)
+    return raised, xr.where(nothing, PREDICTED_FREEDOM, between)
 
 
 def degrees_of_freedom(variance, spread):

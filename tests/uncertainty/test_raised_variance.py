@@ -8,10 +8,12 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.estimators.anticipated import level_covariance
 from bayeseval.estimators.relevance import FilledRelevance
-from bayeseval.estimators.scoring import gain_variance
+from bayeseval.estimators.stratum_rates import stratum_rates
+from bayeseval.frame.frame import Frame
 from bayeseval.uncertainty import raised_variance
-from tests.small import every_stratified_sample
+from tests.small import every_stratified_sample, small_collection
 
 CHANCE = np.array([1.0, 0.7, 0.4, 0.0, 0.2, 0.0, 0.3, 0.1])
 ORDER = [2, 0, 1, 6, 4, 7, 5, 3]
@@ -60,19 +62,63 @@ def test_the_variance_of_a_gain_is_that_of_its_grades():
     share = -np.diff(above[:, 0], axis=0, prepend=1.0, append=0.0)  # of each grade
     mean = gains @ share
     exact = gains**2 @ share - mean**2
-    np.testing.assert_allclose(gain_variance(levels)[:, 0], exact, rtol=1e-12)
+    gain = [np.full(1, step) for step in steps]
+    found = level_covariance(levels, gain, gain)[:, 0]
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+    count = [np.ones(1)] * 3  # levels reached, 0 to 3
+    both = (gains * np.arange(4)) @ share - mean * (np.arange(4) @ share)
+    np.testing.assert_allclose(level_covariance(levels, gain, count)[:, 0], both, rtol=1e-12)
 
 
-def test_a_ratio_is_anticipated_by_its_numerator():
+def test_the_anticipated_variance_of_a_ratio_is_that_of_its_linear_error():
+    """(w - R) / D for a document of weight w, if D is what the topic's own sample says."""
     collection = world([1, 1, 0, 0, 0, 0, 1, 0])
     design = be.designs.pps_strata(collection, budget=5, n_strata=2)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     how = {"predictor": ("external", "chance"), "estimator_options": {"denominator": "topic"}}
     scores = be.evaluate(sampled, ["R@3", "P@3", "NumRel", "AP"], estimator="dyn", **how)
-    number = max(scores.estimate.sel(measure="NumRel").item(), 1.0)
+    value = scores.estimate.isel(run=0, topic=0)
+    number = max(value.sel(measure="NumRel").item(), 1.0)
+    recall = 3 * value.sel(measure="P@3").item() / number
+    pi = design["inclusion_probability"].to_numpy()
+    spread = (1 / pi - 1) * CHANCE * (1 - CHANCE)
+    weight = np.isin(np.arange(8), ORDER[:3]) - recall
     error = scores.anticipated_error.isel(run=0, topic=0)
-    assert error.sel(measure="R@3") == pytest.approx(3 * error.sel(measure="P@3") / number)
+    expected = np.sqrt(weight**2 @ spread) / number
+    assert error.sel(measure="R@3") == pytest.approx(expected, rel=1e-12)
     assert np.isnan(error.sel(measure="AP"))
+
+
+def test_recall_of_all_documents_is_known_with_the_topics_own_denominator():
+    """N = D whatever is relevant: the interval has no length."""
+    random = np.random.default_rng(3)
+    names = [f"d{i}" for i in range(20)]
+    rows = [(str(t), d, int(random.uniform() < 0.3)) for t in range(6) for d in names]
+    qrels = pd.DataFrame(rows, columns=["topic", "document", "grade"])
+    run = qrels.assign(run="a", score=random.uniform(size=len(qrels)))
+    collection = be.read_collection(qrels, run[["run", "topic", "document", "score"]])
+    design = be.designs.pps_strata(collection, budget=8, n_strata=2)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    options = {"denominator": "topic"}
+    scores = be.evaluate(sampled, ["R@20", "nDCG@5"], estimator="stat", estimator_options=options)
+    length = be.mean_over_topics(scores).interval.diff("ci_bound")
+    assert length.sel(measure="R@20") < 1e-6
+    assert length.sel(measure="nDCG@5") > 0.05
+
+
+def test_no_ratio_is_anticipated_to_err_by_more_than_a_score_can():
+    """Small samples, of which many see no relevant document: D is next to nothing."""
+    collection = be.simulate.urn_collection(
+        [0.3, 0.3], n_topics=5, n_documents=30, n_relevant=4, depth=30, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=9, n_strata=3)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=40, random_seed=1))
+    for denominator in ("topic", "counts"):
+        options = {"denominator": denominator}
+        scores = be.evaluate(
+            sampled, ["nDCG@10", "R@10"], estimator="dyn", estimator_options=options
+        )
+        assert scores.anticipated_error.max() <= 0.5
 
 
 def test_a_sample_without_surprises_is_no_certainty():
@@ -93,10 +139,55 @@ def test_a_sample_without_surprises_is_no_certainty():
 
 def test_the_variance_is_raised_by_its_degrees_of_freedom_and_never_lowered():
     numbers = [(1.0, 10.0, 3.0), (1.0, 10.0, 0.5), (1.0, np.inf, 3.0), (0.0, np.inf, 2.0)]
+    numbers += [(1e-30, 1.0, 2.0), (1e-6, 1.0, 2.0), (np.nan, np.nan, 1.0)]
     columns = [xr.DataArray(list(v), dims="x") for v in zip(*numbers, strict=True)]
     variance, freedom = raised_variance(*columns)
-    np.testing.assert_allclose(variance, [2.0, 1.0, 1.0, 2.0])
-    np.testing.assert_allclose(freedom, [10.0, 10.0, np.inf, 10.0])
+    near = 20 / 11  # of a variance next to nothing with one degree of freedom
+    np.testing.assert_allclose(variance, [2.0, 1.0, 1.0, 2.0, 2.0, near, np.nan], rtol=1e-5)
+    np.testing.assert_allclose(freedom, [10.0, 10.0, np.inf, 10.0, 10.0, 10.0, np.nan], rtol=1e-5)
+
+
+def test_degrees_of_freedom_grow_from_those_of_the_variance_to_ten():
+    anticipated = xr.DataArray(np.linspace(1.0, 4.0, 31), dims="x")
+    one = xr.ones_like(anticipated)
+    _, freedom = raised_variance(one, 3 * one, anticipated)
+    assert freedom[0] == 3
+    assert (freedom.diff("x") >= 0).all() and freedom.max() == 10
+    assert freedom.diff("x").max() < 1.5
+
+
+def test_places_are_counted_among_the_strata_that_are_not_wholly_judged():
+    """Certain pairs come first in one of two topics; its open strata lean on those of the other."""
+    collection = small_collection()
+    certain = np.zeros(collection.sizes["pair"], dtype=bool)
+    certain[[0, 4]] = True
+    design = be.designs.pps_strata(collection, budget=6, n_strata=2, certain=certain)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=3, random_seed=1))
+    sample = Frame.drawn_from(sampled).sample
+    observed = (sampled["judgments/grade"].to_numpy() >= 1)[:, sample.pair] * sample.selected
+    rates = stratum_rates(sample, observed.astype(float))
+    open_pair = sample.inclusion_probability < 1
+    for topic in (0, 1):
+        strata = np.unique(sample.stratum[open_pair & (sample.topic == topic)])
+        for place, number in enumerate(strata):
+            inside = sample.stratum == number
+            others = np.zeros(inside.shape, dtype=bool)
+            for other in (0, 1):
+                theirs = np.unique(sample.stratum[open_pair & (sample.topic == other)])
+                others |= sample.stratum == theirs[place]
+            drawn, found = sample.selected[:, others].sum(1), observed[:, others].sum(1)
+            here = sample.selected[:, inside].sum(1), observed[:, inside].sum(1)
+            expected = (here[1] + 5 * (found + 0.5) / (drawn + 1)) / (here[0] + 5)
+            np.testing.assert_allclose(rates[:, inside].T, np.tile(expected, (inside.sum(), 1)))
+
+
+def test_stat_anticipates_nothing_where_there_are_no_strata():
+    collection = small_collection()
+    design = be.designs.poisson(collection, budget=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, ["P@3", "NumRel", "R@3"], estimator="stat")
+    assert "anticipated_error" not in scores
+    assert (be.evaluate(sampled, "P@3", estimator="dyn").anticipated_error > 0).any()
 
 
 def test_complete_samples_and_probabilities_of_0_and_1_anticipate_nothing():
@@ -106,3 +197,34 @@ def test_complete_samples_and_probabilities_of_0_and_1_anticipate_nothing():
     scores = be.evaluate(sampled, ["P@3", "nDCG@3"], estimator="dyn")
     np.testing.assert_array_equal(scores.anticipated_error, 0.0)
     assert scores.interval.diff("ci_bound").max() == 0
+    sure = collection["predictors"].to_dataset().assign(chance=collection["judgments/grade"])
+    collection["predictors"] = xr.DataTree(sure)
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    how = {"estimator": "dyn", "predictor": ("external", "chance")}
+    np.testing.assert_array_equal(be.evaluate(sampled, "P@3", **how).anticipated_error, 0.0)
+
+
+def test_topics_as_a_sample_know_the_raised_error_of_the_design():
+    collection = small_collection()
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=8, random_seed=1))
+    scores = be.evaluate(sampled, ["P@3", "AP"], estimator="dyn")
+    here, there = (be.mean_over_topics(scores, population=p) for p in ("sample", "topics"))
+    np.testing.assert_allclose(there.design_error, here.standard_error)
+    assert (there.raised_error >= there.design_error - 1e-12).all()
+    assert (there.raised_error > there.design_error + 1e-6).sel(measure="P@3").any()
+    np.testing.assert_allclose(
+        *(there[n].sel(measure="AP") for n in ("raised_error", "design_error"))
+    )
+    half = 0.5 * there.interval.diff("ci_bound").isel(ci_bound=0)
+    np.testing.assert_allclose(half, 6.3138 * there.standard_error, rtol=1e-4)  # t of 1
+
+
+def test_scores_that_are_left_out_have_no_anticipated_error():
+    collection = small_collection()
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2, pool_depth=3)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, "RBP(p=0.8)", estimator="dyn", outside="missing")
+    assert scores.estimate.isnull().any()
+    assert (scores.anticipated_error.isnull() == scores.estimate.isnull()).all()

@@ -66,6 +66,12 @@ class TopicCounts:
         return self._inverses.mean(axis=1)
 
     @property
+    def inverse_fall(self) -> NDArray[np.float64]:
+        """How much the inverse falls as the denominator by the topic's own sample rises."""
+        mean = self.draw.mean(axis=1)
+        return self.own_share * self.inverse / np.where(mean > 1e-9, mean, 1.0)
+
+    @property
     def common(self) -> NDArray[np.float64]:
         """Deviations of the inverse that all topics share (replicate, direction)."""
         return self._inverses @ self.direction / self.direction.shape[0]

@@ -159,9 +159,9 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
     Each such that a normal quantile gives the length of the interval.
     """
     if mean.attrs.get("population") != "topics":
-        half = 0.5 * _array(_length(mean)) / _normal_quantile(mean)
-        return half**2, np.zeros(half.shape)
-    own = _array(mean["design_error"]) ** 2
+        own = _array(interval_error(mean)) ** 2
+        return own, np.zeros(own.shape)
+    own = _array(mean["raised_error" if "raised_error" in mean else "design_error"]) ** 2
     topics = (mean["standard_error"] ** 2 - mean["design_error"] ** 2).clip(min=0.0)
     return own, _array(topics * _widening(mean) ** 2)
 
@@ -192,6 +192,11 @@ def _normal_quantile(mean: xr.Dataset) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))))
+
+
+def interval_error(mean: xr.Dataset) -> xr.DataArray:
+    """Standard error with which a normal quantile gives the design's interval."""
+    return 0.5 * _length(mean) / _normal_quantile(mean)
 
 
 def _length(mean: xr.Dataset) -> xr.DataArray:

@@ -1,0 +1,119 @@
+"""Design variances to be expected if documents are relevant with the predicted probabilities."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.counts import TopicCounts
+from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
+from bayeseval.estimators.topic_scores import TopicScore
+
+LARGEST = 0.25  # variance of a score in [0, 1]
+
+Floats = NDArray[np.floating]
+Levels = list[tuple[float, FilledRelevance]]
+
+
+def level_covariance(levels: Levels, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
+    r"""Covariance (pair, replicate) of two sums over the levels that a document reaches.
+
+    .. math:: \sum_{jk} a_j b_k (\min(p_j, p_k) - p_j p_k)
+
+    with p_j the predicted probability of level j or more: a document that reaches a level reaches
+    those below it. With the steps of a gain for a and b its variance; of relevance p (1 - p).
+
+    Parameters
+    ----------
+    levels : list of (step, FilledRelevance)
+        With predictions.
+    first, second : list of float arrays (replicate,)
+        a and b.
+    """
+    chance = [np.clip(np.asarray(level.predicted), 0.0, 1.0) for _, level in levels]
+    total = np.zeros(chance[0].shape)
+    for a, p in zip(first, chance, strict=True):
+        for b, q in zip(second, chance, strict=True):
+            total += (a * b)[:, None] * (np.minimum(p, q) - p * q)
+    return np.ascontiguousarray(total.T)
+
+
+def of_sum(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | None:
+    r"""Of a weighted sum over ranks, (run, replicate); None without predictions.
+
+    .. math:: \sum_d \frac{1 - \pi_d}{\pi_d} w_d^2 \, Var(gain_d)
+
+    the mean design variance of the difference estimator where M are the probabilities; for ``stat``
+    that of a difference estimator with the rates of the strata, which is less than its own.
+    """
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    if not _predicted(levels):
+        return None
+    gain = _steps(levels)
+    spread = topic.odds[:, None] * level_covariance(levels, gain, gain)
+    return weighted_sum(topic.position, weight**2, spread)
+
+
+def of_total(topic: TopicRelevance, levels: Levels) -> Floats | None:
+    """Of the sum over all documents of the frame, (replicate,)."""
+    if not _predicted(levels):
+        return None
+    gain = _steps(levels)
+    return (topic.odds[:, None] * level_covariance(levels, gain, gain)).sum(axis=0)
+
+
+def of_ratio(
+    topic: TopicRelevance,
+    weight: Floats,
+    levels: Levels,
+    score: TopicScore,
+    numerator: Floats,
+    denominator: Floats,
+    below: Sequence[Floats],
+) -> Floats | None:
+    r"""Of a ratio, by its linear error as far as the topic's own sample moves the denominator.
+
+    Parameters
+    ----------
+    topic : TopicRelevance
+    weight : float array (rank,)
+    levels : list of (step, FilledRelevance)
+    score : TopicScore
+        Of the ratio: with the posterior of its denominator, if it has one.
+    numerator : float array (run, replicate)
+    denominator : float array (replicate,)
+        As the topic's own sample estimates it.
+    below : list of float arrays (replicate,)
+        What a document of each level adds to the denominator.
+    """
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    if not _predicted(levels):
+        return None
+    inverse, fall = _inverse(score.counts, denominator)
+    gain, odds = _steps(levels), topic.odds[:, None]
+    own = weighted_sum(topic.position, weight**2, odds * level_covariance(levels, gain, gain))
+    both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))
+    whole = (odds * level_covariance(levels, below, below)).sum(axis=0)
+    slope = numerator * fall
+    variance = inverse**2 * own - 2.0 * inverse * slope * both + slope**2 * whole
+    return np.clip(variance, 0.0, LARGEST)
+
+
+def _inverse(counts: TopicCounts | None, denominator: Floats) -> tuple[Floats, Floats]:
+    """1 / denominator, and how much that falls as the denominator of the own sample rises."""
+    if counts is not None:
+        return counts.inverse, counts.inverse_fall
+    some = denominator > 0
+    inverse = np.divide(1.0, denominator, out=np.zeros(denominator.shape), where=some)
+    return inverse, inverse**2
+
+
+def _predicted(levels: Levels) -> bool:
+    return all(level.predicted is not None for _, level in levels)
+
+
+def _steps(levels: Levels) -> list[Floats]:
+    """Step of every level, for all replicates."""
+    return [np.full(level.value.shape[1], step) for step, level in levels]
