@@ -103,11 +103,11 @@ def bias_variance(
     **Measured** on simulated tables of 20 runs and 30 topics (300 tables a row, truth of 4,000
     fresh results, ``n_boot=200``, ``n_outer=40``; ``benchmarks/rankings_intervals.py``), intervals
     of 90 %: where b is .23, .30 (noise not normal) or .48, beside a :math:`\sigma` of .20, .19 or
-    .15, they hold b in .90, .91, .92 of the tables (errors .02), :math:`\sigma` in .95, .91, .94,
-    that of the gold standard in .88, RMSE in .94, .92, .91; with 40 runs, 50 topics and 5
-    replicates (100 tables) b in .95, :math:`\sigma` in .92, RMSE in .95. A b of .23 was found in
-    .81 of the tables, the larger ones in .97 or all. **Near b = 0** they hold :math:`\sigma` and
-    RMSE in .92 and .93 (not normal: .87 and .89) but say little of b: its interval held the truth
+    .15, they hold b in .90, .90, .92 of the tables (errors .02), :math:`\sigma` in .95, .92, .96,
+    that of the gold standard in .88 to .89, RMSE in .94, .92, .91; with 40 runs, 50 topics and 5
+    replicates (100 tables) b in .94, :math:`\sigma` in .93, RMSE in .94. A b of .23 was found in
+    .82 of the tables, the larger ones in .98 or all. **Near b = 0** they hold :math:`\sigma` and
+    RMSE in .92 and .93 (not normal: .88 and .90) but say little of b: its interval held the truth
     in nearly all tables and reached below 0 in all, and its upper bound, half of :math:`\sigma`, is
     a limit larger than need be. A ``bias_found`` of False does not show that there is no bias.
 
