@@ -289,7 +289,7 @@ def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
         "its_adjusted_p_value": round(float(tested["adjusted_p_value"][worst]), 4),
         "of": str(found["quantity"].values[worst]),
         "coverage_90_parameters": round(float(inside[:, ~np.array(scores)].mean()), 3),
-        "coverage_90_scores": round(float(inside[:, scores].mean()), 3) if any(scores) else None,
+        "coverage_90_scores": round(float(inside[:, scores].mean()), 3) if any(scores) else np.nan,
         "fits_with_divergences": int((rows["divergences"] > 0).sum()),
         "fits_r_hat_above_1.01": int((rows["r_hat"] > 1.01).sum()),
         "fits_ess_below_400": int((rows[["ess_bulk", "ess_tail"]].min(axis=1) < 400).sum()),
