@@ -66,7 +66,7 @@ def test_the_summary_follows_from_the_ranks_and_its_command_is_one_of_the_script
         if name == "study":
             continue
         if isinstance(value, float):
-            assert summary.loc[study, name] == pytest.approx(value)
+            assert summary.loc[study, name] == pytest.approx(value, nan_ok=True)
         else:
             assert str(summary.loc[study, name]) == str(value)
     words = shlex.split(str(summary.loc[study, "command"]))
