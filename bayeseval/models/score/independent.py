@@ -29,7 +29,7 @@ class Independent:
     true score, and multiplies the model's own errors by :math:`1 / (1 - \kappa)`. Where the model
     is right m* and d together give m with variance c again, and no judgment counts twice; the more
     the design knows beside the model, the less m* says. On six collections the mean product of the
-    errors of m and d was .9 to 1.2 times c for P@10 of runs that the model learned from, .3 on the
+    errors of m and d was .7 to 1.1 times c for P@10 of runs that the model learned from, .4 on the
     smallest (``benchmarks/combined_intervals/README.md``).
 
     Parameters
