@@ -62,6 +62,24 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     return {"fingerprint": str(root.attrs.get("fingerprint", "")), "sample": f"{int(total):016x}"}
 
 
+def check_drawn_together(scores: xr.Dataset) -> None:
+    """Refuse to compare runs whose lists were drawn each by itself.
+
+    Raises
+    ------
+    ValueError
+        Draws of ``urn_model``: a document that two runs show is then relevant in one list and not
+        in the other under the same draw, so that a difference of their scores has no posterior.
+    """
+    if scores.attrs.get("draws_of") == "lists":
+        raise ValueError(
+            f"{scores.attrs.get('estimator', 'this model')} draws the list of each run by itself: "
+            "a document that two runs show may be relevant in one and not in the other under the "
+            "same draw, so its scores say nothing about differences and ranks of runs; fit "
+            "relevance_model to a sample of judgments, or use estimator='dyn'"
+        )
+
+
 def check_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -> None:
     """Refuse to join results that say different things about what they are of.
 

@@ -61,8 +61,10 @@ def _linear(measures, relevance_level: int) -> list[Measure]:
     for measure in parsed:
         if measure.kind != "linear" or measure.graded:
             raise ValueError(
-                f"{measure.label} has no posterior scores under urn_model; measures that have "
-                f"them: {', '.join(names_of('linear'))}, of relevance"
+                f"{measure.label} has no posterior scores under urn_model: every run has urns of "
+                "its own, and there is no number of relevant documents that is one for all runs; "
+                f"measures that have them: {', '.join(names_of('linear'))}, of relevance; others "
+                "need a sample of judgments and relevance_model or estimator='dyn'"
             )
         if measure.relevance_level != relevance_level:
             raise ValueError(

@@ -145,6 +145,7 @@ def posterior_scores(
         "population": population if over == "topic" else "",
         "departures": departures,
         "relevance_level": scored.relevance_level,
+        "draws_of": kind.draws_of,
     } | origin(sampled)
     attrs |= _verdict_attrs(fitted, sampled, kind.draws_of)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])

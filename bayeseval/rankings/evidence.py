@@ -6,6 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.origin import check_drawn_together
+
 Floats = NDArray[np.floating]
 
 
@@ -64,13 +66,15 @@ def evidence_by_measure(
     Raises
     ------
     ValueError
-        Estimates without a covariance; NaN; fewer than two runs; other measures or runs.
+        Estimates without a covariance; NaN; fewer than two runs; other measures or runs; draws of
+        ``urn_model``.
     """
     if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
         raise ValueError(
             "scores must be a Dataset with `estimate`, as posterior_scores, mean_over_topics or "
             "evaluate return it"
         )
+    check_drawn_together(scores)
     scores = scores if "measure" in scores["estimate"].dims else scores.expand_dims("measure")
     measures = [str(label) for label in np.atleast_1d(scores["measure"].to_numpy())]
     runs = scores["run"].to_numpy()

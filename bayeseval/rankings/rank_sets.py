@@ -63,7 +63,8 @@ def rank_sets(
     Raises
     ------
     ValueError
-        Means without a covariance; NaN; ``top`` or ``ci_prob`` out of range.
+        Means without a covariance; NaN; draws of ``urn_model``, which draws each run by itself;
+        ``top`` or ``ci_prob`` out of range.
 
     References
     ----------

@@ -164,6 +164,21 @@ def test_a_measure_that_is_no_sum_over_ranks_is_refused():
         be.posterior_scores(fitted, sampled, "P(rel=2)@10")
 
 
+def test_runs_drawn_each_by_itself_are_not_compared_or_combined():
+    sampled = pooled()
+    fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="unshared")
+    post = be.posterior_scores(fitted, sampled, "P@10")
+    mean = be.summarize(post).assign_attrs(population="sample")
+    for joined in (
+        lambda: be.rankings.compare_draws(post),
+        lambda: be.rankings.rank_probabilities(post),
+        lambda: be.rankings.rank_sets(post),
+        lambda: be.combine(mean, post),
+    ):
+        with pytest.raises(ValueError, match="urn_model draws the list of each run by itself"):
+            joined()
+
+
 def test_what_an_urn_cannot_be_asked_for_is_refused():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=2)

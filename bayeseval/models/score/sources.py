@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.origin import check_drawn_together
 from bayeseval.models.score.independent import Independent
 
 Floats = NDArray[np.floating]
@@ -114,6 +115,7 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
         raise ValueError("estimates of one sample are combined; pick one with isel(replicate=0)")
     if not {"chain", "draw"} <= set(post["estimate"].dims):
         raise ValueError("post must be posterior draws, as posterior_scores returns them")
+    check_drawn_together(post)
     if bool(mean["standard_error"].isnull().any()):
         raise ValueError(
             "the means need a standard error, which 'stat' and 'dyn' give; some are NaN"
