@@ -1,4 +1,4 @@
-"""Posterior scores on TREC-COVID round 5 as a table: error, coverage, time, the verdict.
+"""Model, ``dyn`` and the two combined on TREC-COVID round 5: error, coverage, time, the verdict.
 
 Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Truth: the complete
 judgments; frame: the judged pairs; 20 pps strata; 126 runs, from which the model learns, and their
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--components", type=int, default=60)
-    parser.add_argument("--topic-components", type=int, default=4)
+    parser.add_argument("--topic-components", type=int, default=16)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--score-draws", type=int, default=2000, help="of the sampler's draws")
     parser.add_argument("--approximation", choices=["laplace"])
@@ -34,12 +34,22 @@ def main() -> None:
     truth = be.evaluate(both, MEASURES, estimator="assumed").estimate.mean("topic")
     design = be.designs.pps_strata(both, budget=options.budget)
     selected = be.draw(design, n_replicates=options.replicates, random_seed=options.seed)
-    parts = []
+    parts: dict[str, list[xr.Dataset]] = {"model": [], "dyn": [], "combined": []}
     for number in range(options.replicates):
         sampled = be.reveal(both, design, selected.isel(replicate=number))
-        parts.append(_posterior(sampled, options, number))
-        print(_line(parts[-1], number), flush=True)
-    _print_table(xr.concat(parts, dim="replicate"), truth, both["contributed"].to_numpy())
+        post, times = _posterior(sampled, options, number)
+        mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
+        covariance = be.covariance(sampled, MEASURES, estimator="dyn")
+        parts["model"].append(be.summarize(post))
+        parts["dyn"].append(mean)
+        parts["combined"].append(be.combine(mean, post, covariance=covariance))
+        print(f"sample {number}: {times}", flush=True)
+    print("| measure | runs | answer | bias | rms_error | error stated | coverage | its error |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name, found in parts.items():
+        kept = [one[["estimate", "standard_error", "interval"]] for one in found]
+        whole = xr.concat(kept, dim="replicate", join="override", coords="minimal")
+        _print_rows(name, whole, truth, both["contributed"].to_numpy())
 
 
 def _collection(saved: str | None) -> xr.DataTree:
@@ -50,14 +60,13 @@ def _collection(saved: str | None) -> xr.DataTree:
     return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 
 
-def _posterior(sampled: xr.DataTree, options, number: int) -> xr.Dataset:
-    """Summary of one sample, with the time of each step and the verdict."""
+def _posterior(sampled: xr.DataTree, options, number: int) -> tuple[xr.Dataset, str]:
+    """Scores under one sample, and the time of each step with the verdict."""
     model = be.models.relevance_model(
         sampled,
         n_components=options.components,
         n_topic_components=options.topic_components,
     )
-    seconds = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the verdict is printed for every sample
         began = time.perf_counter()
@@ -67,15 +76,18 @@ def _posterior(sampled: xr.DataTree, options, number: int) -> xr.Dataset:
             random_seed=options.seed + number,
             approximation=options.approximation,
         )
-        seconds["fit"] = time.perf_counter() - began
+        fit = time.perf_counter() - began
     began = time.perf_counter()
     thinned = fitted if options.approximation else _thinned(fitted, options.score_draws)
     post = be.posterior_scores(thinned, sampled, MEASURES, random_seed=options.seed + number)
-    seconds["scores"] = time.perf_counter() - began
-    summary = be.summarize(post)
     sampling = float(fitted["posterior"].attrs.get("sampling_time", np.nan))
-    summary = summary.assign(seconds=("step", [seconds["fit"], sampling, seconds["scores"]]))
-    return summary if options.approximation else summary.assign(verdict=be.verdict(fitted)["value"])
+    scores = time.perf_counter() - began
+    text = f"fit {fit:.0f} s (sampling {sampling:.0f} s), scores {scores:.0f} s"
+    if not options.approximation:
+        verdict = be.verdict(fitted)
+        pairs = zip(verdict["check"].values, verdict["value"].values, strict=True)
+        text += "; " + ", ".join(f"{check} {value:.4g}" for check, value in pairs)
+    return post, text
 
 
 def _thinned(fitted: xr.DataTree, n_draws: int) -> xr.DataTree:
@@ -87,27 +99,18 @@ def _thinned(fitted: xr.DataTree, n_draws: int) -> xr.DataTree:
     return thinned
 
 
-def _line(summary: xr.Dataset, number: int) -> str:
-    fit, sampling, scores = summary["seconds"].to_numpy()
-    text = f"sample {number}: fit {fit:.0f} s (sampling {sampling:.0f} s), scores {scores:.0f} s"
-    if "verdict" in summary:
-        pairs = zip(summary["check"].values, summary["verdict"].values, strict=True)
-        text += "; " + ", ".join(f"{check} {value:.4g}" for check, value in pairs)
-    return text
-
-
-def _print_table(summary: xr.Dataset, truth: xr.DataArray, contributed: np.ndarray) -> None:
+def _print_rows(
+    name: str, summary: xr.Dataset, truth: xr.DataArray, contributed: np.ndarray
+) -> None:
     error = summary["estimate"] - truth
     lower, upper = (summary["interval"].sel(ci_bound=bound) for bound in ("lower", "upper"))
     covered = (lower <= truth) & (truth <= upper)
-    print("| measure | runs | bias | rms_error | posterior_sd | coverage | coverage_error |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
     for measure in MEASURES:
-        for group, name in ((contributed, "real"), (~contributed, "dual")):
-            part = {"measure": measure, "run": np.flatnonzero(group)}
-            chosen = error.sel(measure=measure).isel(run=part["run"])
-            share = covered.sel(measure=measure).isel(run=part["run"]).mean("run")
-            spread = summary["standard_error"].sel(measure=measure).isel(run=part["run"])
+        for group, runs in ((contributed, "real"), (~contributed, "dual")):
+            part = {"run": np.flatnonzero(group)}
+            chosen = error.sel(measure=measure).isel(part)
+            share = covered.sel(measure=measure).isel(part).mean("run")
+            spread = summary["standard_error"].sel(measure=measure).isel(part)
             numbers = [
                 float(chosen.mean()),
                 float(np.sqrt((chosen**2).mean())),
@@ -116,7 +119,7 @@ def _print_table(summary: xr.Dataset, truth: xr.DataArray, contributed: np.ndarr
                 float(share.std(ddof=1) / np.sqrt(share.size)) if share.size > 1 else np.nan,
             ]
             cells = " | ".join(f"{number:.4f}" for number in numbers)
-            print(f"| {measure} | {name} | {cells} |")
+            print(f"| {measure} | {runs} | {name} | {cells} |")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""The urn model on TREC-COVID round 5: intervals for RBP from a depth pool, as a table.
+"""The urn model on a depth pool: intervals for RBP on TREC-COVID round 5 and other collections.
 
 Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Frame: the documents with
 a complete judgment; pool: the first ten ranks of every run, all other judgments hidden; truth: the
 score under the complete judgments. Beside the urn: the bounds of Moffat and Zobel, and Park's
-normal interval with one q. Run it with ``python benchmarks/urn_round5.py``.
+normal interval with one q. Run it with ``python benchmarks/urn_round5.py``; with ``--collection``
+on those of ``coverage_collections``.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.inference import prior_overlap, verdict_text
 from bayeseval.inference.predictive import predictive_draws
+from benchmarks.coverage_collections import COLLECTIONS
 from benchmarks.real_data import trec_covid, unpacked
 
 
@@ -28,8 +30,12 @@ def main() -> None:
     parser.add_argument("--tune", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--saved", help="a collection saved with the complete judgments")
+    parser.add_argument("--collection", choices=list(COLLECTIONS), help="instead of round 5")
     options = parser.parse_args()
-    collection = _collection(options.saved)
+    if options.collection:
+        collection = COLLECTIONS[options.collection][0]()
+    else:
+        collection = _collection(options.saved)
     if options.every > 1:
         runs = collection["run"].values[:: options.every].tolist()
         collection = be.select(collection, runs=runs)

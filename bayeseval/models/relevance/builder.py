@@ -13,7 +13,7 @@ from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import linear_predictor, prior_values
 
 N_COMPONENTS = 60
-N_TOPIC_COMPONENTS = 4
+N_TOPIC_COMPONENTS = 16
 
 
 def relevance_model(
@@ -32,7 +32,7 @@ def relevance_model(
 
     .. math:: \mathrm{logit} P(rel_d = 1) = \alpha_t + \beta_t x_d + \kappa q(x_d) + \lambda s(x_d)
               + \sum_r \rho_r g_r(d) + \sum_j \delta_j a_j(d)
-              + \sum_{c=1}^{4} \gamma_{tc} z_c(d) + \epsilon_{t1} b(d) + \epsilon_{t2} n(d)
+              + \sum_{c=1}^{16} \gamma_{tc} z_c(d) + \epsilon_{t1} b(d) + \epsilon_{t2} n(d)
 
     t is the topic of the pair d, x the log of its rank in the reciprocal-rank fusion of the runs, q
     its square and s the cube root of the rank, which bends the far tail, g_r a discount that falls
