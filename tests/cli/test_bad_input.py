@@ -217,6 +217,14 @@ def test_a_level_above_all_grades_is_refused(command, files, name):
     refused(answer, "no judged document has the grade --relevance-level 5", "the highest is 2")
 
 
+def test_a_level_that_the_sample_missed_is_said(command, files, design):
+    code, _, said = score(
+        command, files, "--design", design, "--relevance-level", "2", qrels="judged",
+        measure="P@5", estimator="dyn",
+    )  # fmt: skip
+    assert code == 0 and "the highest is 1; the sample may have missed what there is" in said
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
