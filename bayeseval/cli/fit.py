@@ -125,7 +125,7 @@ def fit(
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         _rehearse(made, collection, asked)
     if model != "grades":
-        check_level(collection, relevance_level)
+        check_level(collection, relevance_level, fitting=True)
     if pool_depth is not None:
         _remark_urn(collection, made, depth, pool_depth)
     else:

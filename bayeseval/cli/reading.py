@@ -41,10 +41,11 @@ def check_measures(measures: list[str], relevance_level: int) -> list[str]:
     return [m.label for m in parse_measures(measures, relevance_level=relevance_level)]
 
 
-def check_level(collection: xr.DataTree, relevance_level: int) -> None:
+def check_level(collection: xr.DataTree, relevance_level: int, *, fitting: bool = False) -> None:
     """Refuse a level that makes no document relevant, as a mistyped one does.
 
-    A sample may have missed the highest grades: then it is said, and 0 is the estimate.
+    A sample may have missed the highest grades: then it is said, and 0 is the estimate. A model
+    has nothing to be fitted to.
     """
     grades = collection["judgments/grade"]
     if relevance_level == 1 or grades.isnull().all():
@@ -56,7 +57,7 @@ def check_level(collection: xr.DataTree, relevance_level: int) -> None:
         f"no judged document has the grade --relevance-level {relevance_level} or more; the "
         f"highest is {highest}"
     )
-    if "design" not in collection.children:
+    if fitting or "design" not in collection.children:
         raise ValueError(text)
     remark(f"{text}; the sample may have missed what there is")
 
