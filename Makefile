@@ -13,7 +13,7 @@ help:
 	@echo "make comparison every estimator x every design on the same data (the dyn paper's tables)"
 	@echo "make aslam      importance sampling beside depth pools on the same data (Aslam et al. 2006)"
 	@echo "make calibration   simulation-based calibration of the models (hours; seeds are fixed)"
-	@echo "make combination  errors and coverage of design and model combined, on all collections (resumable; an hour)"
+	@echo "make combination  errors and coverage of design and model combined, on all collections (resumable; an hour); learns the constants anew"
 	@echo "make coverage   coverage of intervals on all collections (resumable); make coverage-quick: a part"
 	@echo "make adjustment scores adjusted for not being pooled, by pool width (Webber, Park 2009)"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
@@ -50,9 +50,13 @@ coverage: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --estimator relevance_model
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
 combination: setup-test
-	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 5
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 9
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --first 29 --samples 2
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 50 --samples 3
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 200 --samples 2
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py reliability
 coverage-quick: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --collection few-relevant --collection few-runs --collection clef-tar-2017
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report

@@ -1,7 +1,8 @@
 """What the parts of the relevance model are worth on TREC-COVID round 5, by leave-one-out.
 
-Five variants, each with what the one above has: the fused rank alone; topic intercepts and slopes;
-run reliabilities; topic effects of components (the default model); an external label. For each the
+Six variants, each with what the one above has: the fused rank alone; topic intercepts and slopes;
+run reliabilities; topic effects of components; agreement of the runs (the default model); an
+external label. For each the
 expected log predictive density of a judgment left out (elpd, PSIS-LOO, one sample, by nutpie), and
 the error and coverage of mean P@10 over several samples (Laplace approximation).
 

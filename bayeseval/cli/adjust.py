@@ -85,8 +85,8 @@ def adjust(
     """Adjust scores of --unpooled runs for not being in the pool of RUNs (Webber and Park 2009).
 
     RUNs are all that made the pool. By leaving out each in turn, or, where the unpooled runs were
-    judged on some topics too, by the bias seen there. CSV columns: those of evaluate (estimate is
-    the adjusted score), then unadjusted, adjustment, helps, confidence.
+    judged on some topics too, by the bias seen there. CSV columns: the first eight of evaluate
+    (estimate is the adjusted score), then unadjusted, adjustment, helps, confidence.
     """
     measures = measure or ["RBP(p=0.8)@10"]
     check_measures(measures, relevance_level)

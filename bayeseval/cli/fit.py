@@ -52,7 +52,8 @@ JudgedDepth = Annotated[
     ),
 ]
 Folder = Annotated[
-    Path, typer.Option(help="Folder for fit.nc, scores.csv, scores.json and the plots.")
+    Path,
+    typer.Option(help="Folder for fit.nc, scores.csv, scores.json, intervals.csv and the plots."),
 ]
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw plots.")]
 OutsideModel = Annotated[
@@ -104,11 +105,11 @@ def fit(
 ) -> None:
     """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
 
-    CSV columns as of evaluate: estimate is the posterior mean, standard_error the posterior
-    standard deviation. Where the judgments are of a random sample, intervals.csv has design (dyn),
-    model and both combined side by side. A sampler that did not pass is warned of (exit code 0:
-    what it found is written, and the JSON says `passed`); one that broke writes nothing (exit
-    code 1).
+    CSV columns: the first eight of evaluate; estimate is the posterior mean, standard_error the
+    posterior standard deviation. Where the judgments are of a random sample, intervals.csv has
+    design (dyn), model and both combined side by side. A sampler that did not pass is warned of
+    (exit code 0: what it found is written, and the JSON says `passed`); one that broke writes
+    nothing (exit code 1).
     """
     _check_output(output, ci_prob, judged_files(qrels, runs, judged))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)

@@ -87,7 +87,8 @@ def evaluate(
     ------
     ValueError
         Unknown measure or estimator; ``stat`` or ``dyn`` without a random design, or for a measure
-        that is no sum of relevances (RR, Success, Bpref, infAP, Judged).
+        that is neither a sum of relevances nor a ratio of such sums (RR, Success, Bpref, infAP,
+        Judged, NumRet).
 
     Notes
     -----

@@ -59,7 +59,8 @@ def bias_variance(
         negative without chance error.
     topics : {"independent", "together"}
         Topics of X and of G drawn independently (the paper), or X, X', G and G' on the same draw of
-        topics: then bias and variance are those of the judgments alone, averaged over topics sets.
+        topics: then bias and variance are those of the judgments alone, averaged over sets of
+        topics.
     replicates : {"shared", "per_run"}
         As for :func:`bootstrap_scores`.
     n_outer : int, optional
