@@ -52,7 +52,7 @@ coverage: setup-test
 combination: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 9
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --first 29 --samples 2
-	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 50 --samples 3
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 50 --samples 2
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 200 --samples 2
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.stats import norm
 
 import bayeseval as be
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
+from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import TABLE
 from bayeseval.models.score.sources import Sources
@@ -23,6 +25,7 @@ SLACK = 0.02
 LEAST_HELD = 0.85
 LEARNED_AT = 100  # judgments a topic
 NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)  # values tried
+APART = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5)
 FAR = (0.08, 0.15)
 WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
 GROUPS = ("contributed", "new")
@@ -124,12 +127,62 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(found)
 
 
-def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def pairs_stated(folder: Path) -> pd.DataFrame:
+    """Every pair of runs: how the model's mean differs, its variance, and which is better.
+
+    ``contributed`` and ``new`` are the variances that errors of a run's own of one standard
+    deviation would add by the runs of these groups; ``right`` is 1/2 at a tie.
+    """
+    found = []
+    for attrs, parts in chunks(folder):
+        if attrs["budget"] != LEARNED_AT:
+            continue
+        group = np.where(parts["mean"]["contributed"], *GROUPS)
+        one, other = np.triu_indices(group.size, k=1)
+        for label in parts["mean"]["measure"].to_numpy().tolist():
+            draws = parts["post"]["estimate"].sel(measure=label).stack(all=("chain", "draw"))
+            values = draws.transpose("run", "all").to_numpy().astype(float)
+            truth = parts["mean"]["truth"].sel(measure=label).to_numpy()
+            mean, matrix = values.mean(axis=1), np.cov(values)
+            apart = (values - values.mean(axis=0)).var(axis=1, ddof=1)
+            apart *= group.size / (group.size - 1.0)
+            off, better = mean[one] - mean[other], truth[one] - truth[other]
+            columns = {
+                "off": np.abs(off),
+                "variance": matrix[one, one] + matrix[other, other] - 2.0 * matrix[one, other],
+                "right": np.where(np.abs(better) < 1e-12, 0.5, (better > 0) == (off >= 0)),
+                "collection": attrs["collection"],
+                "measure": label,
+                "kind": parse_measures(label)[0].kind,
+            }
+            for name in GROUPS:
+                own = np.where(group == name, apart, 0.0)
+                columns[name] = own[one] + own[other]
+            found.append(pd.DataFrame(columns))
+    return pd.concat(found, ignore_index=True)
+
+
+def apart_scores(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Log score of the probability that one run is better, by kind, family and errors tried."""
+    rows = []
+    cell = [pairs[name] for name in ("kind", "collection", "measure")]
+    for ratios in itertools.product(APART, repeat=2):
+        added = sum(r**2 * pairs[name] for r, name in zip(ratios, GROUPS, strict=True))
+        p = norm.cdf(pairs.off / np.sqrt(np.maximum(pairs.variance + added, 1e-14)))
+        p = np.minimum(p, 1.0 - 1e-6)
+        score = pairs.right * np.log(p) + (1.0 - pairs.right) * np.log1p(-p)
+        table = score.groupby(cell).mean().rename("score").reset_index()
+        rows.append(table.assign(**dict(zip(GROUPS, ratios, strict=True))))
+    return pd.concat(rows)
+
+
+def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.DataFrame:
     """Constants by kind of measure and group of runs.
 
-    Those of the least mean loss among those whose intervals hold on average as often as
-    wanted, or as often as the design's own where these hold less, and for every role of runs no
-    more than ``SLACK`` less often; cells weigh the same.
+    ``apart_ratio``: the best mean log score of which run is better. The others: those of the least
+    mean loss among those whose intervals hold on average as often as wanted, or as often as the
+    design's own where these hold less, and for every role of runs no more than ``SLACK`` less
+    often; cells weigh the same.
     """
     names = ["near_ratio", "far_sd", "far_weight"]
     found = []
@@ -143,9 +196,11 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         enough = table[short <= max(0.0, short.min())]
         best = dict(zip(names, enough.loss.idxmin(), strict=True))
         best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
+        scores = apart[apart.kind == kind].groupby(list(GROUPS)).score.mean()
+        best["apart_ratio"] = dict(zip(GROUPS, scores.idxmax(), strict=True))[group]
         found.append({"kind": kind, "group": group} | best)
     return pd.DataFrame(found)[
-        ["kind", "group", "near_ratio", "common_ratio", "far_sd", "far_weight"]
+        ["kind", "group", "near_ratio", "common_ratio", "far_sd", "far_weight", "apart_ratio"]
     ]
 
 
@@ -163,13 +218,13 @@ def learned_table(folder: Path) -> None:
     """Write the constants of the package, and those with every family left out."""
     rows = joined(folder)
     rows = rows[rows.budget == LEARNED_AT]
-    cells = tried(rows)
-    table = learned(cells, rows)
+    cells, apart = tried(rows), apart_scores(pairs_stated(folder))
+    table = learned(cells, rows, apart)
     table.to_csv(PACKAGE, index=False, float_format="%.4g")
     print("all families\n" + table.to_string(index=False))
     without = []
     for family in sorted(rows.collection.unique()):
-        others = (part[part.collection != family] for part in (cells, rows))
+        others = (part[part.collection != family] for part in (cells, rows, apart))
         without.append(learned(*others).assign(left_out=family))
         print(f"without {family}\n" + without[-1].to_string(index=False), flush=True)
     HERE.mkdir(exist_ok=True)
@@ -226,13 +281,19 @@ def reliability(folder: Path) -> None:
 
 
 def _stated(some: dict[str, xr.Dataset], known: dict) -> dict[str, np.ndarray]:
-    """Probability (run, run) of being better: by dyn, the model's draws, and both combined."""
+    """Probability (run, run) of being better: by dyn, the model's draws, and both combined.
+
+    The model's draws as they are, and with errors of its own.
+    """
     matrix = some["covariance"]["covariance"]
     found = be.combine(some["mean"], some["post"], covariance=matrix, constants=known)
     probabilities = {
         "combined": be.rankings.rank_probabilities(found, n_draws=10),
         "dyn": be.rankings.rank_probabilities(some["mean"], covariance=matrix, n_draws=10),
         "relevance_model": be.rankings.rank_probabilities(some["post"]),
+        "with its own errors": be.rankings.rank_probabilities(
+            with_model_errors(some["post"], constants=known)
+        ),
     }
     return {name: each.better.isel(measure=0).to_numpy() for name, each in probabilities.items()}
 

@@ -2,5 +2,6 @@
 
 from bayeseval.combination.combine import combine
 from bayeseval.combination.intervals import compare_intervals, sign_turning_bias
+from bayeseval.combination.model_errors import with_model_errors
 
-__all__ = ["combine", "compare_intervals", "sign_turning_bias"]
+__all__ = ["combine", "compare_intervals", "sign_turning_bias", "with_model_errors"]

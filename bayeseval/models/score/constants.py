@@ -34,15 +34,19 @@ class Constants:
         score.
     far_weight : float
         Prior probability of such a run.
+    apart_ratio : float
+        Standard deviation of the errors by which runs as modelled differ from one another, in units
+        of the posterior standard deviation of their distance from the mean of all.
     """
 
     near_ratio: float
     common_ratio: float
     far_sd: float
     far_weight: float
+    apart_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("near_ratio", "common_ratio", "far_sd"):
+        for name in ("near_ratio", "common_ratio", "far_sd", "apart_ratio"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         if not 0.0 <= self.far_weight <= 1.0:

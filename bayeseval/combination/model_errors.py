@@ -1,0 +1,100 @@
+"""Posterior scores with what a model is off by beyond what it says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.origin import check_drawn_together
+from bayeseval.measures.names import parse_measures
+from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
+
+
+def with_model_errors(
+    post: xr.Dataset,
+    *,
+    groups: str | Mapping[str, str] | None = None,
+    constants: Mapping[str, Any] | None = None,
+    random_seed: int = 0,
+) -> xr.Dataset:
+    r"""Posterior draws of scores, each with an error of the model's own added.
+
+    .. math:: \theta_{sr} + c_r \, \sigma \, z_s + a_r \, \sigma_r \, z_{sr}
+
+    for draw s of run r: :math:`\sigma` is the standard deviation, over the draws, of the mean of
+    all runs, :math:`\sigma_r` that of the run's distance from this mean (times
+    :math:`\sqrt{n / (n - 1)}` for n runs), c the ``common_ratio`` and a the ``apart_ratio`` of the
+    run's group (contributed, new) and the kind of measure, all z standard normal. What all runs
+    have in common, such as the numbers of relevant documents in AP, cancels in differences.
+
+    A posterior promises what holds where its model does. By how much real runs are off beyond it
+    was learned on several collections, as for :func:`bayeseval.combine`; with these errors the
+    draws say how sure a model of documents can be of which run is better, without a design
+    (``benchmarks/combined_intervals/README.md``: how often the run is better that is said to be).
+    Where the judgments are a random sample, :func:`bayeseval.combine` knows more.
+
+    What is random: as in the posterior, and the model's errors. What breaks it: a collection on
+    which the model is further off than on those; runs that are not as modelled at all, which
+    :func:`bayeseval.compare_intervals` flags. Scores near 0 or 1 may come to lie outside.
+
+    Parameters
+    ----------
+    post : Dataset
+        Means over topics of :func:`bayeseval.posterior_scores`.
+    groups : str or mapping of run to group, optional
+        As for :func:`bayeseval.combine`; default: by the coord ``contributed``.
+    constants : mapping of group to mapping, optional
+        Other ``common_ratio`` and ``apart_ratio`` for those of the package.
+    random_seed : int
+
+    Returns
+    -------
+    Dataset
+        ``post`` with other ``estimate`` (chain, draw, measure, run), for :func:`summarize`,
+        :func:`rankings.compare_draws`, :func:`rankings.rank_probabilities`.
+
+    Raises
+    ------
+    ValueError
+        Scores per topic; something else than posterior draws; draws of ``urn_model``; a group
+        without constants.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).normal(0.4, 0.01, (1, 4000, 1, 20))
+    >>> post = xr.Dataset(
+    ...     {"estimate": (("chain", "draw", "measure", "run"), draws)},
+    ...     coords={"measure": ["P@10"], "contributed": ("run", [True] * 10 + [False] * 10)},
+    ... ).assign_coords(run=list("abcdefghijklmnopqrst"))
+    >>> own = {"contributed": {"apart_ratio": 0.0}, "new": {"apart_ratio": 1.0}}
+    >>> wider = with_model_errors(post, constants=own).estimate.std(("chain", "draw"))
+    >>> (wider / post.estimate.std(("chain", "draw"))).sel(run=["a", "t"]).values.round(1)
+    array([[1. , 1.4]])
+    """
+    if "estimate" not in post or not {"chain", "draw"} <= set(post["estimate"].dims):
+        raise ValueError("post must be posterior draws, as posterior_scores returns them")
+    if "topic" in post["estimate"].dims:
+        raise ValueError(
+            "a model's own errors are known of means over topics: give posterior_scores without "
+            "over=None"
+        )
+    check_drawn_together(post)
+    known = checked_constants(constants)
+    group = groups_of(post, groups, {name for _, name in known})
+    draws = post["estimate"].transpose("chain", "draw", "measure", "run")
+    values = draws.to_numpy().astype(np.float64)
+    random = np.random.default_rng(random_seed)
+    n_chains, n_draws, _, n_runs = values.shape
+    shared, own = (random.standard_normal((n_chains, n_draws, n)) for n in (1, n_runs))
+    added = np.empty_like(values)
+    for number, label in enumerate(draws["measure"].to_numpy().tolist()):
+        kind = kind_of_measure(parse_measures(label)[0])
+        of_runs = [known[kind, name] for name in group]
+        common = np.array([one.common_ratio for one in of_runs])
+        ratio = np.array([one.apart_ratio for one in of_runs])
+        middle = values[:, :, number].mean(axis=-1, keepdims=True)
+        apart = (values[:, :, number] - middle).std(axis=(0, 1), ddof=1)
+        apart *= np.sqrt(n_runs / max(n_runs - 1, 1))
+        added[:, :, number] = common * middle.std(ddof=1) * shared + ratio * apart * own
+    return post.assign(estimate=draws.copy(data=values + added))
