@@ -126,8 +126,9 @@ def _topic_effects(
 
     Two ways of writing topics say the same: with few judgments, or few topics, effects in units of
     their standard deviation leave no funnel; where they are known well, effects as they are. These
-    are sampled as each topic's line where its judgments lie: its slope, and its level at the middle
-    of the judged ranks, both with what the shared columns add to them there. Else a curve that all
+    are sampled as each topic's line where its judgments lie: its level at the middle of the judged
+    ranks, and its slope, in units of its standard deviation, since a topic's slope is never known
+    well; both with what the shared columns add to them there. Else a curve that all
     topics share would pull at every line at once, and a slope at its intercept. The two effects of
     a topic are normal and correlated.
     """
@@ -148,7 +149,8 @@ def _topic_effects(
         tilt: Any = pm.Normal("population_tilt", expected[1], prior[1][1])
         level: Any = pm.Normal("population_level", expected[0] + lines.middle * tilt, prior[1][0])
         mean: Any = pt.stack([level - lines.middle * tilt, tilt])
-        slope: Any = pm.Normal("topic_tilt", tilt, sd[1], dims="topic")
+        unit: Any = pm.Normal("topic_tilt_deviation", np.float64(0), np.float64(1), dims="topic")
+        slope = tilt + sd[1] * unit
         at_middle = mean[0] + correlation * sd[0] / sd[1] * (slope - tilt) + lines.middles * slope
         levels: Any = pm.Normal("topic_level", at_middle, sd[0] / pt.cosh(z), dims="topic")
         own = pt.stack([levels - lines.middles * slope, slope], axis=1) - added

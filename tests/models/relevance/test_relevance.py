@@ -155,12 +155,13 @@ def response_logp(model, known, response, **given) -> np.ndarray:
 def centred_at(model, shared, population, topics) -> dict[str, np.ndarray]:
     """Where the model's own coordinates of population and topics (topic, 2) are at some effects."""
     names = {variable.name: variable for variable in model.free_RVs}
-    scales = {"agreement_sd": np.exp(shared.get("agreement_sd_log__", 0.0))}
+    sd = np.exp(shared["topic_sd_log__"])
+    scales = {"agreement_sd": np.exp(shared.get("agreement_sd_log__", 0.0)), "topic_sd": sd}
     plain = {name: value for name, value in (shared | scales).items() if name in names}
     zero = {name: np.zeros_like(value) for name, value in plain.items()}
-    none = {"population_level": np.zeros(()), "topic_level": np.zeros(len(topics))}
-    flat = none | {"population_tilt": np.zeros(()), "topic_tilt": np.zeros(len(topics))}
-    steep = none | {"population_tilt": np.ones(()), "topic_tilt": np.ones(len(topics))}
+    own = {name: np.zeros(len(topics)) for name in ("topic_level", "topic_tilt_deviation")}
+    none = own | {"population_level": np.zeros(()), "topic_sd": sd}
+    flat, steep = (none | {"population_tilt": np.array(tilt)} for tilt in (0.0, 1.0))
 
     def at(name, values):
         given = {names[key]: value for key, value in values.items() if key in names}
@@ -173,7 +174,7 @@ def centred_at(model, shared, population, topics) -> dict[str, np.ndarray]:
     return {
         "population_tilt": tilt,
         "population_level": population[0] + added[0] + middle * tilt,
-        "topic_tilt": tilts,
+        "topic_tilt_deviation": (tilts - tilt) / sd[1],
         "topic_level": topics[:, 0] + added[0] + middles * tilts,
     }
 
@@ -190,6 +191,7 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
         "agreement_deviation": np.linspace(-1, 1, len(model.coords["agreement"])),
         "topic_agreement_sd_log__": np.log(0.4),
         "topic_agreement_deviation": np.array([[1.0, -1.5], [0.5, 2.0]]),
+        "topic_sd_log__": np.log([0.8, 0.6]),
     }
     known = model["judged_relevance"].get_value()
     scale, _, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
@@ -239,7 +241,8 @@ def test_both_ways_of_writing_effects_are_one_model(sampled, monkeypatch, seed):
         conditioned = pm.observe(model, known)
         point = conditioned.initial_point() | given
         likelihood = response_logp(model, known, "relevance", **given)
-        volume = 0.0 if least else 2 * np.log(np.diag(root)).sum() + unit.size * np.log(0.7)
+        levels = 2 * np.log(sd[0] / np.cosh(z))  # of two topics; slopes are in units of theirs
+        volume = 0.0 if least else levels + unit.size * np.log(0.7)
         prior = conditioned.compile_logp(conditioned.free_RVs, mode="FAST_COMPILE")(point)
         found.append((likelihood, prior + volume))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)

@@ -18,7 +18,8 @@ def centred(monkeypatch):
 
 
 def topics_at(intercept: float) -> dict[str, np.ndarray]:
-    return {"topic_level": np.full(2, intercept), "topic_tilt": np.zeros(2)}
+    level = {"topic_level": np.full(2, intercept), "topic_tilt_deviation": np.zeros(2)}
+    return level | {"population_tilt": np.zeros(())}
 
 
 def test_grades_below_two_give_the_likelihood_of_relevance():
@@ -32,7 +33,7 @@ def test_grades_below_two_give_the_likelihood_of_relevance():
     point = {
         "curvature": np.array(0.2),
         "topic_level": random.normal(size=2),
-        "topic_tilt": random.normal(size=2),
+        "topic_tilt_deviation": random.normal(size=2),
         "component_effect": random.normal(size=shape["component"]),
         "topic_component_deviation": random.normal(size=(2, shape["topic_component"])),
     }
