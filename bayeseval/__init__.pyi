@@ -14,7 +14,7 @@ from . import (
 from .adjustment import adjust_by_topics, adjust_scores
 from .aggregate import calc_aggregate
 from .collection import open_collection, save_collection, select
-from .combination import combine, compare_intervals, sign_turning_bias
+from .combination import combine, compare_intervals, sign_turning_bias, with_model_errors
 from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
@@ -92,6 +92,7 @@ __all__ = [
     "to_frame",
     "urn_estimate",
     "verdict",
+    "with_model_errors",
     "write_prels",
     "write_probs",
     "write_qrels",

@@ -71,12 +71,26 @@ def check_drawn_together(scores: xr.Dataset) -> None:
         Draws of ``urn_model``: a document that two runs show is then relevant in one list and not
         in the other under the same draw, so that a difference of their scores has no posterior.
     """
-    if scores.attrs.get("draws_of") == "lists":
+    if scores.attrs.get("draws_of") == "lists" or scores.attrs.get("estimator") == "urn_model":
         raise ValueError(
             f"{scores.attrs.get('estimator', 'this model')} draws the list of each run by itself: "
             "a document that two runs show may be relevant in one and not in the other under the "
             "same draw, so its scores say nothing about differences and ranks of runs; fit "
             "relevance_model to a sample of judgments, or use estimator='dyn'"
+        )
+
+
+def check_errors_once(scores: xr.Dataset) -> None:
+    """Refuse draws to which a model's own errors were added before.
+
+    Raises
+    ------
+    ValueError
+        Results of :func:`bayeseval.with_model_errors`.
+    """
+    if scores.attrs.get("model_errors"):
+        raise ValueError(
+            "these draws have the model's own errors already; give those of posterior_scores"
         )
 
 

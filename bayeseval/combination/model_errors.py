@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.origin import check_drawn_together
+from bayeseval.collection.origin import check_drawn_together, check_errors_once
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
 
@@ -22,21 +22,24 @@ def with_model_errors(
 
     .. math:: \theta_{sr} + c_r \, \sigma \, z_s + a_r \, \sigma_r \, z_{sr}
 
-    for draw s of run r: :math:`\sigma` is the standard deviation, over the draws, of the mean of
-    all runs, :math:`\sigma_r` that of the run's distance from this mean (times
+    for draw s of run r: :math:`\sigma` is the root mean, over the runs, of the posterior variances,
+    :math:`\sigma_r` the standard deviation of the run's distance from the mean of all runs (times
     :math:`\sqrt{n / (n - 1)}` for n runs), c the ``common_ratio`` and a the ``apart_ratio`` of the
     run's group (contributed, new) and the kind of measure, all z standard normal. What all runs
-    have in common, such as the numbers of relevant documents in AP, cancels in differences.
+    have in common, such as the numbers of relevant documents in AP, cancels in differences of runs
+    with the same ``common_ratio`` (that of the package is one for both groups).
 
     A posterior promises what holds where its model does. By how much real runs are off beyond it
-    was learned on several collections, as for :func:`bayeseval.combine`; with these errors the
-    draws say how sure a model of documents can be of which run is better, without a design
+    was learned on several collections; with these errors the draws say how sure a model of
+    documents can be of which run is better, without a design
     (``benchmarks/combined_intervals/README.md``: how often the run is better that is said to be).
-    Where the judgments are a random sample, :func:`bayeseval.combine` knows more.
+    Where the judgments are a random sample, :func:`bayeseval.combine` knows more. What was learned
+    is which run is better; intervals of single scores are not calibrated by it. Give all runs and
+    select afterwards: a run's own error is measured from the mean of all.
 
     What is random: as in the posterior, and the model's errors. What breaks it: a collection on
-    which the model is further off than on those; runs that are not as modelled at all, which
-    :func:`bayeseval.compare_intervals` flags. Scores near 0 or 1 may come to lie outside.
+    which the model is further off than on those; runs that are not as modelled at all, which only a
+    design shows (:func:`bayeseval.compare_intervals`). Scores near 0 or 1 may come to lie outside.
 
     Parameters
     ----------
@@ -51,14 +54,15 @@ def with_model_errors(
     Returns
     -------
     Dataset
-        ``post`` with other ``estimate`` (chain, draw, measure, run), for :func:`summarize`,
-        :func:`rankings.compare_draws`, :func:`rankings.rank_probabilities`.
+        ``post`` with other ``estimate`` (chain, draw, measure, run), for
+        :func:`rankings.compare_draws` and :func:`rankings.rank_probabilities`.
 
     Raises
     ------
     ValueError
-        Scores per topic; something else than posterior draws; draws of ``urn_model``; a group
-        without constants.
+        Scores per topic, or for the population of topics; something else than posterior draws, two
+        at least; NaN; draws of ``urn_model``, or that have such errors already; a group without
+        constants.
 
     Examples
     --------
@@ -72,20 +76,15 @@ def with_model_errors(
     >>> (wider / post.estimate.std(("chain", "draw"))).sel(run=["a", "t"]).values.round(1)
     array([[1. , 1.4]])
     """
-    if "estimate" not in post or not {"chain", "draw"} <= set(post["estimate"].dims):
-        raise ValueError("post must be posterior draws, as posterior_scores returns them")
-    if "topic" in post["estimate"].dims:
-        raise ValueError(
-            "a model's own errors are known of means over topics: give posterior_scores without "
-            "over=None"
-        )
-    check_drawn_together(post)
+    _check(post)
     known = checked_constants(constants)
     group = groups_of(post, groups, {name for _, name in known})
     draws = post["estimate"].transpose("chain", "draw", "measure", "run")
     values = draws.to_numpy().astype(np.float64)
-    random = np.random.default_rng(random_seed)
     n_chains, n_draws, _, n_runs = values.shape
+    if np.isnan(values).any() or n_chains * n_draws < 2:
+        raise ValueError("a model's own errors need two draws or more, without NaN")
+    random = np.random.default_rng(random_seed)
     shared, own = (random.standard_normal((n_chains, n_draws, n)) for n in (1, n_runs))
     added = np.empty_like(values)
     for number, label in enumerate(draws["measure"].to_numpy().tolist()):
@@ -96,5 +95,21 @@ def with_model_errors(
         middle = values[:, :, number].mean(axis=-1, keepdims=True)
         apart = (values[:, :, number] - middle).std(axis=(0, 1), ddof=1)
         apart *= np.sqrt(n_runs / max(n_runs - 1, 1))
-        added[:, :, number] = common * middle.std(ddof=1) * shared + ratio * apart * own
-    return post.assign(estimate=draws.copy(data=values + added))
+        size = np.sqrt(values[:, :, number].var(axis=(0, 1), ddof=1).mean())
+        added[:, :, number] = common * size * shared + ratio * apart * own
+    return post.assign(estimate=draws.copy(data=values + added)).assign_attrs(model_errors="added")
+
+
+def _check(post: xr.Dataset) -> None:
+    """Refuse what no errors are known of."""
+    if "estimate" not in post or not {"chain", "draw"} <= set(post["estimate"].dims):
+        raise ValueError("post must be posterior draws, as posterior_scores returns them")
+    if "topic" in post["estimate"].dims or post.attrs.get("population") == "topics":
+        raise ValueError(
+            "a model's own errors are known of means over these topics: give posterior_scores "
+            "with population='sample' and without over=None"
+        )
+    if "measure" not in post["estimate"].dims:
+        raise ValueError("pick measures with sel(measure=[...]), which keeps the dim")
+    check_errors_once(post)
+    check_drawn_together(post)

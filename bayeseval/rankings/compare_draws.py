@@ -29,7 +29,7 @@ def compare_draws(
     """Differences of all pairs of runs, or of all runs from one, by their posterior distribution.
 
     A posterior is as sure as its model is right: draws of a model of documents are too sure of
-    which run is better, and :func:`bayeseval.combination.with_model_errors` or
+    which run is better, and :func:`bayeseval.with_model_errors` or
     :func:`bayeseval.combine` are to come before.
 
     Parameters

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.combination import with_model_errors
+from bayeseval import with_model_errors
 
 N_RUNS = 12
 RUNS = [f"run{number:02d}" for number in range(N_RUNS)]
@@ -86,7 +86,12 @@ def test_a_probability_comes_nearer_to_one_half():
     [
         (lambda post: post.drop_vars("estimate"), "must be posterior draws"),
         (lambda post: post.mean(("chain", "draw")), "must be posterior draws"),
-        (lambda post: post.expand_dims(topic=["1"]), "known of means over topics"),
+        (lambda post: post.expand_dims(topic=["1"]), "known of means over these topics"),
+        (lambda post: post.assign_attrs(population="topics"), "known of means over these topics"),
+        (lambda post: post.sel(measure="P@10"), "keeps the dim"),
+        (lambda post: post.isel(chain=[0], draw=[0]), "two draws or more"),
+        (lambda post: post.where(post.run != "run00"), "without NaN"),
+        (with_model_errors, "have the model's own errors already"),
         (lambda post: post.drop_vars("contributed"), "do not say which runs contributed"),
         (lambda post: post.assign_attrs(draws_of="lists"), "draws the list of each run by itself"),
     ],

@@ -125,12 +125,11 @@ def _topic_effects(
     """Population and topics: intercepts and slopes, in coordinates that the sampler takes to.
 
     Two ways of writing topics say the same: with few judgments, or few topics, effects in units of
-    their standard deviation leave no funnel; where they are known well, effects as they are. These
-    are sampled as each topic's line where its judgments lie: its level at the middle of the judged
-    ranks, and its slope, in units of its standard deviation, since a topic's slope is never known
-    well; both with what the shared columns add to them there. Else a curve that all
-    topics share would pull at every line at once, and a slope at its intercept. The two effects of
-    a topic are normal and correlated.
+    their standard deviation leave no funnel; where they are known well, each topic's line where its
+    judgments lie: its level at the middle of the judged ranks as it is, and its slope in units of
+    its standard deviation, since a topic's slope is never known well; both with what the shared
+    columns add to them there. Else a curve that all topics share would pull at every line at once,
+    and a slope at its intercept. The two effects of a topic are normal and correlated.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -151,7 +150,7 @@ def _topic_effects(
         mean: Any = pt.stack([level - lines.middle * tilt, tilt])
         unit: Any = pm.Normal("topic_tilt_deviation", np.float64(0), np.float64(1), dims="topic")
         slope = tilt + sd[1] * unit
-        at_middle = mean[0] + correlation * sd[0] / sd[1] * (slope - tilt) + lines.middles * slope
+        at_middle = mean[0] + correlation * sd[0] * unit + lines.middles * slope
         levels: Any = pm.Normal("topic_level", at_middle, sd[0] / pt.cosh(z), dims="topic")
         own = pt.stack([levels - lines.middles * slope, slope], axis=1) - added
         population: Any = pm.Deterministic("population_effect", mean - added, dims="predictor")

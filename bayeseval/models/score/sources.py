@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.origin import check_drawn_together
+from bayeseval.collection.origin import check_drawn_together, check_errors_once
 from bayeseval.models.score.independent import Independent
 
 Floats = NDArray[np.floating]
@@ -116,6 +116,7 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     if not {"chain", "draw"} <= set(post["estimate"].dims):
         raise ValueError("post must be posterior draws, as posterior_scores returns them")
     check_drawn_together(post)
+    check_errors_once(post)
     if bool(mean["standard_error"].isnull().any()):
         raise ValueError(
             "the means need a standard error, which 'stat' and 'dyn' give; some are NaN"
