@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import TABLE
+from bayeseval.models.score.constants import TABLE, Constants
 from bayeseval.models.score.sources import Sources
 
 HERE = Path(__file__).parent / "combined_intervals"
@@ -176,16 +177,31 @@ def apart_scores(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows)
 
 
+def alone_scores(rows: pd.DataFrame) -> pd.DataFrame:
+    """Log score and coverage where no design is beside the model, by family and errors tried."""
+    found = []
+    cell = [rows[name] for name in ("kind", "group", "collection", "measure", "role")]
+    for ratio in NEAR:
+        error = np.sqrt(np.maximum((1.0 + ratio**2) * rows.c, 1e-14))
+        held = np.abs(rows.truth - rows.m) <= Z * error
+        table = rows.assign(score=norm.logpdf(rows.truth, rows.m, error), held=held)
+        table = table.groupby(cell)[["score", "held"]].mean().reset_index()
+        found.append(table.assign(alone_ratio=ratio))
+    return pd.concat(found)
+
+
 def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.DataFrame:
     """Constants by kind of measure and group of runs.
 
-    ``apart_ratio``: the best mean log score of which run is better. The others: those of the least
-    mean loss among those whose intervals hold on average as often as wanted, or as often as the
-    design's own where these hold less, and for every role of runs no more than ``SLACK`` less
+    ``apart_ratio``: the best mean log score of which run is better; ``alone_ratio``: that of the
+    scores among those whose intervals hold on average as often as wanted. The others: those of the
+    least mean loss among those whose intervals hold on average as often as wanted, or as often as
+    the design's own where these hold less, and for every role of runs no more than ``SLACK`` less
     often; cells weigh the same.
     """
     names = ["near_ratio", "far_sd", "far_weight"]
     found = []
+    alone = alone_scores(rows).set_index(["kind", "group"])
     for (kind, group), some in cells.groupby(["kind", "group"]):
         wanted = some.design_held.clip(upper=WANTED)
         some = some.assign(lacking=wanted - some.held)
@@ -198,10 +214,11 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
         best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
         scores = apart[apart.kind == kind].groupby(list(GROUPS)).score.mean()
         best["apart_ratio"] = dict(zip(GROUPS, scores.idxmax(), strict=True))[group]
+        means = alone.loc[kind, group].groupby("alone_ratio")[["score", "held"]].mean()
+        best["alone_ratio"] = means[means.held >= WANTED].score.idxmax()
         found.append({"kind": kind, "group": group} | best)
-    return pd.DataFrame(found)[
-        ["kind", "group", "near_ratio", "common_ratio", "far_sd", "far_weight", "apart_ratio"]
-    ]
+    constants = [field.name for field in fields(Constants)]
+    return pd.DataFrame(found)[["kind", "group", *constants]]
 
 
 def _common(rows: pd.DataFrame, near: float) -> float:

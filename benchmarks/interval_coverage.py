@@ -20,6 +20,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.evaluation.pairs import differences
+from bayeseval.measures.names import parse_measures
 from benchmarks.coverage_collections import COLLECTIONS, halved, roles
 from benchmarks.real_data import REAL_DATA
 
@@ -32,9 +33,14 @@ DESIGN_BASED = {
     "dyn, rank_logistic": ("dyn", "rank_logistic"),
     "dyn": ("dyn", None),
 }
-# name -> how it is fitted
-MODELS = {"relevance_model": {"approximation": "laplace", "draws": 100}}  # of 4 chains
+# name -> (model, how it is fitted), 4 chains
+MODELS = {
+    "relevance_model": ("relevance_model", {"approximation": "laplace", "draws": 100}),
+    "relevance_model (NUTS)": ("relevance_model", {"draws": 250}),
+}
+LEFT_OUT = Path(__file__).parent / "combined_intervals" / "left_out.csv"
 MODELLED = [name for name in MEASURES if name != "nDCG@10"]  # that take relevance alone
+WITH_ERRORS = [name for name in MODELLED if name != "NumRel"]  # scores of runs
 RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
 
 
@@ -118,20 +124,60 @@ def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
 
 
 def modelled(collection, design, selected, name: str) -> xr.Dataset:
-    """The same from posteriors of a model, and whether the judgments spoke against each fit."""
-    rows, passed = [], []
+    """The same from posteriors of a model, its draws, and what spoke against each fit."""
+    model, how = MODELS[name]
+    rows, draws, checks = [], [], []
     for replicate in range(selected.sizes["replicate"]):
         sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = getattr(be.models, name)(sampled)
-            fitted = be.fit(model, **MODELS[name], random_seed=replicate)
+            made = getattr(be.models, model)(sampled)
+            fitted = be.fit(made, **how, random_seed=replicate)
             scores = be.posterior_scores(fitted, sampled, MODELLED, random_seed=replicate)
         summary = be.summarize(scores)
         rows.append(summary[["estimate", "standard_error", "interval"]])
-        passed.append(summary.attrs["judgments_passed"])
-    whole = xr.concat(rows, dim="replicate").reindex(measure=MEASURES)
-    return whole.assign(judgments_passed=("replicate", passed))
+        draws.append(scores.estimate.stack(sample=("chain", "draw"), create_index=False))
+        checks.append({"judgments_passed": summary.attrs["judgments_passed"]})
+        if "approximation" not in how:
+            found = be.verdict(fitted)
+            checks[-1] |= dict(zip(found["check"].values, found["value"].values, strict=True))
+    whole = xr.concat(rows, dim="replicate").assign(
+        draws=xr.concat(draws, dim="replicate")
+        .drop_vars(("chain", "draw"), errors="ignore")
+        .astype(np.float32)
+    )
+    table = pd.DataFrame(checks).rename_axis("replicate")
+    return whole.reindex(measure=MEASURES).merge(table.to_xarray().drop_vars("replicate"))
+
+
+def with_errors(found: xr.Dataset) -> xr.Dataset:
+    """A chunk of a model with the model's own errors, as learned on the other collections."""
+    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"])
+    parts = []
+    for label in WITH_ERRORS:
+        kind = parse_measures(label)[0].kind
+        kind = kind if kind == "linear" else "ratio"
+        known = {
+            group: table.loc[(found.attrs["collection"], kind, group)].to_dict()
+            for group in table.index.unique("group")
+        }
+        draws = found.draws.sel(measure=[label]).dropna("sample", how="all")
+        of_samples = [
+            be.summarize(
+                be.with_model_errors(
+                    draws.isel(replicate=number)
+                    .rename(sample="draw")
+                    .expand_dims("chain")
+                    .to_dataset(name="estimate"),
+                    constants=known,
+                    random_seed=number,
+                )
+            )
+            for number in range(draws.sizes["replicate"])
+        ]
+        parts.append(xr.concat(of_samples, dim="replicate"))
+    whole = xr.concat(parts, dim="measure").reindex(measure=MEASURES)
+    return whole.assign(truth=found.truth)
 
 
 def next_differences(sampled: xr.DataTree, how: dict) -> xr.DataArray:
@@ -150,6 +196,9 @@ def report(folder: Path) -> None:
         found = xr.load_dataset(file, engine="h5netcdf")
         key = tuple(found.attrs[name] for name in ("collection", "budget", "estimator"))
         cells.setdefault(key, []).append(found)
+        if "draws" in found:
+            wider = (*key[:2], f"{key[2]}, with its own errors")
+            cells.setdefault(wider, []).append(with_errors(found))
     if not cells:
         raise SystemExit(f"{folder} holds no chunks; begin with 'run'")
     rows = []

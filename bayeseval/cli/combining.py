@@ -18,7 +18,12 @@ NAMED = 5  # runs that are unlike the model
 
 
 def write_combined(
-    collection: xr.DataTree, post: xr.Dataset, request: dict[str, Any], output: Path, plots: bool
+    collection: xr.DataTree,
+    post: xr.Dataset,
+    summary: xr.Dataset,
+    request: dict[str, Any],
+    output: Path,
+    plots: bool,
 ) -> list[str]:
     """Write the three intervals of every run; returns the names of the files.
 
@@ -29,6 +34,8 @@ def write_combined(
     collection : DataTree
     post : Dataset
         Posterior draws of the means over topics.
+    summary : Dataset
+        What stands for the model beside the others.
     request : dict
         Options of the command: measures, outside, population, ci_prob, relevance_level.
     output : Path
@@ -44,7 +51,6 @@ def write_combined(
     scores = be.evaluate(collection, request["measures"], **how)
     mean = be.mean_over_topics(scores, ci_prob=request["ci_prob"])
     combined = be.combine(mean, post)
-    summary = be.summarize(post, ci_prob=request["ci_prob"])
     table = be.compare_intervals(mean, summary, combined)
     write_result(_rows(table).to_csv(index=False), output / INTERVALS)
     written = [INTERVALS]

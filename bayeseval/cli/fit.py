@@ -60,6 +60,14 @@ OutsideModel = Annotated[
     Literal["nonrelevant", "model"],
     typer.Option(help="Documents outside the frame: not relevant, or as the model says."),
 ]
+ModelErrors = Annotated[
+    bool,
+    typer.Option(
+        "--model-errors/--posterior-only",
+        help="Whether intervals of means over these topics have the errors too that such models "
+        "made on other collections beyond what they say (not with --model urn).",
+    ),
+]
 FitFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json"],
     typer.Option(help="How to write scores."),
@@ -99,6 +107,7 @@ def fit(
     population: option.Population = "sample",
     outside: OutsideModel = "nonrelevant",
     relevance_level: option.RelevanceLevel = 1,
+    model_errors: ModelErrors = True,
     output: Folder = Path("fit-output"),
     plots: Plots = True,
     format: FitFormat = "table",
@@ -106,10 +115,10 @@ def fit(
     """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
 
     CSV columns: the first eight of evaluate; estimate is the posterior mean, standard_error the
-    posterior standard deviation. Where the judgments are of a random sample, intervals.csv has
-    design (dyn), model and both combined side by side. A sampler that did not pass is warned of
-    (exit code 0: what it found is written, and the JSON says `passed`); one that broke writes
-    nothing (exit code 1).
+    posterior standard deviation with the model's own errors, if any (--posterior-only). Where the
+    judgments are of a random sample, intervals.csv has design (dyn), model and both combined side
+    by side. A sampler that did not pass is warned of (exit code 0: what it found is written, and
+    the JSON says `passed`); one that broke writes nothing (exit code 1).
     """
     _check_output(output, ci_prob, judged_files(qrels, runs, judged))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
@@ -134,11 +143,15 @@ def fit(
     remark_lacking(collection, None, zero=True)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
-    summary = be.summarize(post, ci_prob=ci_prob)
+    answer = post
+    if model_errors and model != "urn" and population == "sample":
+        answer = be.with_model_errors(post, random_seed=seed)
+    summary = be.summarize(answer, ci_prob=ci_prob)
     found = None if sampling.approximation else be.verdict(fitted)
     seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
     right = None if seen is None else be.inference.judgments_verdict(seen)
     _remark_outside_weight(summary)
+    _remark_errors(summary)
     _remark_verdict(found, output)
     _remark_judgments(right)
     about = _about(summary, found, right, seed)
@@ -148,7 +161,7 @@ def fit(
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
     if model != "urn":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
-        files += write_combined(collection, post, request, output, plots)
+        files += write_combined(collection, post, summary, request, output, plots)
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")
 
@@ -309,6 +322,15 @@ def _remark_outside_weight(summary: xr.Dataset) -> None:
     )
 
 
+def _remark_errors(summary: xr.Dataset) -> None:
+    """Say that intervals are wider than the posterior."""
+    if "model_errors" in summary.attrs and float(summary["standard_error"].max()) >= EXACT:
+        remark(
+            "intervals hold the errors too that such models made on other collections beyond what "
+            "they say (without: --posterior-only)"
+        )
+
+
 def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
     """Say what the sampler's checks gave, and what to do where they failed."""
     if found is None:
@@ -357,6 +379,7 @@ def _about(
     """What was asked, and what the checks of the sampler and of the judgments gave."""
     facts = ("estimator", "population", "outside", "ci_prob")
     about = {name: summary.attrs[name] for name in facts} | {"seed": seed}
+    about |= {"model_errors": summary.attrs.get("model_errors", "none")}
     checks = [part for part in (found, judged) if part is not None]
     about |= {"approximation": "laplace"} if found is None else {}
     values = {name: x for part in checks for name, x in part["value"].to_series().items()}

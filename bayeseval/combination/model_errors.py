@@ -20,22 +20,23 @@ def with_model_errors(
 ) -> xr.Dataset:
     r"""Posterior draws of scores, each with an error of the model's own added.
 
-    .. math:: \theta_{sr} + c_r \, \sigma \, z_s + a_r \, \sigma_r \, z_{sr}
+    .. math:: \theta_{sr} + s_r \, z_s + a_r \, \sigma_r \, z_{sr}, \qquad
+        s_r^2 = \max(e_r^2 \, v_r - a_r^2 \, \sigma_r^2, 0)
 
-    for draw s of run r: :math:`\sigma` is the root mean, over the runs, of the posterior variances,
-    :math:`\sigma_r` the standard deviation of the run's distance from the mean of all runs (times
-    :math:`\sqrt{n / (n - 1)}` for n runs), c the ``common_ratio`` and a the ``apart_ratio`` of the
-    run's group (contributed, new) and the kind of measure, all z standard normal. What all runs
-    have in common, such as the numbers of relevant documents in AP, cancels in differences of runs
-    with the same ``common_ratio`` (that of the package is one for both groups).
+    for draw s of run r: :math:`v_r` is the run's posterior variance, :math:`\sigma_r` the standard
+    deviation of its distance from the mean of all runs (times :math:`\sqrt{n / (n - 1)}` for n
+    runs, and :math:`\sqrt{v_r}` at most), e the ``alone_ratio`` and a the ``apart_ratio`` of the
+    run's group (contributed, new) and the kind of measure, all z standard normal, of mean 0 over
+    the draws. What runs have in common, such as the numbers of relevant documents in AP, cancels in
+    differences as far as it is of the same size.
 
     A posterior promises what holds where its model does. By how much real runs are off beyond it
-    was learned on several collections; with these errors the draws say how sure a model of
-    documents can be of which run is better, without a design
-    (``benchmarks/combined_intervals/README.md``: how often the run is better that is said to be).
-    Where the judgments are a random sample, :func:`bayeseval.combine` knows more. What was learned
-    is which run is better; intervals of single scores are not calibrated by it. Give all runs and
-    select afterwards: a run's own error is measured from the mean of all.
+    was learned on several collections: with these errors 90 % intervals of the runs that the model
+    learned from hold about that on each collection by what the others taught
+    (``models/README.md``), and the draws say how sure a model of documents can be of which run is
+    better (``benchmarks/combined_intervals/README.md``), without a design. Where the judgments are
+    a random sample, :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a
+    run's distance is measured from the mean of all.
 
     What is random: as in the posterior, and the model's errors. What breaks it: a collection on
     which the model is further off than on those; runs that are not as modelled at all, which only a
@@ -48,14 +49,15 @@ def with_model_errors(
     groups : str or mapping of run to group, optional
         As for :func:`bayeseval.combine`; default: by the coord ``contributed``.
     constants : mapping of group to mapping, optional
-        Other ``common_ratio`` and ``apart_ratio`` for those of the package.
+        Other ``alone_ratio`` and ``apart_ratio`` for those of the package.
     random_seed : int
 
     Returns
     -------
     Dataset
         ``post`` with other ``estimate`` (chain, draw, measure, run), for
-        :func:`rankings.compare_draws` and :func:`rankings.rank_probabilities`.
+        :func:`bayeseval.summarize`, :func:`rankings.compare_draws` and
+        :func:`rankings.rank_probabilities`.
 
     Raises
     ------
@@ -71,7 +73,8 @@ def with_model_errors(
     ...     {"estimate": (("chain", "draw", "measure", "run"), draws)},
     ...     coords={"measure": ["P@10"], "contributed": ("run", [True] * 10 + [False] * 10)},
     ... ).assign_coords(run=list("abcdefghijklmnopqrst"))
-    >>> own = {"contributed": {"apart_ratio": 0.0}, "new": {"apart_ratio": 1.0}}
+    >>> own = {"contributed": {"alone_ratio": 0.0}, "new": {"alone_ratio": 1.0}}
+    >>> own = {group: known | {"apart_ratio": 0.0} for group, known in own.items()}
     >>> wider = with_model_errors(post, constants=own).estimate.std(("chain", "draw"))
     >>> (wider / post.estimate.std(("chain", "draw"))).sel(run=["a", "t"]).values.round(1)
     array([[1. , 1.4]])
@@ -85,18 +88,20 @@ def with_model_errors(
     if np.isnan(values).any() or n_chains * n_draws < 2:
         raise ValueError("a model's own errors need two draws or more, without NaN")
     random = np.random.default_rng(random_seed)
-    shared, own = (random.standard_normal((n_chains, n_draws, n)) for n in (1, n_runs))
+    drawn = (random.standard_normal((n_chains, n_draws, n)) for n in (1, n_runs))
+    shared, own = (z - z.mean(axis=(0, 1)) for z in drawn)  # posterior means stay as they are
     added = np.empty_like(values)
     for number, label in enumerate(draws["measure"].to_numpy().tolist()):
         kind = kind_of_measure(parse_measures(label)[0])
         of_runs = [known[kind, name] for name in group]
-        common = np.array([one.common_ratio for one in of_runs])
+        alone = np.array([one.alone_ratio for one in of_runs])
         ratio = np.array([one.apart_ratio for one in of_runs])
         middle = values[:, :, number].mean(axis=-1, keepdims=True)
-        apart = (values[:, :, number] - middle).std(axis=(0, 1), ddof=1)
-        apart *= np.sqrt(n_runs / max(n_runs - 1, 1))
-        size = np.sqrt(values[:, :, number].var(axis=(0, 1), ddof=1).mean())
-        added[:, :, number] = common * size * shared + ratio * apart * own
+        apart = (values[:, :, number] - middle).var(axis=(0, 1), ddof=1)
+        variance = values[:, :, number].var(axis=(0, 1), ddof=1)
+        apart = ratio**2 * np.minimum(apart * n_runs / max(n_runs - 1, 1), variance)
+        common = np.sqrt(np.maximum(alone**2 * variance - apart, 0.0))
+        added[:, :, number] = common * shared + np.sqrt(apart) * own
     return post.assign(estimate=draws.copy(data=values + added)).assign_attrs(model_errors="added")
 
 

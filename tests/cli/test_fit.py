@@ -93,6 +93,26 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
     assert "as the model predicts them" in err
 
 
+def test_intervals_hold_the_models_own_errors_unless_the_posterior_alone_is_asked_for(
+    command, sampled
+):
+    how = ("--design", sampled / "design.nc", *QUICK, "--draws", "50", "--chains", "2")
+    tables, said = {}, {}
+    for name, words in (("with", ()), ("without", ("--posterior-only",))):
+        folder = sampled / name
+        code, _, err = fitted(command, sampled, *how, *words, "--no-plots", "--output", folder)
+        assert code == 0, err
+        tables[name] = pd.read_csv(folder / "scores.csv")
+        said[name] = json.loads((folder / "scores.json").read_text())["model_errors"]
+        assert ("--posterior-only" in err) == (name == "with")
+        sources = pd.read_csv(folder / "intervals.csv").set_index(["estimator", "run"])
+        of_model = sources.loc["model"].standard_error
+        np.testing.assert_allclose(of_model, tables[name].set_index("run").standard_error)
+    assert said == {"with": "added", "without": "none"}
+    np.testing.assert_allclose(tables["with"].estimate, tables["without"].estimate)
+    assert (tables["with"].standard_error > 1.05 * tables["without"].standard_error).all()
+
+
 def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, sampled):
     code, out, err = fitted(command, sampled, "--design", sampled / "design.nc", *QUICK)
     assert code == 0, err

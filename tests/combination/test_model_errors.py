@@ -44,18 +44,38 @@ def test_differences_widen_by_the_errors_of_their_runs_and_not_by_what_all_share
         np.testing.assert_allclose(found, factor, rtol=0.03)
 
 
-def test_what_is_shared_widens_scores_and_no_difference():
-    constants = {
-        group: {"apart_ratio": 0.0, "common_ratio": 1.0} for group in ("contributed", "new")
-    }
+def test_a_score_widens_by_its_ratio_whatever_part_of_it_is_shared():
     post = posterior()
-    wider = with_model_errors(post, constants=constants)
-    ratio = wider.estimate.std(("chain", "draw")) / post.estimate.std(("chain", "draw"))
-    assert bool((ratio > 1.3).all()) and bool((ratio < 1.45).all())
+    before = post.estimate.std(("chain", "draw"))
+    for apart in (0.0, 0.7, 1.5):
+        known = {"apart_ratio": apart, "alone_ratio": 1.5}
+        wider = with_model_errors(post, constants={"contributed": known, "new": known})
+        ratio = wider.estimate.std(("chain", "draw")) / before
+        np.testing.assert_allclose(ratio, np.sqrt(1.0 + 1.5**2), rtol=0.04)
+
+
+def test_what_is_shared_widens_no_difference_of_runs_that_are_as_uncertain():
+    known = {"apart_ratio": 0.0, "alone_ratio": 1.0}
+    post = posterior()
+    wider = with_model_errors(post, constants={"contributed": known, "new": known})
     np.testing.assert_allclose(
         spread_of_difference(wider, "run00", "run11", "AP"),
         spread_of_difference(post, "run00", "run11", "AP"),
+        rtol=1e-3,
     )
+
+
+def test_posterior_means_stay_and_a_score_that_is_known_has_no_error():
+    post = posterior()
+    post = post.assign(estimate=xr.where(post.run == "run03", 0.4, post.estimate))
+    post = post.assign(estimate=xr.where(post.measure == "AP", 0.2, post.estimate))
+    post = post.transpose("chain", "draw", "measure", "run")
+    wider = with_model_errors(post)
+    for one in (post, wider):
+        assert float(one.estimate.sel(run="run03").std(("chain", "draw")).max()) < 1e-12
+        assert float(one.estimate.sel(measure="AP").std(("chain", "draw")).max()) < 1e-12
+    means = [one.estimate.mean(("chain", "draw")) for one in (post, wider)]
+    np.testing.assert_allclose(means[1], means[0], rtol=1e-9)
 
 
 def test_measures_have_the_constants_of_their_kind_and_a_seed_repeats_itself():

@@ -37,6 +37,9 @@ class Constants:
     apart_ratio : float
         Standard deviation of the errors by which runs as modelled differ from one another, in units
         of the posterior standard deviation of their distance from the mean of all.
+    alone_ratio : float
+        Standard deviation of the errors of any run, in units of its posterior standard deviation,
+        where no design is beside the model: ``near_ratio`` is that of runs as modelled.
     """
 
     near_ratio: float
@@ -44,9 +47,10 @@ class Constants:
     far_sd: float
     far_weight: float
     apart_ratio: float = 0.0
+    alone_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("near_ratio", "common_ratio", "far_sd", "apart_ratio"):
+        for name in ("near_ratio", "common_ratio", "far_sd", "apart_ratio", "alone_ratio"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         if not 0.0 <= self.far_weight <= 1.0:
