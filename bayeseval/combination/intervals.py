@@ -5,7 +5,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_alike
+from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
+from bayeseval.models.score.constants import GROUPS, kind_of_measure, shipped
+from bayeseval.models.score.independent import MOST
 from bayeseval.models.score.sources import interval_error
 
 FLAGGED = 0.1  # false discovery rate of the flags
@@ -23,19 +26,25 @@ def compare_intervals(
     r"""Intervals of design and model of the same runs, the combined ones and the truth beside them.
 
     A run is flagged where design and model contradict each other: with
-    :math:`z = (d - m) / \sqrt{v + c}` and its two-sided normal p value, by Benjamini and Hochberg
-    over the runs of a measure, so that of the runs flagged a share of ``discovery_rate`` at most is
-    expected to be as modelled. For runs that depart from the model, m and c are those without
-    departures: the flag says that the run is unlike those that the model knows. Errors of d and m
-    are of one sample and agree more than independent ones would, which makes z smaller: false
-    alarms are fewer than stated.
+
+    .. math:: z = \frac{d - m}{\sqrt{\max(v - c, .05 \, v) + e^2 c}}
+
+    and its two-sided normal p value, by Benjamini and Hochberg over the runs of a measure, so that
+    of the runs flagged a share of ``discovery_rate`` at most is expected to be as modelled. v - c
+    is the variance of d - m where the model is right, since the posterior mean has used the same
+    judgments (:class:`bayeseval.models.score.independent.Independent`); e is the ``alone_ratio`` of
+    runs that models of other collections learned from, whose own errors are no contradiction. For
+    runs that depart from the model, m and c are those without departures: the flag says that the
+    run is unlike those that the model knows. How often it is raised, for the right and the wrong
+    runs: ``benchmarks/combined_intervals/README.md``.
 
     Parameters
     ----------
     mean : Dataset
         Of :func:`mean_over_topics`.
     summary : Dataset
-        Of :func:`summarize`, of the same collection, sample and runs.
+        Of :func:`summarize`, of the same collection, sample and runs; of draws as they are, or
+        :func:`with_model_errors`.
     combined : Dataset, optional
         Of :func:`combine`.
     truth : DataArray or Dataset (measure, run), optional
@@ -163,16 +172,28 @@ def _spare(part: xr.Dataset) -> list[str]:
 
 def _contradiction(mean: xr.Dataset, summary: xr.Dataset) -> xr.DataArray:
     """Differences of design and model in units of their error, that of the design's interval."""
-    model, error = summary["estimate"], summary["standard_error"]
+    model = summary["estimate"]
+    error = summary.get("posterior_error", summary["standard_error"])
     if "modelled_mean" in summary:
         departs = summary["modelled_mean"].notnull()
         model = summary["modelled_mean"].where(departs, model)
         error = summary["modelled_error"].where(departs, error)
-    spread = (interval_error(mean) ** 2 + error**2) ** 0.5
+    own = _own_errors(summary) * error
+    v, c = interval_error(mean) ** 2, error**2
+    spread = (np.maximum(v - c, (1.0 - MOST) * v) + own**2).where(v > 0, c) ** 0.5
     off = mean["estimate"] - model
     return xr.where(spread > 0, off / spread.where(spread > 0, 1.0), 0.0).drop_vars(
         _spare(mean), errors="ignore"
     )
+
+
+def _own_errors(summary: xr.Dataset) -> xr.DataArray:
+    """Errors of runs as modelled by measure, in units of the posterior standard deviation."""
+    known = shipped()
+    label = summary["measure"]
+    kinds = [kind_of_measure(parse_measures(str(one))[0]) for one in label.to_numpy().ravel()]
+    ratio = np.array([known[kind, GROUPS[0]].alone_ratio for kind in kinds])
+    return label.copy(data=ratio.reshape(label.shape)).drop_vars(label.coords)
 
 
 def _p_value(z: xr.DataArray) -> xr.DataArray:

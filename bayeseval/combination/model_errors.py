@@ -55,7 +55,8 @@ def with_model_errors(
     Returns
     -------
     Dataset
-        ``post`` with other ``estimate`` (chain, draw, measure, run), for
+        ``post`` with other ``estimate`` (chain, draw, measure, run), and with the standard
+        deviation that it had as ``posterior_error`` (measure, run), for
         :func:`bayeseval.summarize`, :func:`rankings.compare_draws` and
         :func:`rankings.rank_probabilities`.
 
@@ -102,7 +103,10 @@ def with_model_errors(
         apart = ratio**2 * np.minimum(apart * n_runs / max(n_runs - 1, 1), variance)
         common = np.sqrt(np.maximum(alone**2 * variance - apart, 0.0))
         added[:, :, number] = common * shared + np.sqrt(apart) * own
-    return post.assign(estimate=draws.copy(data=values + added)).assign_attrs(model_errors="added")
+    return post.assign(
+        estimate=draws.copy(data=values + added),
+        posterior_error=draws.std(("chain", "draw"), ddof=1),
+    ).assign_attrs(model_errors="added")
 
 
 def _check(post: xr.Dataset) -> None:

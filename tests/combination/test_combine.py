@@ -251,14 +251,28 @@ def test_the_side_by_side_flags_the_run_unlike_the_model():
 
 
 def test_false_alarms_are_no_more_than_stated():
+    """The model has seen the estimate and more: its posterior mean, and its variance."""
     random = np.random.default_rng(3)
-    alarms = []
-    for _ in range(200):
+    v, more = 0.03**2, 0.015**2
+    c = 1.0 / (1.0 / v + 1.0 / more)
+    alarms, below = [], []
+    for _ in range(400):
         truth = random.normal(0.4, 0.05, 3)
-        mean = means(estimate=random.normal(truth, 0.03))
-        summary = be.summarize(draws(centre=random.normal(truth, 0.01), spread=0.01))
-        alarms.append(be.compare_intervals(mean, summary).flagged.any())
-    assert np.mean(alarms) < 0.1 + 3 * np.sqrt(0.09 / 200)
+        seen = random.normal(truth, 0.03)
+        mean = means(estimate=seen)
+        centre = c * (seen / v + random.normal(truth, np.sqrt(more)) / more)
+        table = be.compare_intervals(mean, be.summarize(draws(centre=centre, spread=np.sqrt(c))))
+        alarms.append(table.flagged.any())
+        below.append((table.p_value < 0.1).mean())
+    assert np.mean(alarms) < 0.1 + 3 * np.sqrt(0.09 / 400)
+    assert 0.02 < np.mean(below) < 0.1
+
+
+def test_flags_do_not_depend_on_whether_the_models_own_errors_were_added():
+    wider = be.with_model_errors(draws())
+    tables = [be.compare_intervals(means(), be.summarize(one)) for one in (draws(), wider)]
+    np.testing.assert_allclose(tables[0].z, tables[1].z, rtol=1e-6)
+    assert bool((tables[1].length > 1.05 * tables[0].length).sel(source="model").all())
 
 
 def test_the_bias_that_turns_a_sign_is_the_difference_over_the_share_of_the_model():
