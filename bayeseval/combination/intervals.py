@@ -9,7 +9,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
 from bayeseval.models.score.constants import GROUPS, kind_of_measure, shipped
 from bayeseval.models.score.independent import MOST
-from bayeseval.models.score.sources import interval_error
+from bayeseval.models.score.sources import interval_error, widening
 
 FLAGGED = 0.1  # false discovery rate of the flags
 TIE = 1e-12
@@ -29,14 +29,15 @@ def compare_intervals(
 
     .. math:: z = \frac{d - m}{\sqrt{\max(v - c, .05 \, v) + e^2 c}}
 
-    and its two-sided normal p value, by Benjamini and Hochberg over the runs of a measure, so that
-    of the runs flagged a share of ``discovery_rate`` at most is expected to be as modelled. v - c
-    is the variance of d - m where the model is right, since the posterior mean has used the same
-    judgments (:class:`bayeseval.models.score.independent.Independent`); e is the ``alone_ratio`` of
-    runs that models of other collections learned from, whose own errors are no contradiction. For
-    runs that depart from the model, m and c are those without departures: the flag says that the
-    run is unlike those that the model knows. How often it is raised, for the right and the wrong
-    runs: ``benchmarks/combined_intervals/README.md``.
+    and its two-sided p value by Student's t (degrees of freedom of v, by Satterthwaite those of the
+    sum), by Benjamini and Hochberg over the runs of a measure, so that of the runs flagged a share
+    of ``discovery_rate`` at most is expected to be as modelled. v - c is the variance of d - m
+    where the model is right, since the posterior mean has used the same judgments
+    (:class:`bayeseval.models.score.independent.Independent`); e is the ``alone_ratio`` of runs that
+    models of other collections learned from, whose own errors are no contradiction. For runs that
+    depart from the model, m and c are those without departures: the flag says that the run is
+    unlike those that the model knows. How often it is raised, for right and for wrong runs:
+    ``benchmarks/combined_intervals/README.md``.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ def compare_intervals(
         low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
         held = (low <= known + TIE) & (known - TIE <= high)
         table = table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
-    z = _contradiction(mean, summary)
-    p_value = _p_value(z)
+    z, freedom = _contradiction(mean, summary)
+    p_value = _p_value(z, freedom)
     flags = xr.apply_ufunc(
         _discoveries, p_value, discovery_rate, input_core_dims=[["run"], []],
         output_core_dims=[["run"]], vectorize=True,
@@ -170,21 +171,24 @@ def _spare(part: xr.Dataset) -> list[str]:
     return [str(name) for name in part.coords if name not in part.dims]
 
 
-def _contradiction(mean: xr.Dataset, summary: xr.Dataset) -> xr.DataArray:
-    """Differences of design and model in units of their error, that of the design's interval."""
+def _contradiction(mean: xr.Dataset, summary: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Differences of design and model in units of their error, and their degrees of freedom."""
     model = summary["estimate"]
     error = summary.get("posterior_error", summary["standard_error"])
     if "modelled_mean" in summary:
         departs = summary["modelled_mean"].notnull()
         model = summary["modelled_mean"].where(departs, model)
         error = summary["modelled_error"].where(departs, error)
-    own = _own_errors(summary) * error
-    v, c = interval_error(mean) ** 2, error**2
-    spread = (np.maximum(v - c, (1.0 - MOST) * v) + own**2).where(v > 0, c) ** 0.5
+    freedom = mean.get("degrees_of_freedom", xr.full_like(mean["estimate"], np.inf))
+    v, c = (interval_error(mean) / widening(mean, freedom)) ** 2, error**2
+    spread = np.maximum(v - c, (1.0 - MOST) * v) + (_own_errors(summary) * error) ** 2
+    spread = spread.where(v > 0, c)
     off = mean["estimate"] - model
-    return xr.where(spread > 0, off / spread.where(spread > 0, 1.0), 0.0).drop_vars(
-        _spare(mean), errors="ignore"
-    )
+    known = spread > 0
+    z = xr.where(known, off / np.sqrt(spread.where(known, 1.0)), 0.0)
+    # v alone is estimated from the sample (Satterthwaite)
+    freedom = (freedom * (spread / v.where(v > 0)) ** 2).fillna(np.inf)
+    return tuple(each.drop_vars(_spare(mean), errors="ignore") for each in (z, freedom))
 
 
 def _own_errors(summary: xr.Dataset) -> xr.DataArray:
@@ -196,11 +200,11 @@ def _own_errors(summary: xr.Dataset) -> xr.DataArray:
     return label.copy(data=ratio.reshape(label.shape)).drop_vars(label.coords)
 
 
-def _p_value(z: xr.DataArray) -> xr.DataArray:
-    """Two-sided normal p values."""
-    from scipy.special import ndtr
+def _p_value(z: xr.DataArray, freedom: xr.DataArray) -> xr.DataArray:
+    """Two-sided p values of Student's t."""
+    from scipy.stats import t as student
 
-    return xr.apply_ufunc(lambda values: 2.0 * ndtr(-np.abs(values)), z)
+    return xr.apply_ufunc(lambda values, df: 2.0 * student.sf(np.abs(values), df), z, freedom)
 
 
 def _discoveries(p_value: NDArray, rate: float) -> NDArray[np.bool_]:
