@@ -181,8 +181,8 @@ def _contradiction(mean: xr.Dataset, summary: xr.Dataset) -> tuple[xr.DataArray,
         error = summary["modelled_error"].where(departs, error)
     freedom = mean.get("degrees_of_freedom", xr.full_like(mean["estimate"], np.inf))
     v, c = (interval_error(mean) / widening(mean, freedom)) ** 2, error**2
-    spread = np.maximum(v - c, (1.0 - MOST) * v) + (_own_errors(summary) * error) ** 2
-    spread = spread.where(v > 0, c)
+    apart = xr.where(c < MOST * v, v - c, (1.0 - MOST) * v)
+    spread = (apart + (_own_errors(summary) * error) ** 2).where(v > 0, c)
     off = mean["estimate"] - model
     known = spread > 0
     z = xr.where(known, off / np.sqrt(spread.where(known, 1.0)), 0.0)
