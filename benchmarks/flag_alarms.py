@@ -18,7 +18,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import with_node
-from bayeseval.models.table import kind_of
+from bayeseval.models.relevance.draws import RelevanceDraws
 from benchmarks.combined_intervals import MEASURES, RESULTS, whole
 from benchmarks.coverage_collections import COLLECTIONS
 from benchmarks.real_data import REAL_DATA
@@ -79,7 +79,7 @@ def alarms(collection: xr.DataTree, seed: int) -> list[dict]:
 
 def drawn_world(collection: xr.DataTree, sampled, fitted, seed: int) -> xr.DataTree:
     """Collection whose judged documents have the relevance of one draw of the posterior."""
-    draws = kind_of(fitted).draws(fitted, sampled, seed)
+    draws = RelevanceDraws(fitted, sampled, seed)
     random = np.random.default_rng(seed)
     number = int(random.integers(draws.n_draws))
     node = collection.children["judgments"].to_dataset(inherit=False)

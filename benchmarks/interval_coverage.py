@@ -21,6 +21,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.evaluation.pairs import differences
 from bayeseval.measures.names import parse_measures
+from bayeseval.models.score.constants import kind_of_measure
 from benchmarks.coverage_collections import COLLECTIONS, halved, roles
 from benchmarks.real_data import REAL_DATA
 
@@ -38,6 +39,8 @@ MODELS = {
     "relevance_model": ("relevance_model", {"approximation": "laplace", "draws": 100}),
     "relevance_model (NUTS)": ("relevance_model", {"draws": 250}),
 }
+# name -> model of whose chunk the draws are, which must be there
+COMBINED = {"combined": "relevance_model", "combined (NUTS)": "relevance_model (NUTS)"}
 LEFT_OUT = Path(__file__).parent / "combined_intervals" / "left_out.csv"
 MODELLED = [name for name in MEASURES if name != "nDCG@10"]  # that take relevance alone
 WITH_ERRORS = [name for name in MODELLED if name != "NumRel"]  # scores of runs
@@ -80,7 +83,8 @@ def run(name: str, options) -> None:
                 design = be.designs.pps_strata(collection, budget=budget)
                 seed = 1000 * budget + chunk
                 selected = be.draw(design, n_replicates=CHUNK, random_seed=seed)
-                found = estimated(collection, design, selected, estimator, options)
+                drawn = options.chunks / f"{name}~{budget}~{COMBINED.get(estimator)}~{chunk}.nc"
+                found = estimated(collection, design, selected, estimator, drawn, options)
                 found = found.assign(truth=truth).assign_attrs(
                     collection=name, budget=budget, estimator=estimator, chunk=chunk
                 )
@@ -98,14 +102,17 @@ def made(name: str, folder: Path) -> xr.DataTree:
     return be.open_collection(file)
 
 
-def estimated(collection, design, selected, name: str, options) -> xr.Dataset:
+def estimated(collection, design, selected, name: str, drawn: Path, options) -> xr.Dataset:
     """Means over topics of every sample (replicate, measure, run): estimate, error, interval.
 
+    ``drawn`` is the file with the model's draws, for what combines them with the design.
     ``difference_interval`` is that of the difference from the next run of the collection, whatever
     kind that is; the last run goes with the first.
     """
     if name in MODELS:
         return modelled(collection, design, selected, name)
+    if name in COMBINED:
+        return combined(collection, design, selected, drawn)
     estimator, predictor = DESIGN_BASED[name]
     how = {"estimator": estimator, "predictor": predictor}
     if options.denominator:
@@ -152,32 +159,57 @@ def modelled(collection, design, selected, name: str) -> xr.Dataset:
 
 def with_errors(found: xr.Dataset) -> xr.Dataset:
     """A chunk of a model with the model's own errors, as learned on the other collections."""
-    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"])
-    parts = []
-    for label in WITH_ERRORS:
-        kind = parse_measures(label)[0].kind
-        kind = kind if kind == "linear" else "ratio"
-        known = {
-            group: table.loc[(found.attrs["collection"], kind, group)].to_dict()
+    summaries = [
+        xr.concat(
+            [
+                be.summarize(be.with_model_errors(post, constants=known, random_seed=number))
+                for number, post in enumerate(posteriors(found, label))
+            ],
+            dim="replicate",
+        )
+        for label, known in left_out(found.attrs["collection"]).items()
+    ]
+    whole = xr.concat(summaries, dim="measure").reindex(measure=MEASURES)
+    return whole.assign(truth=found.truth)
+
+
+def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
+    """Estimates of ``dyn`` combined with the draws of a model from the same samples."""
+    found = xr.load_dataset(drawn, engine="h5netcdf")
+    parts: dict[str, list[xr.Dataset]] = {label: [] for label in WITH_ERRORS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for replicate in range(selected.sizes["replicate"]):
+            sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
+            scores = be.evaluate(sampled, WITH_ERRORS, estimator="dyn")
+            mean = be.mean_over_topics(scores, population="sample")
+            for label, known in left_out(found.attrs["collection"]).items():
+                post = posteriors(found, label)[replicate]
+                both = be.combine(mean.sel(measure=[label]), post, constants=known)
+                parts[label].append(both[["estimate", "standard_error", "interval"]])
+    whole = [xr.concat(rows, dim="replicate") for rows in parts.values()]
+    return xr.concat(whole, dim="measure").reindex(measure=MEASURES)
+
+
+def posteriors(found: xr.Dataset, label: str) -> list[xr.Dataset]:
+    """Posterior draws (chain, draw, measure, run) of every sample of a chunk, of one measure."""
+    draws = found.draws.sel(measure=[label]).rename(sample="draw").expand_dims("chain")
+    return [
+        draws.isel(replicate=number).to_dataset(name="estimate")
+        for number in range(draws.sizes["replicate"])
+    ]
+
+
+def left_out(collection: str) -> dict[str, dict[str, dict[str, float]]]:
+    """Constants of the groups of runs for every measure, learned without a collection."""
+    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"]).loc[collection]
+    return {
+        label: {
+            group: table.loc[(kind_of_measure(parse_measures(label)[0]), group)].to_dict()
             for group in table.index.unique("group")
         }
-        draws = found.draws.sel(measure=[label]).dropna("sample", how="all")
-        of_samples = [
-            be.summarize(
-                be.with_model_errors(
-                    draws.isel(replicate=number)
-                    .rename(sample="draw")
-                    .expand_dims("chain")
-                    .to_dataset(name="estimate"),
-                    constants=known,
-                    random_seed=number,
-                )
-            )
-            for number in range(draws.sizes["replicate"])
-        ]
-        parts.append(xr.concat(of_samples, dim="replicate"))
-    whole = xr.concat(parts, dim="measure").reindex(measure=MEASURES)
-    return whole.assign(truth=found.truth)
+        for label in WITH_ERRORS
+    }
 
 
 def next_differences(sampled: xr.DataTree, how: dict) -> xr.DataArray:
