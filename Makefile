@@ -47,7 +47,7 @@ calibration: setup-test
 coverage: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 30 --budget 100
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --budget 50 --budget 200
-	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --estimator relevance_model
+	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --estimator relevance_model --estimator combined
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
 combination: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 9
@@ -57,6 +57,7 @@ combination: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py reliability
+	PYTHONPATH=. $(BIN)/python benchmarks/flag_alarms.py --worlds 8
 coverage-quick: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --collection few-relevant --collection few-runs --collection clef-tar-2017
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report

@@ -15,7 +15,7 @@ from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import TABLE, Constants
+from bayeseval.models.score.constants import TABLE, Constants, kind_of_measure
 from bayeseval.models.score.sources import Sources
 
 HERE = Path(__file__).parent / "combined_intervals"
@@ -42,19 +42,28 @@ def chunks(folder: Path) -> Iterable[tuple[dict, dict]]:
         yield dict(tree.attrs), {name: tree[name].to_dataset() for name in tree.children}
 
 
-def joined(folder: Path) -> pd.DataFrame:
-    """One row a run, measure and sample: truth, and what design and model say."""
+def joined(folder: Path, constants: pd.DataFrame | None = None) -> pd.DataFrame:
+    """One row a run, measure and sample: truth, what design and model say, and flags.
+
+    ``constants`` are those of families left out, for the flags; default: the package's.
+    """
     rows = []
     for attrs, parts in chunks(folder):
         mean = parts["mean"]
         found = Sources.of(mean, parts["post"], None)
-        flagged = be.compare_intervals(mean, be.summarize(parts["post"])).flagged
+        summary = be.summarize(parts["post"])
         dual = np.char.endswith(mean["run"].to_numpy().astype(str), "~dual")
         role = np.where(dual, "dual", np.where(mean["contributed"], "contributed", "new"))
         bounds = mean["interval"].transpose("measure", "run", "ci_bound").to_numpy()
         truth = mean["truth"].transpose("measure", "run").to_numpy()
         for index, label in enumerate(found.labels["measure"].tolist()):
             contributed = role == "contributed"
+            known = None
+            if constants is not None:
+                kind = kind_of_measure(parse_measures(label)[0])
+                known = {GROUPS[0]: constants.loc[attrs["collection"], kind, GROUPS[0]].to_dict()}
+            one = [scores.sel(measure=[label]) for scores in (mean, summary)]
+            flagged = be.compare_intervals(*one, constants=known).flagged
             shared = found.model_covariance[index][np.ix_(contributed, contributed)].mean()
             columns = {
                 "measure": label,
@@ -72,7 +81,7 @@ def joined(folder: Path) -> pd.DataFrame:
                 "low": bounds[index, :, 0],
                 "high": bounds[index, :, 1],
                 "shared": shared,
-                "flagged": flagged.sel(measure=label).to_numpy(),
+                "flagged": flagged.isel(measure=0).to_numpy(),
             }
             rows.append(pd.DataFrame(columns | attrs))
     return pd.concat(rows, ignore_index=True)
@@ -250,8 +259,8 @@ def learned_table(folder: Path) -> None:
 
 def report(folder: Path) -> None:
     """Errors, coverage and lengths with the constants learned on the other families."""
-    rows = joined(folder)
     constants = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
+    rows = joined(folder, constants)
     parts = []
     for (family, kind, group), some in rows.groupby(["collection", "kind", "group"]):
         one = constants.loc[family, kind, group]

@@ -1,10 +1,11 @@
 """How often ``be.compare_intervals`` flags runs whose judgments the model itself has made.
 
-``run`` fits the relevance model to a sample of each collection of ``coverage_collections``, draws
-one world from its posterior (the relevance of every document that has a judgment), samples that
-world with 20 pps strata anew, fits again and compares: every flag is then a false alarm. Half of
-the runs contribute, and the others are new but as modelled. One row a world, measure and role of
-runs in combined_intervals/alarms.csv; rows that are there are not made again.
+The relevance model is fitted to a sample of each collection of ``coverage_collections``, one world
+is drawn from its posterior (the relevance of every document that has a judgment), and that world is
+sampled with 20 pps strata and fitted anew, with departures: every flag is then a false alarm, and
+the false discovery rate is the share of worlds with any. Half of the runs contribute, and the
+others are new but as modelled. Worlds that are in ``--chunks`` are not made again; the table is
+combined_intervals/alarms.csv, one row a world, measure and role of runs.
 """
 
 import argparse
@@ -38,24 +39,19 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     options.chunks.mkdir(exist_ok=True)
-    known = pd.read_csv(ALARMS) if ALARMS.exists() else pd.DataFrame()
-    done = set(zip(known["collection"], known["world"], strict=True)) if len(known) else set()
     for seed in range(options.first, options.first + options.worlds):
         for name in options.collection or list(COLLECTIONS):
-            if (name, seed) in done or (COLLECTIONS[name][1] and not os.environ.get(REAL_DATA)):
-                continue
-            rows = pd.DataFrame(alarms(whole(name, options.chunks), seed))
-            rows = rows.assign(collection=name, world=seed)
-            rows.to_csv(ALARMS, mode="a", header=not ALARMS.exists(), index=False)
-            print(name, seed, flush=True)
-    table = pd.read_csv(ALARMS)
-    table["any"] = table["flagged"] > 0
-    shares = table.groupby(["measure", "role"])[["flagged", "below", "any"]].agg(["mean", "sem"])
-    print(shares.to_string(float_format="%.3f"))
+            if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
+                run(name, seed, options.chunks)
+    report(options.chunks)
 
 
-def alarms(collection: xr.DataTree, seed: int) -> list[dict]:
-    """Share of runs flagged, and with p values below .05, in one world, by measure and role."""
+def run(name: str, seed: int, folder: Path) -> None:
+    """One world of one collection."""
+    file = folder / f"{name}-world-{seed}.nc"
+    if file.exists():
+        return
+    collection = whole(name, folder)
     labels = collection["run"].to_numpy()
     real = ~np.char.endswith(labels.astype(str), "~dual")
     collection = be.select(collection, runs=labels[real].tolist())
@@ -64,17 +60,36 @@ def alarms(collection: xr.DataTree, seed: int) -> list[dict]:
     sampled, fitted = _sampled_and_fitted(world, seed + 10_000)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=seed)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
-    table = be.compare_intervals(mean, be.summarize(post))
-    role = np.where(collection["contributed"], "contributed", "new")
+    tree = xr.DataTree.from_dict({"mean": mean, "summary": be.summarize(post)})
+    tree.attrs = {"collection": name, "world": seed}
+    tree.to_netcdf(file, engine="h5netcdf")
+    print(file.name, flush=True)
+
+
+def report(folder: Path) -> None:
+    """Table of all worlds, and its sums."""
     rows = []
-    for label in MEASURES:
-        one = table.sel(measure=label)
-        for name in ("contributed", "new"):
-            chosen = np.flatnonzero(role == name)
-            flagged, p_value = (one[k].to_numpy()[chosen] for k in ("flagged", "p_value"))
-            shares = {"flagged": flagged.mean(), "below": (p_value < 0.05).mean()}
-            rows.append({"measure": label, "role": name, "runs": chosen.size} | shares)
-    return rows
+    for file in sorted(folder.glob("*-world-*.nc")):
+        with xr.open_datatree(file, engine="h5netcdf") as tree:
+            mean, summary = (tree[name].to_dataset().load() for name in ("mean", "summary"))
+            attrs = dict(tree.attrs)
+        table = be.compare_intervals(mean, summary)
+        role = np.where(mean["contributed"], "contributed", "new")
+        for label in MEASURES:
+            flagged, p_value = (
+                table[name].sel(measure=label).to_numpy() for name in ("flagged", "p_value")
+            )
+            for name in ("contributed", "new", "all"):
+                chosen = (role == name) | (name == "all")
+                shares = {"flagged": flagged[chosen].mean(), "any": flagged[chosen].any()}
+                shares["below"] = (p_value[chosen] < 0.05).mean()
+                facts = {"measure": label, "role": name, "runs": chosen.sum()}
+                rows.append(attrs | facts | shares)
+    found = pd.DataFrame(rows)
+    found.to_csv(ALARMS, index=False, float_format="%.4g")
+    means = found.groupby(["measure", "role"])[["flagged", "below", "any"]]
+    print(means.agg(["mean", "sem"]).to_string(float_format="%.3f"))
+    print(f"{len(found) // (3 * len(MEASURES))} worlds")
 
 
 def drawn_world(collection: xr.DataTree, sampled, fitted, seed: int) -> xr.DataTree:

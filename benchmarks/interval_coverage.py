@@ -176,6 +176,8 @@ def with_errors(found: xr.Dataset) -> xr.Dataset:
 def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
     """Estimates of ``dyn`` combined with the draws of a model from the same samples."""
     found = xr.load_dataset(drawn, engine="h5netcdf")
+    known = left_out(found.attrs["collection"])
+    post = {label: posteriors(found, label) for label in WITH_ERRORS}
     parts: dict[str, list[xr.Dataset]] = {label: [] for label in WITH_ERRORS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -183,9 +185,9 @@ def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
             sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
             scores = be.evaluate(sampled, WITH_ERRORS, estimator="dyn")
             mean = be.mean_over_topics(scores, population="sample")
-            for label, known in left_out(found.attrs["collection"]).items():
-                post = posteriors(found, label)[replicate]
-                both = be.combine(mean.sel(measure=[label]), post, constants=known)
+            for label in WITH_ERRORS:
+                one = mean.sel(measure=[label])
+                both = be.combine(one, post[label][replicate], constants=known[label])
                 parts[label].append(both[["estimate", "standard_error", "interval"]])
     whole = [xr.concat(rows, dim="replicate") for rows in parts.values()]
     return xr.concat(whole, dim="measure").reindex(measure=MEASURES)

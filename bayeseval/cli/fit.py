@@ -143,10 +143,8 @@ def fit(
     remark_lacking(collection, None, zero=True)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
-    answer = post
-    if model_errors and model != "urn" and population == "sample":
-        answer = be.with_model_errors(post, random_seed=seed)
-    summary = be.summarize(answer, ci_prob=ci_prob)
+    wider = model_errors and model != "urn" and population == "sample"
+    summary = _summary(post, wider, ci_prob, seed)
     found = None if sampling.approximation else be.verdict(fitted)
     seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
     right = None if seen is None else be.inference.judgments_verdict(seen)
@@ -275,6 +273,12 @@ def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
     except RuntimeError as error:
         remark(f"{' '.join(str(error).split())}; nothing is written")
         raise typer.Exit(BROKEN) from error
+
+
+def _summary(post: xr.Dataset, wider: bool, ci_prob: float, seed: int) -> xr.Dataset:
+    """Summary of the posterior, with the model's own errors if wanted."""
+    answer = be.with_model_errors(post, random_seed=seed) if wider else post
+    return be.summarize(answer, ci_prob=ci_prob)
 
 
 def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:

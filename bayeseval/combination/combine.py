@@ -79,7 +79,7 @@ def combine(
     constants : mapping of group to mapping, optional
         Other numbers for those of the package: ``near_ratio`` and ``common_ratio`` (in units of the
         posterior standard deviation), ``far_sd`` (in units of the score) and ``far_weight``.
-        ``apart_ratio`` is for :func:`bayeseval.with_model_errors` alone.
+        ``apart_ratio`` and ``alone_ratio`` are for :func:`bayeseval.with_model_errors`.
 
     Returns
     -------

@@ -10,6 +10,8 @@ from bayeseval.collection.origin import check_drawn_together, check_errors_once
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
 
+ROUNDING = 1e-12
+
 
 def with_model_errors(
     post: xr.Dataset,
@@ -31,11 +33,12 @@ def with_model_errors(
     differences as far as it is of the same size.
 
     A posterior promises what holds where its model does. By how much real runs are off beyond it
-    was learned on several collections: with these errors 90 % intervals of the runs that the model
-    learned from hold about that on each collection by what the others taught
-    (``models/README.md``), and the draws say how sure a model of documents can be of which run is
-    better (``benchmarks/combined_intervals/README.md``), without a design. Where the judgments are
-    a random sample, :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a
+    was learned from fits of ``relevance_model`` to samples of 100 judgments a topic, for P@10 and
+    RBP (the linear measures) and AP (all others have its constants). By what the other collections
+    taught, 90 % intervals of the runs that the model learned from hold .77 to 1.00 on each of six,
+    .9 on average (``models/README.md``), and the draws say how sure a model of documents can be of
+    which run is better (``benchmarks/combined_intervals/README.md``). Where the judgments are a
+    random sample, :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a
     run's distance is measured from the mean of all.
 
     What is random: as in the posterior, and the model's errors. What breaks it: a collection on
@@ -103,9 +106,10 @@ def with_model_errors(
         apart = ratio**2 * np.minimum(apart * n_runs / max(n_runs - 1, 1), variance)
         common = np.sqrt(np.maximum(alone**2 * variance - apart, 0.0))
         added[:, :, number] = common * shared + np.sqrt(apart) * own
+    exact = draws.max(("chain", "draw")) - draws.min(("chain", "draw")) < ROUNDING
     return post.assign(
         estimate=draws.copy(data=values + added),
-        posterior_error=draws.std(("chain", "draw"), ddof=1),
+        posterior_error=draws.std(("chain", "draw"), ddof=1).where(~exact, 0.0),
     ).assign_attrs(model_errors="added")
 
 
@@ -118,7 +122,8 @@ def _check(post: xr.Dataset) -> None:
             "a model's own errors are known of means over these topics: give posterior_scores "
             "with population='sample' and without over=None"
         )
-    if "measure" not in post["estimate"].dims:
-        raise ValueError("pick measures with sel(measure=[...]), which keeps the dim")
+    for dim in ("measure", "run"):
+        if dim not in post["estimate"].dims:
+            raise ValueError(f"pick {dim}s with sel({dim}=[...]), which keeps the dim")
     check_errors_once(post)
     check_drawn_together(post)

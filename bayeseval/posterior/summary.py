@@ -13,7 +13,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     Parameters
     ----------
     post : Dataset
-        What :func:`posterior_scores` returns.
+        What :func:`posterior_scores` or :func:`bayeseval.with_model_errors` returns.
     ci_prob : float
         Posterior probability of the interval, with as much below it as above.
 

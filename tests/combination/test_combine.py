@@ -275,6 +275,43 @@ def test_flags_do_not_depend_on_whether_the_models_own_errors_were_added():
     assert bool((tables[1].length > 1.05 * tables[0].length).sel(source="model").all())
 
 
+def test_flags_need_an_error_and_a_score_and_take_runs_in_any_order():
+    mean, summary = means(), be.summarize(draws())
+    known = be.compare_intervals(mean, summary)
+    backwards = be.compare_intervals(mean, summary.isel(run=slice(None, None, -1)))
+    np.testing.assert_allclose(backwards.z.sel(run=known.run), known.z)
+    part = be.compare_intervals(mean, summary.isel(run=[1]))
+    np.testing.assert_allclose(part.z.sel(run="new"), known.z.sel(run="new"))
+    nothing = mean.interval.where(mean.run != "odd")
+    unknown = mean.assign(interval=nothing, estimate=mean.estimate.where(mean.run != "old"))
+    flagged = be.compare_intervals(unknown, summary).flagged
+    assert not flagged.sel(run=["odd", "old"]).any()
+    with pytest.raises(ValueError, match="need a measure"):
+        be.compare_intervals(mean.isel(measure=0, drop=True), summary.isel(measure=0, drop=True))
+
+
+def test_scores_that_are_exact_contradict_nothing():
+    exact = xr.zeros_like(draws().estimate) + 0.1 + 0.2
+    post = draws().assign(estimate=exact)
+    mean = means(estimate=[0.3, 0.3, 0.3])
+    mean = mean.assign(
+        standard_error=0.0 * mean.standard_error,
+        interval=xr.concat([mean.estimate] * 2, mean.ci_bound).transpose(..., "ci_bound"),
+    )
+    for one in (post, be.with_model_errors(post)):
+        table = be.compare_intervals(mean, be.summarize(one))
+        assert not table.flagged.any() and float(abs(table.z).max()) == 0.0
+
+
+def test_a_design_of_few_degrees_of_freedom_is_believed_less():
+    summary = be.summarize(draws())
+    p_values = [
+        be.compare_intervals(means(freedom=df), summary).p_value.sel(run="odd").item()
+        for df in (3.0, 30.0, 3000.0)
+    ]
+    assert p_values[0] > 3 * p_values[1] > 3 * p_values[2]
+
+
 def test_the_bias_that_turns_a_sign_is_the_difference_over_the_share_of_the_model():
     combined = be.combine(means(), draws()).sel(measure="P@10")
     share = combined.model_weight.sel(run=["old", "new"]).mean()

@@ -166,7 +166,7 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
         return own, np.zeros(own.shape)
     own = _array(mean["raised_error" if "raised_error" in mean else "design_error"]) ** 2
     topics = (mean["standard_error"] ** 2 - mean["design_error"] ** 2).clip(min=0.0)
-    return own, _array(topics * widening(mean, mean["degrees_of_freedom"]) ** 2)
+    return own, _array(topics * _widening(mean) ** 2)
 
 
 def _floor(own: Floats, model: Floats) -> Floats:
@@ -179,11 +179,12 @@ def _floor(own: Floats, model: Floats) -> Floats:
     return np.where(model > 0, LEAST * np.median(own, axis=1, keepdims=True), 0.0)
 
 
-def widening(mean: xr.Dataset, freedom: xr.DataArray) -> xr.DataArray:
+def _widening(mean: xr.Dataset) -> xr.DataArray:
     """Quantile of Student's t over that of the normal distribution."""
     from scipy.special import stdtrit
 
     tail = 0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))
+    freedom = mean["degrees_of_freedom"]
     known = np.isfinite(freedom)
     student = stdtrit(freedom.where(known, 1.0), tail)
     return xr.where(known, student / _normal_quantile(mean), 1.0)
