@@ -4,11 +4,11 @@
 chunk (one sample each; what is there already is not done again), and keeps the means of ``dyn``,
 their covariance and the model's draws. Half of the runs contribute; the others are new, and one new
 run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns the constants of
-``be.combine`` from all chunks, and for every family from the others; ``report`` applies the
-constants learned on the other families to each and prints the table (combined_intervals/*.csv);
-``reliability`` says how often the run that is probably better is better; ``headline`` how many
-judgments ``dyn`` needs for the error that the combination has with 100; ``picture`` draws a sample
-of round 5.
+``be.combine`` and ``be.with_model_errors`` from all chunks, and for every family from the others;
+``report`` applies the constants learned on the other families to each and prints the table
+(combined_intervals/*.csv); ``reliability`` says how often the run that is probably better is
+better; ``headline`` how many judgments ``dyn`` needs for the error that the combination has with
+100; ``picture`` draws a sample of round 5.
 Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
 """
 

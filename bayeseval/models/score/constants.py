@@ -38,8 +38,8 @@ class Constants:
         Standard deviation of the errors by which runs as modelled differ from one another, in units
         of the posterior standard deviation of their distance from the mean of all.
     alone_ratio : float
-        Standard deviation of the errors of any run, in units of its posterior standard deviation,
-        where no design is beside the model: ``near_ratio`` is that of runs as modelled.
+        Standard deviation of the model's errors where no design is beside it, in the same units,
+        runs that are not as modelled among the rest.
     """
 
     near_ratio: float
