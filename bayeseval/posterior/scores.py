@@ -51,7 +51,9 @@ def posterior_scores(
 
     What is random: relevance of the unjudged documents and the parameters; with
     ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
-    What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`).
+    What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`). How far
+    such models were off on other collections, beyond what their draws say, is added by
+    :func:`bayeseval.with_model_errors`.
     Cost: one topic's documents times draws, a byte each, at a time, and the answer itself: 8 bytes
     per draw, measure and run, and topic where ``over`` is None.
 
