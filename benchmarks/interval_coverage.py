@@ -4,10 +4,10 @@
 error and interval of every run, chunk by chunk of ten samples: what is there already is not done
 again. Models keep their draws, from which ``report`` makes rows with the model's own errors and the
 estimator ``combined`` (after that of the model) those of ``be.combine``, with constants learned
-without the collection. ``report`` sums all chunks up in ``interval_coverage/results.csv`` and prints the rows.
-Truth: all judgments; 20 pps strata; the seed of a chunk is 1000 budget + its number. Real
-collections are those of the folder that the environment variable BAYESEVAL_REAL_DATA names, and
-are left out where it is not set.
+without the collection. ``report`` sums all chunks up in ``interval_coverage/results.csv`` and
+prints the rows. Truth: all judgments; 20 pps strata; the seed of a chunk is 1000 budget + its
+number. Real collections are those of the folder that the environment variable BAYESEVAL_REAL_DATA
+names, and are left out where it is not set.
 """
 
 import argparse
