@@ -146,8 +146,10 @@ def _topic_effects(
         added: Any = sum(pt.dot(lines.of_block[name], shared[name]) for name in lines.of_block)
         expected: Any = prior[0] + added
         tilt: Any = pm.Normal("population_tilt", expected[1], prior[1][1])
-        level: Any = pm.Normal("population_level", expected[0] + lines.middle * tilt, prior[1][0])
-        mean: Any = pt.stack([level - lines.middle * tilt, tilt])
+        # the scaled log rank where population_level stands, kept with the fit
+        middle: Any = pm.Data("level_log_rank", np.float64(lines.middle))
+        level: Any = pm.Normal("population_level", expected[0] + middle * tilt, prior[1][0])
+        mean: Any = pt.stack([level - middle * tilt, tilt])
         unit: Any = pm.Normal("topic_tilt_deviation", np.float64(0), np.float64(1), dims="topic")
         slope = tilt + sd[1] * unit
         at_middle = mean[0] + correlation * sd[0] * unit + lines.middles * slope
