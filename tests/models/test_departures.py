@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import bayeseval as be
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
-from bayeseval.models.relevance.departures import BANDS, Departures, Judged
+from bayeseval.models.relevance.departures import BANDS, Departures, Judged, unjudged_weight
 from bayeseval.models.relevance.draws import RelevanceDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
@@ -131,10 +131,8 @@ def test_a_run_whose_middle_is_better_than_its_documents_say_is_found():
     logit = random.normal(-2.0, 1.0, n_rows)
     moved = logit + Departures(np.array([0]), effect).shift(0, rank, seen)[:, 0]
     grade = (random.random(n_rows) < expit(moved)).astype(float)
-    number, pair = np.zeros(n_rows, dtype=int), np.arange(n_rows)
-    judged = Judged(Bernoulli(), 1, number, rank, pair, grade, logit, seen)
-    likelihood = judged.likelihood(BANDS[1], np.zeros((1, 2, 1)))[0]
-    best = likelihood.argmax()
+    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(BANDS[1], NOTHING)
+    best = likelihood[0].argmax()
     assert abs(BANDS[1].grid.level[best] - 0.5) <= 0.5
     assert abs(BANDS[1].grid.slope[best] - 1.5) <= 0.5
 
@@ -142,9 +140,73 @@ def test_a_run_whose_middle_is_better_than_its_documents_say_is_found():
 class Bernoulli:
     """Likelihood of relevance given the linear predictor (pair, column)."""
 
-    def log_probability(self, logit, pairs, grade):
+    def log_probability(self, logit, pairs, grade, weight):
         share = expit(logit)
-        return np.log(np.where(grade[:, None] > 0, share, 1.0 - share)).sum(axis=0)
+        return weight @ np.log(np.where(grade[:, None] > 0, share, 1.0 - share))
+
+
+NOTHING = np.zeros((1, 2, 1))  # effects of the band before
+
+
+def of_one_run(rank, grade, logit, weight, seen) -> Judged:
+    """Judged documents of one run."""
+    number, pair = np.zeros(rank.size, dtype=int), np.arange(rank.size)
+    return Judged(Bernoulli(), 1, number, rank, pair, grade, logit, weight, seen)
+
+
+def test_weights_of_a_run_add_up_to_their_effective_number():
+    random = np.random.default_rng(2)
+    rank, logit = random.integers(1, 21, 60), random.normal(size=60)
+    grade, seen = (random.random(60) < 0.5).astype(float), random.normal(size=(60, 2))
+    weight = random.gamma(1.0, size=60)
+    one = of_one_run(rank, grade, logit, weight, seen)
+    found = one.likelihood(BANDS[0], NOTHING)[0]
+    scaled = weight * weight.sum() / (weight**2).sum()
+    for point in (0, 1500, found.size - 1):
+        level, slope = BANDS[0].grid.level[point], BANDS[0].grid.slope[point]
+        moved = logit + BANDS[0].share[rank] * (level + slope * seen[:, 0])
+        share = np.where(grade > 0, expit(moved), expit(-moved))
+        np.testing.assert_allclose(found[point], scaled @ np.log(share))
+    alike = of_one_run(rank, grade, logit, np.full(60, 3.0), seen)
+    plain = of_one_run(rank, grade, logit, np.ones(60), seen)
+    np.testing.assert_allclose(
+        alike.likelihood(BANDS[0], NOTHING), plain.likelihood(BANDS[0], NOTHING)
+    )
+
+
+def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged():
+    """What was hardly judged is relevant more often than the line of what nearly all was."""
+    random = np.random.default_rng(3)
+    n_documents = 30_000
+    deep = np.abs(random.normal(1.0, 1.0, n_documents))
+    share = expit(-2.0 + 1.2 * deep**2)  # no line
+    relevant = (random.random(n_documents) < share).astype(float)
+    inclusion = np.exp(-1.5 * deep)
+    judged = random.random(n_documents) < inclusion
+    seen = np.column_stack([deep, np.zeros(n_documents)])
+    ranks, logit = np.ones(n_documents, dtype=int), np.full(n_documents, -2.0)
+
+    def off(weight) -> float:
+        """How many more relevant documents the likeliest line expects than there are."""
+        columns = (part[judged] for part in (ranks, relevant, logit, weight, seen))
+        best = of_one_run(*columns).likelihood(BANDS[0], NOTHING)[0].argmax()
+        line = BANDS[0].grid.level[best] + BANDS[0].grid.slope[best] * deep
+        return float((expit(logit + line) - relevant)[~judged].mean())
+
+    weighted, plain = off(unjudged_weight(inclusion)), off(np.ones(n_documents))
+    assert abs(plain) > 0.02
+    assert abs(weighted) < 0.6 * abs(plain)
+
+
+def test_what_no_run_of_the_model_found_has_no_place_in_the_fusion(sampled, fitted):
+    draws = RelevanceDraws(fitted, sampled, 1).at_mean()
+    topic, ranks = next(iter(draws.frame.topics()))
+    seen = draws.logit(topic, ranks, np.arange(ranks.fused_rank.size))[1]
+    unseen = ~ranks.run_rank.any(axis=1)
+    assert unseen.any() and not unseen.all()
+    np.testing.assert_array_equal(seen[:, 1], unseen)
+    assert not seen[unseen, 0].any()
+    assert np.unique(seen[~unseen, 0]).size > 10
 
 
 def test_the_number_of_relevant_documents_is_the_same_for_all_runs(sampled, fitted):

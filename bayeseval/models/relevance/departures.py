@@ -15,6 +15,7 @@ MIDDLE = np.linspace(-4.0, 4.0, 33), np.linspace(-4.0, 4.0, 33)  # values that a
 DEPTH = 500  # ranks that a departure touches
 DEPARTURE_STREAM = 2
 BLOCK = 1024  # judged documents at a time
+LEAST_ODDS = 0.05  # that a document was not judged: one judged for sure counts a little
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +76,26 @@ class Departures:
               + h(rank_{rd}) \, (a'_r + b'_r u_d)
 
     for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
-    linear predictor and x the scaled log of the fused rank. g falls with the log of the rank from 1
+    linear predictor, x the scaled log of the fused rank, and u 1 where no run that the model knows
+    found the document (there the term with x is left out). g falls with the log of the rank from 1
     at the first to 0 at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at
-    the 500th. u is 1 where no run that the model knows found the document. A run unlike those that
-    the model knows brings relevant documents from where the fusion does not expect any: then b is
-    above 0; and one that finds what no other did may find more or less there than the model
-    learned of such documents, most of which no run ranks high.
+    the 500th. A run unlike those that the model knows brings relevant documents from where the
+    fusion does not expect any: then b is above 0; and one that finds what no other did may find
+    more or less there than the model learned of such documents, most of which no run ranks high.
 
     It is a second step: judged documents among the first 20 ranks of the run tell (a, b), those
     below tell (a', b') given the mean of (a, b), all with the model's parameters at their posterior
     mean, and the model's draws stay what they are ("cut"). The prior of each pair of effects is
     common to all such runs and learned from them
     (:mod:`bayeseval.models.relevance.departure_prior`).
+
+    Such a line is never quite right, and what counts is that it is right on average over what was
+    not judged. A document judged with the inclusion probability :math:`\pi` stands for
+    :math:`(1 - \pi) / \pi` that were not. Its log probability is weighted by the square root of
+    that, between no weights (whose line is that of the documents that nearly all were judged) and
+    these odds (where a few documents decide); the weights of a run add up to their effective number
+    :math:`(\sum w)^2 / \sum w^2`, so that its effects are not taken to be known better than they
+    are. Without a design all weights are alike.
 
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
@@ -97,6 +106,13 @@ class Departures:
         Positions of the runs in the collection.
     effect : float array (band, 2, departing_run, draw)
         a and b, a' and b'.
+
+    References
+    ----------
+    Weights in place of a model of the design: Pfeffermann, "The role of sampling weights when
+    modeling survey data", International Statistical Review 61 (1993), doi:10.2307/1403631; weights
+    that add up to an effective number: Savitsky and Toth, "Bayesian estimation under informative
+    sampling", Electronic Journal of Statistics 10 (2016), doi:10.1214/16-EJS1153.
     """
 
     run: NDArray[np.int64]
@@ -134,8 +150,7 @@ class Departures:
         rank : int array (document,)
             Rank in the run, from 1.
         seen : float array (document, 2)
-            Scaled log of the fused rank less that of the top, and whether no run of the model found
-            the document.
+            Of :meth:`RelevanceDraws.logit`.
         """
         return _moved(self.effect[:, :, number], rank, seen).astype(np.float32)
 
@@ -162,7 +177,7 @@ class Judged:
         Which of the departing runs.
     rank : int array (row,)
     pair : int array (row,)
-    grade, logit : float array (row,)
+    grade, logit, weight : float array (row,)
     seen : float array (row, 2)
     """
 
@@ -173,6 +188,7 @@ class Judged:
     pair: NDArray[np.int64]
     grade: NDArray[np.float64]
     logit: NDArray[np.float64]
+    weight: NDArray[np.float64]
     seen: NDArray[np.float64]
 
     @classmethod
@@ -181,6 +197,8 @@ class Judged:
         frame = mean.frame
         grade = np.full(frame.rankings.n_pairs + 1, np.nan)  # the last serves position -1
         grade[frame.pair] = frame.grade[0]
+        weight = np.ones(frame.rankings.n_pairs)
+        weight[frame.pair] = unjudged_weight(frame.sample.inclusion_probability)
         found = []
         for topic, ranks in track(list(frame.topics()), "departures of new runs"):
             top = frame.rankings.pair[runs, topic, :DEPTH]
@@ -190,23 +208,41 @@ class Judged:
                 continue
             logit, seen = mean.logit(topic, ranks, pairs - frame.rankings.start[topic])
             given = pairs[place]
-            found.append((number, rank + 1, given, grade[given], logit[place, 0], seen[place]))
+            own = logit[place, 0], weight[given], seen[place]
+            found.append((number, rank + 1, given, grade[given], *own))
         if not found:
-            found = [tuple(np.zeros(0, dtype=int) for _ in range(5)) + (np.zeros((0, 2)),)]
+            found = [tuple(np.zeros(0, dtype=int) for _ in range(6)) + (np.zeros((0, 2)),)]
         columns = (np.concatenate(part) for part in zip(*found, strict=True))
         return cls(mean, runs.size, *columns)
 
     def likelihood(self, band: Band, known: NDArray) -> NDArray[np.float64]:
-        """Log likelihood (run, grid point) of the effects of a band, given those before it."""
+        """Weighted log likelihood (run, grid point) of a band's effects, given those before it."""
         grid = band.grid
         total = np.zeros((self.n_runs, grid.level.size))
         tells = np.flatnonzero(band.judged[self.rank])
         for number in range(self.n_runs):
             every = tells[self.number[tells] == number]
+            squares = self.weight[every] @ self.weight[every]
+            scale = self.weight[every].sum() / squares if every.size else 1.0
             for own in np.split(every, range(BLOCK, every.size, BLOCK)):
                 rank, seen = self.rank[own], self.seen[own]
                 level, slope = band.columns(rank, seen)
                 moved = np.outer(level, grid.level) + np.outer(slope, grid.slope)
                 moved += self.logit[own, None] + _moved(known[:, :, [number]], rank, seen)
-                total[number] += self.mean.log_probability(moved, self.pair[own], self.grade[own])
+                weight = scale * self.weight[own]
+                total[number] += self.mean.log_probability(
+                    moved, self.pair[own], self.grade[own], weight
+                )
         return total
+
+
+def unjudged_weight(inclusion_probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Square root of how many documents that were not judged a judged one stands for.
+
+    Examples
+    --------
+    >>> unjudged_weight(np.array([0.1, 0.5, 1.0])).round(3)
+    array([3.   , 1.   , 0.224])
+    """
+    odds = 1.0 / inclusion_probability - 1.0
+    return np.sqrt(np.maximum(odds, LEAST_ODDS))

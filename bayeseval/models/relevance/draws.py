@@ -118,12 +118,14 @@ class RelevanceDraws:
         above = self._above(logit, pairs)
         return sum((uniform < share).astype(np.uint8) for share in above)  # type: ignore[return-value]
 
-    def log_probability(self, logit: NDArray, pairs: NDArray, grade: NDArray) -> NDArray:
-        """Log probability (column,) of the grades of some pairs, given (pair, column)."""
+    def log_probability(
+        self, logit: NDArray, pairs: NDArray, grade: NDArray, weight: NDArray
+    ) -> NDArray[np.float64]:
+        """Weighted log probability (column,) of the grades of some pairs, given (pair, column)."""
         share = [np.ones(logit.shape), *self._above(logit, pairs), np.zeros(logit.shape)]
         code = self._code(grade)
         mass = np.stack([high - low for high, low in zip(share[:-1], share[1:], strict=True)])
-        return np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST)).sum(axis=0)
+        return weight @ np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST))
 
     def shares(self, topic: int, pairs: NDArray) -> NDArray[np.float64]:
         """P(relevant) (pair, draw) of some pairs of a topic, whether they are judged or not.
@@ -164,8 +166,9 @@ class RelevanceDraws:
     def logit(self, topic: int, ranks, rows: NDArray) -> tuple[NDArray, NDArray]:
         """Linear predictor (row, draw), and what a run departs by (row, 2).
 
-        That is the scaled log of the fused rank less that of the top, and whether none of the
-        model's runs retrieved the document. A model may do without topic effects and components.
+        That is how far the scaled log of the fused rank lies below that of the top, 0 where none
+        of the model's runs retrieved the document, and whether none did. A model may do without
+        topic effects and components.
         """
         own = self._draws.get("topic_component_effect")
         parts = Parts(
@@ -179,7 +182,8 @@ class RelevanceDraws:
             effect = self._draws[block.effect]
             logit += block.times(effect[:, self._topic[topic]] if block.by_topic else effect)
         unseen = ~ranks.run_rank[rows].any(axis=1)
-        return logit, np.column_stack([found[0].values[:, 1] - TOP, unseen])
+        below = np.where(unseen, 0.0, found[0].values[:, 1] - TOP)
+        return logit, np.column_stack([below, unseen])
 
     def _above(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step), given the external labels too."""
