@@ -28,7 +28,7 @@ from benchmarks.coverage_collections import COLLECTIONS, halved
 from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
-DRAWS = 800
+DRAWS = 200  # of each of four chains
 BUDGETS = (100, 130, 170, 220, 300, 400)
 RESULTS = Path(__file__).parent / "combined_intervals" / "results.csv"
 PICTURE = Path(__file__).parents[1] / "docs" / "combined_intervals.png"

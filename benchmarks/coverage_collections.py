@@ -1,7 +1,7 @@
 """Collections on which intervals are tried: two real families, and simulated ones.
 
-Half of the runs contribute, every other one in the order of their names; the other half is new.
-Every contributing run has a dual run beside it, which is new too.
+Half of the runs contribute, every other one in the order of their names unless it is known which
+did; the others are new. Every contributing run has a dual run beside it, which is new too.
 """
 
 import numpy as np
@@ -9,7 +9,9 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import with_node
+from benchmarks.factor_worlds import factor_world
 from benchmarks.real_data import clef_tar, trec_covid, unpacked
+from benchmarks.webber_park_2009 import two_stages
 
 
 def round5() -> xr.DataTree:
@@ -93,6 +95,24 @@ def graded() -> xr.DataTree:
     return with_node(collection, "judgments", judgments.assign(grade=("pair", grade)))
 
 
+def round1() -> xr.DataTree:
+    """TREC-COVID round 1, every third run, of which 56 of 143 contributed, with all judgments."""
+    collection, _ = two_stages(trec_covid())
+    return be.select(collection, runs=sorted(collection["run"].to_numpy().tolist())[::3])
+
+
+def factors_17() -> xr.DataTree:
+    """17 runs, 100 topics, few relevant documents; no urn."""
+    return factor_world(
+        601, n_runs=17, n_topics=100, median=52, spread=0.9, depth=230, graded=False
+    )
+
+
+def factors_38() -> xr.DataTree:
+    """38 runs, 50 topics, grades 0 to 3; no urn."""
+    return factor_world(602, n_runs=38, n_topics=50, median=80, spread=0.8, depth=100, graded=True)
+
+
 def _odds(random: np.random.Generator, n_runs: int, n_topics: int, centre: float) -> np.ndarray:
     """Odds (run, topic) of a non-relevant document: runs differ, and so do their topics."""
     run = np.exp(random.normal(np.log(centre), 0.6, n_runs))
@@ -115,11 +135,19 @@ COLLECTIONS = {
     "graded": (graded, False),
 }
 
+# the same of collections on which nothing is learned and nothing was chosen; made when asked for
+HELD_OUT = {
+    "trec-covid-1": (round1, True),
+    "factors-17": (factors_17, False),
+    "factors-38": (factors_38, False),
+}
+
 
 def halved(collection: xr.DataTree) -> xr.DataTree:
-    """Collection in which every other run contributed, with the duals of those that did."""
+    """Collection in which some runs contributed, with the duals of those that did."""
     labels = sorted(collection["run"].to_numpy().tolist())
-    contributing = set(labels[::2])
+    known = collection["contributed"]
+    contributing = set(labels[::2] if known.all() else known["run"].to_numpy()[known].tolist())
     both = be.dual_runs(collection, random_seed=1)
     kept = labels + [f"{label}~dual" for label in labels if label in contributing]
     both = be.select(both, runs=kept)

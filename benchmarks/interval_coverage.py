@@ -7,7 +7,8 @@ estimator ``combined`` (after that of the model) those of ``be.combine``, with c
 without the collection. ``report`` sums all chunks up in ``interval_coverage/results.csv`` and
 prints the rows. Truth: all judgments; 20 pps strata; the seed of a chunk is 1000 budget + its
 number. Real collections are those of the folder that the environment variable BAYESEVAL_REAL_DATA
-names, and are left out where it is not set.
+names, and are left out where it is not set. Collections on which nothing was learned are made when
+``--collection`` asks for them.
 """
 
 import argparse
@@ -24,7 +25,8 @@ import bayeseval as be
 from bayeseval.evaluation.pairs import differences
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import kind_of_measure
-from benchmarks.coverage_collections import COLLECTIONS, halved, roles
+from benchmarks.combination_table import PACKAGE
+from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, halved, roles
 from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10", "R@100", "NumRel"]
@@ -43,6 +45,7 @@ MODELS = {
 }
 # name -> model of whose chunk the draws are, which must be there
 COMBINED = {"combined": "relevance_model", "combined (NUTS)": "relevance_model (NUTS)"}
+EVERY = COLLECTIONS | HELD_OUT
 LEFT_OUT = Path(__file__).parent / "combined_intervals" / "left_out.csv"
 MODELLED = [name for name in MEASURES if name != "nDCG@10"]  # that take relevance alone
 WITH_ERRORS = [name for name in MODELLED if name != "NumRel"]  # scores of runs
@@ -52,7 +55,7 @@ RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act", choices=["run", "report"])
-    parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
+    parser.add_argument("--collection", action="append", choices=list(EVERY))
     parser.add_argument("--estimator", action="append")
     parser.add_argument("--budget", type=int, action="append")
     parser.add_argument("--samples", type=int, default=30)
@@ -64,7 +67,7 @@ def main() -> None:
         return
     options.chunks.mkdir(exist_ok=True)
     for name in options.collection or list(COLLECTIONS):
-        if COLLECTIONS[name][1] and not os.environ.get(REAL_DATA):
+        if EVERY[name][1] and not os.environ.get(REAL_DATA):
             print(f"{name}: left out, {REAL_DATA} is not set")
             continue
         run(name, options)
@@ -100,7 +103,7 @@ def made(name: str, folder: Path) -> xr.DataTree:
     """Collection, kept on disk since some take a while to read."""
     file = folder / f"{name}.nc"
     if not file.exists():
-        be.save_collection(halved(COLLECTIONS[name][0]()), file)
+        be.save_collection(halved(EVERY[name][0]()), file)
     return be.open_collection(file)
 
 
@@ -205,8 +208,15 @@ def posteriors(found: xr.Dataset, label: str) -> list[xr.Dataset]:
 
 
 def left_out(collection: str) -> dict[str, dict[str, dict[str, float]]]:
-    """Constants of the groups of runs for every measure, learned without a collection."""
-    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"]).loc[collection]
+    """Constants of the groups of runs for every measure, learned without a collection.
+
+    Of a collection that no constants were learned on they are the package's.
+    """
+    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"])
+    if collection in HELD_OUT:
+        table = pd.read_csv(PACKAGE).set_index(["kind", "group"])
+    else:
+        table = table.loc[collection]
     return {
         label: {
             group: table.loc[(kind_of_measure(parse_measures(label)[0]), group)].to_dict()
