@@ -24,6 +24,7 @@ WANTED = 0.9
 Z = 1.6449  # half a normal interval of 90 %
 SLACK = 0.02
 LEAST_HELD = 0.85
+CLOSE = 1.01  # losses that far apart are alike
 LEARNED_AT = 100  # judgments a topic
 NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)  # values tried
 APART = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5)
@@ -206,7 +207,8 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
     scores among those whose intervals hold on average as often as wanted. The others: those of the
     least mean loss among those whose intervals hold on average as often as wanted, or as often as
     the design's own where these hold less, and for every role of runs no more than ``SLACK`` less
-    often; cells weigh the same.
+    often; where losses are alike, those whose intervals hold more often, up to what is wanted.
+    Cells weigh the same.
     """
     names = ["near_ratio", "far_sd", "far_weight"]
     found = []
@@ -214,12 +216,14 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
     for (kind, group), some in cells.groupby(["kind", "group"]):
         wanted = some.design_held.clip(upper=WANTED)
         some = some.assign(lacking=wanted - some.held)
-        table = some.groupby(names)[["loss", "lacking"]].mean()
+        table = some.groupby(names)[["loss", "lacking", "held"]].mean()
         by_role = some.groupby([*names, "role"])[["held", "design_held"]].mean()
         lacking = np.minimum(by_role.design_held - SLACK, LEAST_HELD) - by_role.held
         short = np.maximum(table.lacking, lacking.groupby(names).max())
         enough = table[short <= max(0.0, short.min())]
-        best = dict(zip(names, enough.loss.idxmin(), strict=True))
+        alike = enough[enough.loss <= CLOSE * enough.loss.min()]
+        holds = alike.held.clip(upper=WANTED)
+        best = dict(zip(names, alike.loss[holds == holds.max()].idxmin(), strict=True))
         best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
         scores = apart[apart.kind == kind].groupby(list(GROUPS)).score.mean()
         best["apart_ratio"] = dict(zip(GROUPS, scores.idxmax(), strict=True))[group]
