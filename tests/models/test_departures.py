@@ -11,7 +11,7 @@ from bayeseval.models.relevance.departures import BANDS, Departures, Judged, unj
 from bayeseval.models.relevance.draws import RelevanceDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
-
+TOP, ALONE, MIDDLE = BANDS
 
 ODD = "odd"  # a run that begins with relevant documents of any fused rank
 
@@ -95,30 +95,40 @@ def test_a_departure_is_found_again(sampled, fitted):
 
 def test_no_departure_adds_nothing():
     assert Departures.none().run.size == 0
-    still = Departures(np.array([3]), np.zeros((2, 2, 1, 5)))
+    still = one_departure()
     seen = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
     assert not still.shift(0, np.array([1, 2, 300]), seen).any()
 
 
 def test_departures_of_the_top_fade_with_the_rank_and_grow_with_the_fused_rank():
-    effect = np.array([[[[1.0]], [[2.0]]], [[[0.0]], [[0.0]]]])
-    one = Departures(np.array([3]), effect)
-    by_rank = one.shift(0, np.array([1, 10, 100, 101]), np.full((4, 2), 1.0))[:, 0]
-    assert (np.diff(by_rank) < 0).all() or by_rank[-1] == 0
+    one = one_departure(top=(1.0, 2.0))
+    by_rank = one.shift(0, np.array([1, 10, 100, 200]), np.tile([1.0, 0.0], (4, 1)))[:, 0]
+    assert (np.diff(by_rank) < 0).all()
     assert by_rank[-1] == 0.0
-    seen = np.array([[0.0, 1.0], [2.0, 1.0]])
+    seen = np.array([[0.0, 0.0], [2.0, 0.0]])
     by_fusion = one.shift(0, np.array([1, 1]), seen)[:, 0]
     np.testing.assert_allclose(by_fusion, [1.0, 5.0])
 
 
+def test_what_no_run_of_the_model_found_departs_by_itself_at_the_top():
+    seen = np.array([[2.0, 0.0], [2.0, 1.0]])
+    first = np.array([1, 1])
+    np.testing.assert_allclose(one_departure(top=(1.0, 2.0)).shift(0, first, seen)[:, 0], [5, 0])
+    np.testing.assert_allclose(one_departure(alone=(1.0, 2.0)).shift(0, first, seen)[:, 0], [0, 5])
+
+
 def test_departures_of_the_middle_are_those_of_documents_that_no_other_run_found():
-    effect = np.array([[[[0.0]], [[0.0]]], [[[1.0]], [[2.0]]]])
-    one = Departures(np.array([3]), effect)
+    one = one_departure(middle=(1.0, 2.0))
     seen = np.zeros((5, 2))
     by_rank = one.shift(0, np.array([1, 20, 100, 500, 900]), seen)[:, 0]
     np.testing.assert_allclose(by_rank, [0, 0, 1, 0, 0], atol=1e-6)
     seen[:, 1] = 1.0
     np.testing.assert_allclose(one.shift(0, np.array([100] * 5), seen)[:, 0], 3.0)
+
+
+def one_departure(top=(0.0, 0.0), alone=(0.0, 0.0), middle=(0.0, 0.0)) -> Departures:
+    """One run with one draw of its effects."""
+    return Departures(np.array([0]), np.array([top, alone, middle])[:, :, None, None])
 
 
 def test_a_run_whose_middle_is_better_than_its_documents_say_is_found():
@@ -127,14 +137,13 @@ def test_a_run_whose_middle_is_better_than_its_documents_say_is_found():
     n_rows = 4000
     seen = np.column_stack([random.normal(size=n_rows), random.random(n_rows) < 0.5])
     rank = random.integers(21, 400, n_rows)
-    effect = np.array([[[[0.0]], [[0.0]]], [[[0.5]], [[1.5]]]])
     logit = random.normal(-2.0, 1.0, n_rows)
-    moved = logit + Departures(np.array([0]), effect).shift(0, rank, seen)[:, 0]
+    moved = logit + one_departure(middle=(0.5, 1.5)).shift(0, rank, seen)[:, 0]
     grade = (random.random(n_rows) < expit(moved)).astype(float)
-    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(BANDS[1], NOTHING)
+    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(MIDDLE, NOTHING)
     best = likelihood[0].argmax()
-    assert abs(BANDS[1].grid.level[best] - 0.5) <= 0.5
-    assert abs(BANDS[1].grid.slope[best] - 1.5) <= 0.5
+    assert abs(MIDDLE.grid.level[best] - 0.5) <= 0.5
+    assert abs(MIDDLE.grid.slope[best] - 1.5) <= 0.5
 
 
 class Bernoulli:
@@ -157,21 +166,20 @@ def of_one_run(rank, grade, logit, weight, seen) -> Judged:
 def test_weights_of_a_run_add_up_to_their_effective_number():
     random = np.random.default_rng(2)
     rank, logit = random.integers(1, 21, 60), random.normal(size=60)
-    grade, seen = (random.random(60) < 0.5).astype(float), random.normal(size=(60, 2))
+    grade, seen = (random.random(60) < 0.5).astype(float), np.zeros((60, 2))
+    seen[:, 0] = random.normal(size=60)
     weight = random.gamma(1.0, size=60)
     one = of_one_run(rank, grade, logit, weight, seen)
-    found = one.likelihood(BANDS[0], NOTHING)[0]
+    found = one.likelihood(TOP, NOTHING)[0]
     scaled = weight * weight.sum() / (weight**2).sum()
     for point in (0, 1500, found.size - 1):
-        level, slope = BANDS[0].grid.level[point], BANDS[0].grid.slope[point]
-        moved = logit + BANDS[0].share[rank] * (level + slope * seen[:, 0])
+        level, slope = TOP.grid.level[point], TOP.grid.slope[point]
+        moved = logit + TOP.share[rank] * (level + slope * seen[:, 0])
         share = np.where(grade > 0, expit(moved), expit(-moved))
         np.testing.assert_allclose(found[point], scaled @ np.log(share))
     alike = of_one_run(rank, grade, logit, np.full(60, 3.0), seen)
     plain = of_one_run(rank, grade, logit, np.ones(60), seen)
-    np.testing.assert_allclose(
-        alike.likelihood(BANDS[0], NOTHING), plain.likelihood(BANDS[0], NOTHING)
-    )
+    np.testing.assert_allclose(alike.likelihood(TOP, NOTHING), plain.likelihood(TOP, NOTHING))
 
 
 def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged():
@@ -189,8 +197,8 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
     def off(weight) -> float:
         """How many more relevant documents the likeliest line expects than there are."""
         columns = (part[judged] for part in (ranks, relevant, logit, weight, seen))
-        best = of_one_run(*columns).likelihood(BANDS[0], NOTHING)[0].argmax()
-        line = BANDS[0].grid.level[best] + BANDS[0].grid.slope[best] * deep
+        best = of_one_run(*columns).likelihood(TOP, NOTHING)[0].argmax()
+        line = TOP.grid.level[best] + TOP.grid.slope[best] * deep
         return float((expit(logit + line) - relevant)[~judged].mean())
 
     weighted, plain = off(unjudged_weight(inclusion)), off(np.ones(n_documents))
@@ -198,15 +206,14 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
     assert abs(weighted) < 0.6 * abs(plain)
 
 
-def test_what_no_run_of_the_model_found_has_no_place_in_the_fusion(sampled, fitted):
-    draws = RelevanceDraws(fitted, sampled, 1).at_mean()
-    topic, ranks = next(iter(draws.frame.topics()))
-    seen = draws.logit(topic, ranks, np.arange(ranks.fused_rank.size))[1]
-    unseen = ~ranks.run_rank.any(axis=1)
-    assert unseen.any() and not unseen.all()
-    np.testing.assert_array_equal(seen[:, 1], unseen)
-    assert not seen[unseen, 0].any()
-    assert np.unique(seen[~unseen, 0]).size > 10
+def test_documents_that_some_run_found_say_nothing_of_the_others():
+    random = np.random.default_rng(2)
+    rank, logit = random.integers(1, 21, 60), random.normal(size=60)
+    grade, seen = np.ones(60), np.column_stack([np.ones(60), np.repeat([0.0, 1.0], 30)])
+    every = of_one_run(rank, grade, logit, np.ones(60), seen)
+    some = of_one_run(*(part[30:] for part in (rank, grade, logit, np.ones(60), seen)))
+    assert np.ptp(some.likelihood(TOP, NOTHING)) == 0.0
+    np.testing.assert_allclose(every.likelihood(ALONE, NOTHING), some.likelihood(ALONE, NOTHING))
 
 
 def test_the_number_of_relevant_documents_is_the_same_for_all_runs(sampled, fitted):

@@ -32,25 +32,39 @@ class Band:
         Column of the documents, of :meth:`RelevanceDraws.logit`, that the second effect multiplies.
     grid : Grid
         Values of the two effects that are tried.
+    unseen : bool, optional
+        Whether the effects are those of documents that no run of the model found, or of the others;
+        default: of all.
     """
 
     share: NDArray[np.float64]
     judged: NDArray[np.bool_]
     column: int
     grid: Grid
+    unseen: bool | None = None
+
+    def tells(self, rank: NDArray, seen: NDArray) -> NDArray[np.bool_]:
+        """Which judged documents tell the effects."""
+        return self.judged[rank] & self._of(seen)
 
     def columns(self, rank: NDArray, seen: NDArray) -> tuple[NDArray, NDArray]:
         """What the two effects multiply, for documents at some ranks."""
-        share = self.share[np.minimum(rank, DEPTH + 1)]
+        share = self.share[np.minimum(rank, DEPTH + 1)] * self._of(seen)
         return share, share * seen[:, self.column]
 
+    def _of(self, seen: NDArray) -> NDArray[np.bool_]:
+        """Which documents the effects are of."""
+        if self.unseen is None:
+            return np.ones(len(seen), dtype=bool)
+        return (seen[:, 1] > 0) == self.unseen
 
-def _bands() -> tuple[Band, Band]:
-    """The top of a list, and its middle.
+
+def _bands() -> tuple[Band, Band, Band]:
+    """The top of a list, what no run of the model found there, and the middle.
 
     Examples
     --------
-    >>> top, middle = _bands()
+    >>> top, _, middle = _bands()
     >>> top.share[[1, 10, 100]].round(2), middle.share[[20, 100, 500]].round(2)
     (array([1. , 0.5, 0. ]), array([0., 1., 0.]))
     """
@@ -62,7 +76,11 @@ def _bands() -> tuple[Band, Band]:
     middle = np.where(found, np.maximum(0.0, 1.0 - apart), 0.0)
     at_top = found & (rank <= LEARNED_FROM)
     wide = Grid.of_size()
-    return Band(top, at_top, 0, wide), Band(middle, found & ~at_top, 1, Grid.of_size(*MIDDLE))
+    return (
+        Band(top, at_top, 0, wide, unseen=False),
+        Band(top, at_top, 0, wide, unseen=True),
+        Band(middle, found & ~at_top, 1, Grid.of_size(*MIDDLE)),
+    )
 
 
 BANDS = _bands()
@@ -72,21 +90,21 @@ BANDS = _bands()
 class Departures:
     r"""How runs that a model did not learn from depart from it, under every draw.
 
-    .. math:: \mathrm{logit} P(rel_{rd} = 1) = \eta_d + g(rank_{rd}) \, (a_r + b_r (x_d + 1))
-              + h(rank_{rd}) \, (a'_r + b'_r u_d)
+    .. math:: \mathrm{logit} P(rel_{rd} = 1) = \eta_d
+              + g(rank_{rd}) \, (a_{ru} + b_{ru} (x_d + 1)) + h(rank_{rd}) \, (a'_r + b'_r u_d)
 
     for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
     linear predictor, x the scaled log of the fused rank, and u 1 where no run that the model knows
-    found the document (there the term with x is left out). g falls with the log of the rank from 1
-    at the first to 0 at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at
-    the 500th. A run unlike those that the model knows brings relevant documents from where the
-    fusion does not expect any: then b is above 0; and one that finds what no other did may find
-    more or less there than the model learned of such documents, most of which no run ranks high.
+    found the document, 0 where one did. g falls with the log of the rank from 1 at the first to 0
+    at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at the 500th. A run
+    unlike those that the model knows brings relevant documents from where the fusion does not
+    expect any: then b is above 0; and one that finds what no other did may find more or less there
+    than the model learned of such documents, most of which no run ranks high.
 
-    It is a second step: judged documents among the first 20 ranks of the run tell (a, b), those
-    below tell (a', b') given the mean of (a, b), all with the model's parameters at their posterior
-    mean, and the model's draws stay what they are ("cut"). The prior of each pair of effects is
-    common to all such runs and learned from them
+    It is a second step: judged documents among the first 20 ranks of the run tell (a, b), for each
+    u by themselves, those below tell (a', b') given the mean of (a, b), all with the model's
+    parameters at their posterior mean, and the model's draws stay what they are ("cut"). The prior
+    of each pair of effects is common to all such runs and learned from them
     (:mod:`bayeseval.models.relevance.departure_prior`).
 
     Such a line is never quite right, and what counts is that it is right on average over what was
@@ -105,7 +123,7 @@ class Departures:
     run : int array (departing_run,)
         Positions of the runs in the collection.
     effect : float array (band, 2, departing_run, draw)
-        a and b, a' and b'.
+        a and b of what some run of the model found, and of what none did, a' and b'.
 
     References
     ----------
@@ -121,7 +139,7 @@ class Departures:
     @classmethod
     def none(cls) -> "Departures":
         """No run departs."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros((2, 2, 0, 1)))
+        return cls(np.zeros(0, dtype=np.int64), np.zeros((len(BANDS), 2, 0, 1)))
 
     @classmethod
     def learned(cls, draws: RelevanceDraws) -> "Departures":
@@ -219,7 +237,7 @@ class Judged:
         """Weighted log likelihood (run, grid point) of a band's effects, given those before it."""
         grid = band.grid
         total = np.zeros((self.n_runs, grid.level.size))
-        tells = np.flatnonzero(band.judged[self.rank])
+        tells = np.flatnonzero(band.tells(self.rank, self.seen))
         for number in range(self.n_runs):
             every = tells[self.number[tells] == number]
             squares = self.weight[every] @ self.weight[every]

@@ -166,9 +166,8 @@ class RelevanceDraws:
     def logit(self, topic: int, ranks, rows: NDArray) -> tuple[NDArray, NDArray]:
         """Linear predictor (row, draw), and what a run departs by (row, 2).
 
-        That is how far the scaled log of the fused rank lies below that of the top, 0 where none
-        of the model's runs retrieved the document, and whether none did. A model may do without
-        topic effects and components.
+        That is the scaled log of the fused rank less that of the top, and whether none of the
+        model's runs retrieved the document. A model may do without topic effects and components.
         """
         own = self._draws.get("topic_component_effect")
         parts = Parts(
@@ -182,8 +181,7 @@ class RelevanceDraws:
             effect = self._draws[block.effect]
             logit += block.times(effect[:, self._topic[topic]] if block.by_topic else effect)
         unseen = ~ranks.run_rank[rows].any(axis=1)
-        below = np.where(unseen, 0.0, found[0].values[:, 1] - TOP)
-        return logit, np.column_stack([below, unseen])
+        return logit, np.column_stack([found[0].values[:, 1] - TOP, unseen])
 
     def _above(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step), given the external labels too."""
