@@ -175,7 +175,7 @@ def with_errors(found: xr.Dataset) -> xr.Dataset:
         for label, known in left_out(found.attrs["collection"]).items()
     ]
     whole = xr.concat(summaries, dim="measure").reindex(measure=MEASURES)
-    return whole.assign(truth=found.truth)
+    return whole.assign(truth=found.truth).assign_attrs(chunk=found.attrs["chunk"])
 
 
 def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
@@ -254,6 +254,7 @@ def report(folder: Path) -> None:
         whole = xr.concat([part[names] for part in parts], dim="replicate")
         whole = whole.assign(truth=parts[0].truth)
         held = differences_held(parts)
+        beside = same_samples(cells.get((name, budget, "dyn"), []), parts)
         for role, chosen in roles(collection).items():
             if chosen.any():
                 some = whole.isel(run=np.flatnonzero(chosen))
@@ -263,6 +264,10 @@ def report(folder: Path) -> None:
                 for label in some["measure"].to_numpy()[known.to_numpy()].tolist():
                     cell = {"collection": name, "budget": int(budget), "estimator": estimator}
                     cell |= {"measure": label, "runs": role} | summed(some.sel(measure=label))
+                    if beside is not None:
+                        of_dyn = beside.sel(measure=label).isel(run=np.flatnonzero(chosen))
+                        known_error = summed(of_dyn.assign(truth=some.truth.sel(measure=label)))
+                        cell["over_dyn"] = cell["rms_error"] / known_error["rms_error"]
                     if label in held:
                         of_samples = held[label][:, chosen].mean(axis=1)
                         cell["difference_coverage"] = of_samples.mean()
@@ -274,6 +279,16 @@ def report(folder: Path) -> None:
     about = {"measures": MEASURES, "chunk": CHUNK, "n_strata": 20, "ci_prob": 0.9}
     (RESULTS.parent / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+
+
+def same_samples(parts: list[xr.Dataset], of: list[xr.Dataset]) -> xr.Dataset | None:
+    """Chunks of the same samples as others, joined; nothing where one is not there."""
+    by_number = {part.attrs["chunk"]: part for part in parts}
+    numbers = [part.attrs["chunk"] for part in of]
+    if not by_number.keys() >= set(numbers):
+        return None
+    names = ["estimate", "standard_error", "interval"]
+    return xr.concat([by_number[number][names] for number in numbers], dim="replicate")
 
 
 def summed(some: xr.Dataset) -> dict[str, float]:
