@@ -135,7 +135,7 @@ COLLECTIONS = {
     "graded": (graded, False),
 }
 
-# the same of collections on which nothing is learned and nothing was chosen; made when asked for
+# the same of collections on which nothing is learned; made when asked for
 HELD_OUT = {
     "trec-covid-1": (round1, True),
     "factors-17": (factors_17, False),

@@ -212,11 +212,10 @@ def left_out(collection: str) -> dict[str, dict[str, dict[str, float]]]:
 
     Of a collection that no constants were learned on they are the package's.
     """
-    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"])
     if collection in HELD_OUT:
         table = pd.read_csv(PACKAGE).set_index(["kind", "group"])
     else:
-        table = table.loc[collection]
+        table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"]).loc[collection]
     return {
         label: {
             group: table.loc[(kind_of_measure(parse_measures(label)[0]), group)].to_dict()

@@ -206,6 +206,35 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
     assert abs(weighted) < 0.6 * abs(plain)
 
 
+def test_judged_documents_weigh_by_their_inclusion_probability(sampled, fitted):
+    draws = RelevanceDraws(fitted, sampled, 1)
+    runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)
+    judged = Judged.of(draws.at_mean(), runs)
+    inclusion = sampled["design"]["inclusion_probability"].to_numpy()
+    np.testing.assert_allclose(judged.weight, unjudged_weight(inclusion[judged.pair]))
+    assert np.ptp(judged.weight) > 0.5
+
+
+def test_a_weight_of_two_is_two_documents(sampled, fitted):
+    draws = RelevanceDraws(fitted, sampled, 1)
+    logit, pairs = np.array([[0.3, -1.0], [2.0, 0.5]]), np.array([0, 1])
+    grade, once = np.array([1.0, 0.0]), np.ones(2)
+    wanted = np.log(expit(logit[0])) + np.log(expit(-logit[1]))
+    np.testing.assert_allclose(draws.log_probability(logit, pairs, grade, once), wanted)
+    np.testing.assert_allclose(draws.log_probability(logit, pairs, grade, 2 * once), 2 * wanted)
+
+
+def test_a_design_with_replacement_weighs_all_alike(collection):
+    design = be.designs.with_replacement(collection, budget=60)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    model = be.models.relevance_model(sampled, n_topic_components=0)
+    fitted = be.fit(model, approximation="laplace", draws=40, random_seed=1)
+    draws = RelevanceDraws(fitted, sampled, 1)
+    runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)
+    assert np.ptp(Judged.of(draws.at_mean(), runs).weight) == 0.0
+    assert np.isfinite(Departures.learned(draws).effect).all()
+
+
 def test_documents_that_some_run_found_say_nothing_of_the_others():
     random = np.random.default_rng(2)
     rank, logit = random.integers(1, 21, 60), random.normal(size=60)

@@ -95,8 +95,8 @@ class Departures:
 
     for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
     linear predictor, x the scaled log of the fused rank, and u 1 where no run that the model knows
-    found the document, 0 where one did. g falls with the log of the rank from 1 at the first to 0
-    at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at the 500th. A run
+    found the document (the fusion then puts it behind all others), 0 where one did. g falls with
+    the log of the rank from 1 at the first to next to 0 at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at the 500th. A run
     unlike those that the model knows brings relevant documents from where the fusion does not
     expect any: then b is above 0; and one that finds what no other did may find more or less there
     than the model learned of such documents, most of which no run ranks high.
@@ -109,11 +109,12 @@ class Departures:
 
     Such a line is never quite right, and what counts is that it is right on average over what was
     not judged. A document judged with the inclusion probability :math:`\pi` stands for
-    :math:`(1 - \pi) / \pi` that were not. Its log probability is weighted by the square root of
-    that, between no weights (whose line is that of the documents that nearly all were judged) and
-    these odds (where a few documents decide); the weights of a run add up to their effective number
-    :math:`(\sum w)^2 / \sum w^2`, so that its effects are not taken to be known better than they
-    are. Without a design all weights are alike.
+    :math:`(1 - \pi) / \pi` that were not (taken for .05 where it is less). Its log probability is
+    weighted by the square root of that, between no weights (whose line is that of the documents
+    that nearly all were judged) and these odds (where a few documents decide); the weights of a run
+    add up, for each pair of effects, to their effective number :math:`(\sum w)^2 / \sum w^2`, so
+    that the effects are not taken to be known better than they are. Without a design, or where it
+    draws with replacement, all weights are alike.
 
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
@@ -261,6 +262,11 @@ def unjudged_weight(inclusion_probability: NDArray[np.float64]) -> NDArray[np.fl
     --------
     >>> unjudged_weight(np.array([0.1, 0.5, 1.0])).round(3)
     array([3.   , 1.   , 0.224])
+
+    Designs that draw with replacement have no such probability, and all weights are alike:
+
+    >>> unjudged_weight(np.array([np.nan, np.nan])).round(3)
+    array([0.224, 0.224])
     """
-    odds = 1.0 / inclusion_probability - 1.0
-    return np.sqrt(np.maximum(odds, LEAST_ODDS))
+    known = np.where(np.isnan(inclusion_probability), 1.0, inclusion_probability)
+    return np.sqrt(np.maximum(1.0 / known - 1.0, LEAST_ODDS))
