@@ -57,12 +57,11 @@ def combine(
     by about :math:`\tau_1 / 4` it is less. On six collections, the constants learned without each,
     .90 to .91 of the intervals of P@10 and RBP held, where those of ``dyn`` held .91 to .92 (of
     dual runs, made to mislead, .82 and .85, those of ``dyn`` .84 and .87); on one where all runs
-    are misled together .79 to .88. With ``"each"`` the
-    interval would hold for each run whatever the model says, if m* did not depend on d; it is
-    uncorrelated with d where the model's posterior is right, and .92 to .93 held (.81 to .87 of
-    dual runs). No interval that holds for each run can be shorter, in expectation, than .81 of the
-    design's. What breaks it: errors of the model that are larger than where the constants were
-    learned (``benchmarks/combined_intervals/README.md``).
+    are misled together .79 to .88. With ``"each"`` the interval would hold for each run whatever
+    the model says, if m* did not depend on d; it is uncorrelated with d where the model's posterior
+    is right, and .92 to .93 held (.81 to .87 of dual runs). No interval that holds for each run can
+    be shorter, in expectation, than .81 of the design's. What breaks it: errors of the model that
+    are larger than where the constants were learned (``benchmarks/combined_intervals/README.md``).
 
     Parameters
     ----------

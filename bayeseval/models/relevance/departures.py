@@ -96,10 +96,11 @@ class Departures:
     for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
     linear predictor, x the scaled log of the fused rank, and u 1 where no run that the model knows
     found the document (the fusion then puts it behind all others), 0 where one did. g falls with
-    the log of the rank from 1 at the first to next to 0 at the 100th; h rises from 0 at the 20th to 1 at the 100th and falls to 0 at the 500th. A run
-    unlike those that the model knows brings relevant documents from where the fusion does not
-    expect any: then b is above 0; and one that finds what no other did may find more or less there
-    than the model learned of such documents, most of which no run ranks high.
+    the log of the rank from 1 at the first to next to 0 at the 100th; h rises from 0 at the 20th to
+    1 at the 100th and falls to 0 at the 500th. A run unlike those that the model knows brings
+    relevant documents from where the fusion does not expect any: then b is above 0; and one that
+    finds what no other did may find more or less there than the model learned of such documents,
+    most of which no run ranks high.
 
     It is a second step: judged documents among the first 20 ranks of the run tell (a, b), for each
     u by themselves, those below tell (a', b') given the mean of (a, b), all with the model's
