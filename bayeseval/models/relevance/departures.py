@@ -113,9 +113,9 @@ class Departures:
     :math:`(1 - \pi) / \pi` that were not (taken for .05 where it is less). Its log probability is
     weighted by the square root of that, between no weights (whose line is that of the documents
     that nearly all were judged) and these odds (where a few documents decide); the weights of a run
-    add up, for each pair of effects, to their effective number :math:`(\sum w)^2 / \sum w^2`, so
-    that the effects are not taken to be known better than they are. Without a design, or where it
-    draws with replacement, all weights are alike.
+    add up, for each pair of effects, to their effective number :math:`(\sum w)^2 / \sum w^2`; a
+    single document may still count for more than one. Without a design, or where it draws with
+    replacement, all weights are alike.
 
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
