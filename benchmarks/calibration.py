@@ -154,7 +154,8 @@ def _score_model():
     post = xr.Dataset({"estimate": (("chain", "draw", *dims), drawn)}, coords=coords)
     labels = {"measure": ["P@10"], "run": runs, "run_other": runs}
     covariance = xr.DataArray(matrix[None], coords=labels, dims=(*dims, "run_other"))
-    known = {"near_ratio": 1.2, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.05}
+    known = {"near_ratio": 1.2, "design_ratio": 0.0, "common_ratio": 0.4}
+    known |= {"far_sd": 0.15, "far_weight": 0.05}
     other = known | {"near_ratio": 2.4, "far_weight": 0.3}
     constants = {"contributed": known, "new": other}
     return be.models.score_model(mean, post, covariance=covariance, constants=constants)

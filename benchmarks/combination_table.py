@@ -26,8 +26,10 @@ SLACK = 0.02
 LEAST_HELD = 0.85
 CLOSE = 1.01  # ratio of two losses that count as alike
 LEARNED_AT = 100  # judgments a topic
-NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)  # values tried
+MIXTURE = ("near_ratio", "design_ratio", "far_sd", "far_weight")
+NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)  # values tried
 APART = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5)
+BESIDE = (0.0, 0.3, 0.5, 0.7, 1.0)
 FAR = (0.08, 0.15)
 WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
 GROUPS = ("contributed", "new")
@@ -88,9 +90,9 @@ def joined(folder: Path, constants: pd.DataFrame | None = None) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def combined(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:
+def combined(rows: pd.DataFrame, *constants: float) -> pd.DataFrame:
     """Estimate, interval and conflict of every row under some constants."""
-    found = robust_posterior(_prior(rows, near, far, weight), rows.d.to_numpy(), rows.v.to_numpy())
+    found = robust_posterior(_prior(rows, *constants), rows.d.to_numpy(), rows.v.to_numpy())
     tail = 0.5 * (1 + WANTED)
     return pd.DataFrame(
         {"estimate": found.estimate, "lower": found.quantile(1 - tail),
@@ -99,10 +101,10 @@ def combined(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.D
     )  # fmt: skip
 
 
-def _prior(rows: pd.DataFrame, near: float, far: float, weight: float) -> Prior:
+def _prior(rows: pd.DataFrame, near: float, beside: float, far: float, weight: float) -> Prior:
     """Prior of every row under some constants."""
     c, v, gain = (rows[name].to_numpy() for name in ("c", "v", "gain"))
-    errors = near * np.sqrt(c), np.where((c > 0) | (v > 0), far, 0.0)
+    errors = np.sqrt(near**2 * c + beside**2 * v), np.where((c > 0) | (v > 0), far, 0.0)
     spread = [gain * c + (gain * sd) ** 2 for sd in errors]
     return Prior(rows.says.to_numpy(), *spread, np.full(len(rows), weight))
 
@@ -126,14 +128,15 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
         scale = design.groupby(cell).transform("mean")
         own = ((some.low <= some.truth) & (some.truth <= some.high)).groupby(cell).mean()
         square = ((some.d - some.truth) ** 2).groupby(cell).mean()
-        for near, far, weight in itertools.product(NEAR, FAR, WEIGHT):
-            now = combined(some, near, far, weight)
+        for constants in itertools.product(NEAR, BESIDE, FAR, WEIGHT):
+            now = combined(some, *constants)
             score = interval_score(some.truth, now.lower, now.upper) / scale
             held = (now.lower <= some.truth) & (some.truth <= now.upper)
             means = {"score": score, "held": held, "square": (now.estimate - some.truth) ** 2}
             table = pd.DataFrame({k: v.groupby(cell).mean() for k, v in means.items()})
-            table = table.assign(loss=table.score + np.sqrt(table.square / square))
-            table = table.assign(design_held=own, near_ratio=near, far_sd=far, far_weight=weight)
+            table = table.assign(ratio=np.sqrt(table.square / square))
+            table = table.assign(loss=table.score + table.ratio)
+            table = table.assign(design_held=own, **dict(zip(MIXTURE, constants, strict=True)))
             found.append(table.reset_index().assign(kind=kind, group=group))
     return pd.concat(found)
 
@@ -207,10 +210,11 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
     scores among those whose intervals hold on average as often as wanted. The others: those of the
     least mean loss among those whose intervals hold on average as often as wanted, or as often as
     the design's own where these hold less, and for every role of runs no more than ``SLACK`` less
-    often; where losses are alike, those whose intervals hold more often, up to what is wanted.
+    often; where losses are alike, those whose intervals hold more often, up to what is wanted, and
+    then those with the least error, over the design's, on the family and role where it is largest.
     Cells weigh the same.
     """
-    names = ["near_ratio", "far_sd", "far_weight"]
+    names = list(MIXTURE)
     found = []
     alone = alone_scores(rows).set_index(["kind", "group"])
     for (kind, group), some in cells.groupby(["kind", "group"]):
@@ -223,8 +227,10 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
         enough = table[short <= max(0.0, short.min())]
         alike = enough[enough.loss <= CLOSE * enough.loss.min()]
         holds = alike.held.clip(upper=WANTED)
-        best = dict(zip(names, alike.loss[holds == holds.max()].idxmin(), strict=True))
-        best["common_ratio"] = _common(rows[rows.kind == kind], best["near_ratio"])
+        largest = some.groupby([*names, "collection", "role"]).ratio.mean().groupby(names).max()
+        best = largest[holds.index[holds == holds.max()]].idxmin()
+        best = dict(zip(names, best, strict=True))
+        best["common_ratio"] = _common(rows[rows.kind == kind])
         scores = apart[apart.kind == kind].groupby(list(GROUPS)).score.mean()
         best["apart_ratio"] = dict(zip(GROUPS, scores.idxmax(), strict=True))[group]
         means = alone.loc[kind, group].groupby("alone_ratio")[["score", "held"]].mean()
@@ -234,14 +240,14 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
     return pd.DataFrame(found)[["kind", "group", *constants]]
 
 
-def _common(rows: pd.DataFrame, near: float) -> float:
+def _common(rows: pd.DataFrame) -> float:
     """What all contributing runs' errors share, beyond the draws', over the posterior deviation."""
     some = rows[rows.role == "contributed"]
     by = [some[name] for name in ("collection", "measure", "sample")]
     mean = (some.m - some.truth).groupby(by).mean()
     excess = (mean**2 - some.shared.groupby(by).first()) / some.c.groupby(by).mean()
     by_family = excess.groupby(["collection", "measure"]).mean()
-    return float(np.sqrt(np.clip(by_family.mean(), 0.0, near**2)))
+    return float(np.sqrt(max(by_family.mean(), 0.0)))
 
 
 def learned_table(folder: Path) -> None:
@@ -268,7 +274,7 @@ def report(folder: Path) -> None:
     parts = []
     for (family, kind, group), some in rows.groupby(["collection", "kind", "group"]):
         one = constants.loc[family, kind, group]
-        numbers = one.near_ratio, one.far_sd, one.far_weight
+        numbers = [one[name] for name in MIXTURE]
         parts.append(pd.concat([some, combined(some, *numbers), _each(some, *numbers)], axis=1))
     whole = pd.concat(parts)
     table = pd.DataFrame(
@@ -288,7 +294,9 @@ def report(folder: Path) -> None:
 def reliability(folder: Path) -> None:
     """Among pairs of runs given the probability p, how many are right; constants of other families.
 
-    A true tie counts half. Errors are of samples as clusters. Of each collection, and of all.
+    A true tie counts half. ``error`` has samples as clusters, ``run_error`` runs too: all samples
+    of a collection have the same runs, and what a model gets wrong of a run is wrong in all of
+    them. Of each collection, and of all.
     """
     left = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
     rows = []
@@ -300,10 +308,11 @@ def reliability(folder: Path) -> None:
             kind = parse_measures(label)[0].kind
             known = {g: left.loc[(attrs["collection"], kind, g)].to_dict() for g in GROUPS}
             truth = some["mean"]["truth"].isel(measure=0).to_numpy()
+            runs = attrs["collection"] + " " + some["mean"]["run"].to_numpy().astype(object)
             for name, stated in _stated(some, known).items():
                 facts = {"measure": label, "source": name, "collection": attrs["collection"]}
                 sample = f"{attrs['collection']} {attrs['sample']}"
-                rows.append(_pairs(stated, truth).assign(**facts, sample=sample))
+                rows.append(_pairs(stated, truth, runs).assign(**facts, sample=sample))
     whole = pd.concat(rows)
     table = pd.concat([_reliability(whole.assign(collection="all")), _reliability(whole)])
     table.to_csv(HERE / "reliability.csv", float_format="%.4g")
@@ -329,7 +338,7 @@ def _stated(some: dict[str, xr.Dataset], known: dict) -> dict[str, np.ndarray]:
 
 
 def _reliability(rows: pd.DataFrame) -> pd.DataFrame:
-    """Share right and its error by group of stated probability."""
+    """Share right and its errors by group of stated probability."""
     by = ["collection", "measure", "source", "stated"]
     table = rows.groupby(by)[["right", "probability"]].mean()
     table["pairs"] = rows.groupby(by).size()
@@ -337,10 +346,31 @@ def _reliability(rows: pd.DataFrame) -> pd.DataFrame:
     share = table.right.reindex(cell.index.droplevel("sample")).to_numpy()
     off = cell["sum"] - cell["size"] * share
     table["error"] = np.sqrt((off**2).groupby(by).sum()) / table.pairs
+    off = rows.assign(off=rows.right - rows.groupby(by).right.transform("mean"))
+    table["run_error"] = np.sqrt(off.groupby(by).apply(_by_run_and_sample)) / table.pairs
     return table
 
 
-def _pairs(better: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
+def _by_run_and_sample(rows: pd.DataFrame) -> float:
+    """Variance of the sum of ``off`` over pairs, which go together in a sample or by a run.
+
+    Aronow, Samii and Assenova (2015), doi:10.1093/pan/mpv018, with samples as the other way. No
+    less than with samples alone, or with each pair's samples alone, as clusters: with few runs the
+    estimate is too low.
+    """
+
+    def squares(by: list[str], some: pd.DataFrame = rows) -> float:
+        return float((some.groupby(by).off.sum() ** 2).sum())
+
+    single = rows.rename(columns={"first": "run"})
+    single = pd.concat([single, rows.rename(columns={"second": "run"})])
+    pair = ["first", "second"]
+    by_run = squares(["run"], single) - squares(pair)
+    in_both = squares(["run", "sample"], single) - squares([*pair, "sample"])
+    return max(by_run + squares(["sample"]) - in_both, squares(pair), squares(["sample"]))
+
+
+def _pairs(better: np.ndarray, truth: np.ndarray, runs: np.ndarray) -> pd.DataFrame:
     """Stated probability of the probably better run of every pair, and whether it is better."""
     first, second = np.triu_indices(truth.size, k=1)
     stated, apart = better[first, second], truth[first] - truth[second]
@@ -351,13 +381,15 @@ def _pairs(better: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
             "right": right,
             "probability": sure,
             "stated": pd.cut(sure, EDGES, right=False).astype(str),
+            "first": runs[first],
+            "second": runs[second],
         }
     )
 
 
-def _each(rows: pd.DataFrame, near: float, far: float, weight: float) -> pd.DataFrame:
+def _each(rows: pd.DataFrame, *constants: float) -> pd.DataFrame:
     """Bounds of the intervals that hold for each run."""
-    v, prior = rows.v.to_numpy(), _prior(rows, near, far, weight)
+    v, prior = rows.v.to_numpy(), _prior(rows, *constants)
     low, high = intervals_for_each(prior, rows.d.to_numpy(), np.sqrt(v), WANTED)
     return pd.DataFrame({"each_lower": low, "each_upper": high}, index=rows.index)
 

@@ -48,9 +48,10 @@ def combine(
     :math:`\kappa = \min(c / v, .95)`. The estimate is the
     posterior mean: near m where d does not object, near d where it does. Where the model makes no
     errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment counts twice. The
-    standard deviation :math:`\tau` of the model's own errors, in units of :math:`\sqrt{c}`,
-    :math:`\tau_1` and w come from other collections (:mod:`bayeseval.models.score.constants`), one
-    set for runs that the model learned from and one for new runs.
+    variance :math:`\tau^2 = a^2 c + b^2 v` of the model's own errors, by the ratios a
+    (``near_ratio``) and b (``design_ratio``), :math:`\tau_1` and w come from other collections
+    (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned from and one
+    for new runs.
 
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
     runs like those that the constants were learned from; for a single run that the model has wrong
@@ -78,7 +79,8 @@ def combine(
         A coord of the scores, or a group for every run; default: "contributed" or "new".
     constants : mapping of group to mapping, optional
         Other numbers for those of the package: ``near_ratio`` and ``common_ratio`` (in units of the
-        posterior standard deviation), ``far_sd`` (in units of the score) and ``far_weight``.
+        posterior standard deviation), ``design_ratio`` (of the design's standard error), ``far_sd``
+        (in units of the score) and ``far_weight``.
         ``apart_ratio`` and ``alone_ratio`` are for :func:`bayeseval.with_model_errors`.
 
     Returns
@@ -117,10 +119,10 @@ def combine(
     ... )
     >>> draws = np.random.default_rng(1).normal(0.48, 0.01, (1, 1000, 1, 1))
     >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
-    >>> errors = {"near_ratio": 1.0, "far_sd": 0.15, "far_weight": 0.05}
+    >>> errors = {"near_ratio": 1.0, "design_ratio": 0.3, "far_sd": 0.15, "far_weight": 0.05}
     >>> combined = combine(mean, post, constants={"contributed": errors})
     >>> combined.estimate.values.round(3), combined.conflict.values.round(2)
-    (array([[0.482]]), array([[0.01]]))
+    (array([[0.483]]), array([[0.01]]))
     """
     check_choice("guarantee", guarantee, GUARANTEES)
     check_alike(mean, post, ("the means", "the posterior scores"))
@@ -168,14 +170,15 @@ def _prior(sources: Sources, known, group: NDArray, says: Independent, variance:
 
     ``variance`` is that of the model's posterior.
     """
-    near, far, weight = (
-        _of_runs(sources, known, group, field) for field in ("near_ratio", "far_sd", "far_weight")
+    near, beside, far, weight = (
+        _of_runs(sources, known, group, field)
+        for field in ("near_ratio", "design_ratio", "far_sd", "far_weight")
     )
     # where everything is judged there is nothing to add: no run can be other than it is
     open_still = (sources.design_variance > 0) | (variance > 0)
-    near = says.gain * near * np.sqrt(variance)
+    own = near**2 * variance + beside**2 * sources.design_variance
     far = np.where(open_still, says.gain * sources.scale * far, 0.0)
-    return Prior(says.mean, says.variance + near**2, says.variance + far**2, weight)
+    return Prior(says.mean, says.variance + says.gain**2 * own, says.variance + far**2, weight)
 
 
 def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:

@@ -11,6 +11,7 @@ CONSTANTS = {
     "contributed": {"near_ratio": 1.1, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.05},
     "new": {"near_ratio": 2.2, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.3},
 }
+CONSTANTS = {group: known | {"design_ratio": 0.0} for group, known in CONSTANTS.items()}
 COORDS = {"measure": ["P@10"], "run": RUNS, "contributed": ("run", [True, False, False])}
 DIMS = ("measure", "run")
 
@@ -55,10 +56,10 @@ def moments(post):
 
 def test_without_far_runs_the_estimate_follows_from_the_errors_of_design_and_model():
     """d - m is the model's own error and what the design has beyond the posterior's error."""
-    never = {group: {"far_weight": 0.0, "near_ratio": 0.9} for group in ("contributed", "new")}
-    found = be.combine(means(), draws(), constants=never)
+    never = {"far_weight": 0.0, "near_ratio": 0.9, "design_ratio": 0.4}
+    found = be.combine(means(), draws(), constants={"contributed": never, "new": never})
     m, c = moments(draws())
-    own, noise = 0.9**2 * c, 0.03**2 - c
+    own, noise = 0.9**2 * c + 0.4**2 * 0.03**2, 0.03**2 - c
     share = own / (own + noise)
     expected = m + share * (means().estimate - m)
     np.testing.assert_allclose(found.estimate, expected, rtol=1e-12)
@@ -70,7 +71,7 @@ def test_without_far_runs_the_estimate_follows_from_the_errors_of_design_and_mod
 
 def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
     """No judgment counts twice: the design's estimate adds nothing to what has seen it."""
-    right = {"near_ratio": 0.0, "common_ratio": 0.0, "far_weight": 0.0}
+    right = {"near_ratio": 0.0, "design_ratio": 0.0, "common_ratio": 0.0, "far_weight": 0.0}
     found = be.combine(means(), draws(), constants={"contributed": right, "new": right})
     m, c = moments(draws())
     np.testing.assert_allclose(found.estimate, m, rtol=1e-9)
@@ -155,7 +156,7 @@ def test_where_the_model_makes_no_errors_the_covariance_is_that_of_its_posterior
     matrix = 0.03**2 * (0.2 + 0.8 * np.eye(3))[None]
     labels = {"measure": ["P@10"], "run": RUNS, "run_other": RUNS}
     covariance = xr.DataArray(matrix, dims=(*DIMS, "run_other"), coords=labels)
-    right = {"near_ratio": 0.0, "common_ratio": 0.9, "far_weight": 0.0}
+    right = {"near_ratio": 0.0, "design_ratio": 0.0, "common_ratio": 0.9, "far_weight": 0.0}
     found = be.combine(
         means(), draws(), covariance=covariance, constants={"contributed": right, "new": right}
     )
@@ -255,17 +256,21 @@ def test_false_alarms_are_no_more_than_stated():
     random = np.random.default_rng(3)
     v, more = 0.03**2, 0.015**2
     c = 1.0 / (1.0 / v + 1.0 / more)
-    alarms, below = [], []
-    for _ in range(400):
-        truth = random.normal(0.4, 0.05, 3)
-        seen = random.normal(truth, 0.03)
-        mean = means(estimate=seen)
-        centre = c * (seen / v + random.normal(truth, np.sqrt(more)) / more)
-        table = be.compare_intervals(mean, be.summarize(draws(centre=centre, spread=np.sqrt(c))))
-        alarms.append(table.flagged.any())
-        below.append((table.p_value < 0.1).mean())
-    assert np.mean(alarms) < 0.1 + 3 * np.sqrt(0.09 / 400)
-    assert 0.02 < np.mean(below) < 0.1
+    coords = COORDS | {"measure": [f"P@{k}" for k in range(1, 401)]}  # each a simulation
+    truth = random.normal(0.4, 0.05, (400, 3))
+    seen = random.normal(truth, 0.03)
+    centre = c * (seen / v + random.normal(truth, np.sqrt(more)) / more)
+    parts = []
+    for estimate, error in ((seen, 0.03), (centre, np.sqrt(c))):
+        values = {"estimate": (DIMS, estimate), "standard_error": (DIMS, np.full((400, 3), error))}
+        part = xr.Dataset(values, coords=coords, attrs=means().attrs)
+        half = 1.6448536 * part.standard_error * xr.DataArray([-1.0, 1.0], dims="ci_bound")
+        bounds = (part.estimate + half).assign_coords(ci_bound=["lower", "upper"])
+        freedom = xr.full_like(part.estimate, np.inf)
+        parts.append(part.assign(interval=bounds, degrees_of_freedom=freedom))
+    table = be.compare_intervals(*parts)
+    assert table.flagged.any("run").mean() < 0.1 + 3 * np.sqrt(0.09 / 400)
+    assert 0.02 < (table.p_value < 0.1).mean() < 0.1
 
 
 def test_flags_do_not_depend_on_whether_the_models_own_errors_were_added():

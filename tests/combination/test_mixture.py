@@ -45,10 +45,10 @@ def test_without_unknowns_the_estimate_is_the_score():
 @pytest.mark.parametrize("truth", [0.2, 0.4, 0.43, 0.5, 0.8])
 def test_the_interval_for_each_run_holds_whatever_the_true_score(truth):
     random = np.random.default_rng(1)
-    estimate = random.normal(truth, 0.05, 3000)
-    low, high = intervals_for_each(prior(3000), estimate, np.full(3000, 0.05), 0.9)
+    estimate = random.normal(truth, 0.05, 1000)
+    low, high = intervals_for_each(prior(1000), estimate, np.full(1000, 0.05), 0.9)
     held = ((low <= truth) & (truth <= high)).mean()
-    assert held > 0.9 - 3 * np.sqrt(0.09 / 3000)
+    assert held > 0.9 - 3 * np.sqrt(0.09 / 1000)
 
 
 def test_the_interval_for_each_run_is_shorter_where_the_prior_is_right_and_never_too_short():

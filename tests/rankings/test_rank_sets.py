@@ -120,15 +120,15 @@ def true_ranks(truth):
 
 @pytest.mark.parametrize("name", TIED)
 def test_sets_cover_at_ties_and_near_ties_where_ranks_of_a_bootstrap_do_not(name):
-    """300 samples: the Monte Carlo error of a coverage of .9 is .017."""
-    truth, n_samples = TIED[name], 300
+    """200 samples: the Monte Carlo error of a coverage of .9 is .021."""
+    truth, n_samples = TIED[name], 200
     random = np.random.default_rng(1)
     covariance = shared_errors(8, 2, size=2.0)
     rank = true_ranks(truth)
     together, by_run, plain, best = [], [], [], []
     for sample in range(n_samples):
         estimate = truth + normal_draws(covariance, 1, random)[0]
-        given = {"covariance": matrix(covariance), "n_draws": 400, "random_seed": sample}
+        given = {"covariance": matrix(covariance), "n_draws": 300, "random_seed": sample}
         sets = be.rankings.rank_sets(means(estimate), simultaneous=True, top=2, **given)
         lower, upper = sets.interval.isel(measure=0).values.T
         together.append(((lower <= rank) & (rank <= upper)).all())
@@ -140,7 +140,7 @@ def test_sets_cover_at_ties_and_near_ties_where_ranks_of_a_bootstrap_do_not(name
             [true_ranks(one) for one in drawn], [0.05, 0.95], axis=0, method="nearest"
         )
         plain.append((bounds[0] <= rank) & (rank <= bounds[1]))
-    allowed = 0.9 - 2.3 * 0.017
+    allowed = 0.9 - 2.3 * 0.021
     assert np.mean(together) > allowed
     assert np.mean(best) > allowed
     assert np.mean(by_run, axis=0).min() > allowed

@@ -40,19 +40,20 @@ def score_model(
     d and V are the estimates of the design and their covariance, m* and C* what the posterior draws
     say beyond them (:class:`bayeseval.models.score.independent.Independent`, whose gain multiplies
     all errors of the model), g the group of the run, :math:`\tau_{gr}` a multiple :math:`\tau_g` of
-    the run's posterior standard deviation, and :math:`\lambda_r` another multiple of it, the same
-    for all runs (it comes on top here, where ``combine`` counts it as a part). It is the model
-    behind :func:`bayeseval.combine`, which takes each run by itself and the constants as given;
-    here :math:`\tau_g` and :math:`w_g` are learned from all runs, around the constants, and the
-    design's covariance is used in full, as if m* of one run had nothing to do with d of another. It
-    is for those who want to extend it: what the design got wrong for all runs it may take for an
-    error of the model, for both look alike. With 44 runs 500 draws a chain were too few for its
-    verdict: take more.
+    what the constants say of the run, and :math:`\lambda_r` a multiple of its posterior standard
+    deviation, the same for all runs (it comes on top here, where ``combine`` counts it as a part).
+    It is the model behind :func:`bayeseval.combine`, which takes each run by itself and the
+    constants as given; here :math:`\tau_g` and :math:`w_g` are learned from all runs, around the
+    constants, and the design's covariance is used in full, as if m* of one run had nothing to do
+    with d of another. It is for those who want to extend it: what the design got wrong for all runs
+    it may take for an error of the model, for both look alike. With 44 runs 500 draws a chain were
+    too few for its verdict: take more.
 
     ================  ==================  ==========================================================
     name in priors    default             why
     ================  ==================  ==========================================================
-    log_near_ratio    Normal(0, 0.5)      log of :math:`\tau_g` over the constant ``near_ratio``
+    log_near_ratio    Normal(0, 0.5)      log of :math:`\tau_g`; ``near_ratio`` and ``design_ratio``
+                                          hold where it is 0
     logit_far_weight  Normal(0, 1)        log odds of :math:`w_g` less those of ``far_weight``
     common            Normal(0, 1)        :math:`\lambda` over the constant ``common_ratio``
     ================  ==================  ==========================================================
@@ -117,9 +118,9 @@ def score_model(
     group = groups_of(mean, groups, [name for _, name in known])
     names, of_run = np.unique(group, return_inverse=True)
     kind = kind_of_measure(parse_measures(str(sources.labels["measure"][0]))[0])
-    near, common, far, weight = (
+    near, beside, common, far, weight = (
         np.array([getattr(known[kind, name], field) for name in names])
-        for field in ("near_ratio", "common_ratio", "far_sd", "far_weight")
+        for field in ("near_ratio", "design_ratio", "common_ratio", "far_sd", "far_weight")
     )
     scale = float(sources.scale[0, 0])
     design = _design_covariance(sources)
@@ -127,19 +128,21 @@ def score_model(
         name_model("score_model")
         tensor: Any = pt
         log_near: Any = pm.Normal("log_near_ratio", *numbers["log_near_ratio"], dims="group")
-        near_ratio: Any = pm.Deterministic("near_ratio", near * tensor.exp(log_near), dims="group")
+        multiple: Any = pm.Deterministic("near_multiple", tensor.exp(log_near), dims="group")
         odds: Any = pm.Normal("logit_far_weight", *numbers["logit_far_weight"], dims="group")
         start = np.log(weight) - np.log1p(-weight)
         far_weight: Any = pm.Deterministic("far_weight", pt.sigmoid(start + odds), dims="group")
         shared: Any = pm.Normal("common", *numbers["common"])
         unit: Any = pm.Normal("model_deviation", 0.0, 1.0, dims="run")
         says, posterior_sd = sources.independent, np.sqrt(sources.model_variance[0])
+        design_sd = np.sqrt(sources.design_variance[0])
         gain = says.gain[0]
         own = np.sqrt(gain)
         root = _root(sources.model_covariance[0] * np.outer(own, own))
         model_score = says.mean[0] + pt.dot(root, unit)
         share = pt.stack([1.0 - far_weight[of_run], far_weight[of_run]], axis=1)
-        near_sd = gain * posterior_sd * near_ratio[of_run]
+        own_sd = np.hypot(near[of_run] * posterior_sd, beside[of_run] * design_sd)
+        near_sd = gain * own_sd * multiple[of_run]
         spread = pt.stack([near_sd, np.asarray(gain * scale * far[of_run])], axis=1)
         off: Any = pm.NormalMixture("discrepancy", w=share, mu=np.zeros((of_run.size, 2)),
                                     sigma=spread, dims="run")  # fmt: skip

@@ -40,6 +40,10 @@ class Constants:
     alone_ratio : float
         Standard deviation of the model's errors where no design is beside it, in the same units,
         runs that are not as modelled among the rest.
+    design_ratio : float
+        What the model's own errors, for runs as modelled, are at least, in units of the design's
+        standard error: with few runs and topics a posterior is narrow, and how far off it is shows
+        on the other collections by what their judgments could tell.
     """
 
     near_ratio: float
@@ -48,9 +52,10 @@ class Constants:
     far_weight: float
     apart_ratio: float = 0.0
     alone_ratio: float = 0.0
+    design_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("near_ratio", "common_ratio", "far_sd", "apart_ratio", "alone_ratio"):
+        for name in set(self.__dataclass_fields__) - {"far_weight"}:
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         if not 0.0 <= self.far_weight <= 1.0:

@@ -19,6 +19,8 @@ KNOWN = {
     "contributed": {"near_ratio": 1.5, "common_ratio": 0.4, "far_sd": 0.15, "far_weight": 0.05},
     "new": {"near_ratio": 2.0, "common_ratio": 0.4, "far_sd": 0.20, "far_weight": 0.30},
 }
+BESIDE = {"contributed": 0.3, "new": 0.7}
+KNOWN = {group: known | {"design_ratio": BESIDE[group]} for group, known in KNOWN.items()}
 
 
 def means(**attrs) -> xr.Dataset:
@@ -63,9 +65,9 @@ def test_the_log_density_is_that_of_the_formula():
     with model:
         found = model.compile_logp(mode="FAST_COMPILE")(point)
     of_run = np.array([0, 0, 1])  # contributed, contributed, new
-    near, far, weight, common = (
+    near, beside, far, weight, common = (
         np.array([KNOWN[name][field] for name in ("contributed", "new")])[of_run]
-        for field in ("near_ratio", "far_sd", "far_weight", "common_ratio")
+        for field in ("near_ratio", "design_ratio", "far_sd", "far_weight", "common_ratio")
     )
     flat = post.estimate.to_numpy().reshape(-1, 3)
     mean, matrix = flat.mean(axis=0), np.cov(flat, rowvar=False)
@@ -74,7 +76,7 @@ def test_the_log_density_is_that_of_the_formula():
     gain, sd = says.gain[0], np.sqrt(variance)
     values, vectors = np.linalg.eigh(matrix * np.outer(np.sqrt(gain), np.sqrt(gain)))
     root = vectors @ np.diag(np.sqrt(values)) @ vectors.T
-    near_sd = gain * sd * near * np.exp(point["log_near_ratio"][of_run])
+    near_sd = gain * np.hypot(sd * near, ERROR * beside) * np.exp(point["log_near_ratio"][of_run])
     share = expit(logit(weight) + point["logit_far_weight"][of_run])
     off = point["discrepancy"]
     theta = says.mean[0] + root @ point["model_deviation"] + gain * sd * common * point["common"]
@@ -90,8 +92,8 @@ def test_the_log_density_is_that_of_the_formula():
 
 def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
     """The exact posterior of the score given the estimate is then a product of two normals."""
-    right = {"near_ratio": 0.0, "common_ratio": 0.0, "far_weight": 1e-12, "far_sd": 1e-9}
-    constants = {name: right for name in KNOWN}
+    right = {"near_ratio": 0.0, "design_ratio": 0.0, "common_ratio": 0.0}
+    constants = {name: right | {"far_weight": 1e-12, "far_sd": 1e-9} for name in KNOWN}
     model = be.models.score_model(means(), draws(), constants=constants)
     flat = draws().estimate.to_numpy().reshape(-1, 3)
     mean, variance = flat.mean(axis=0), flat.var(axis=0, ddof=1)
