@@ -122,6 +122,10 @@ def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
             "must have one of the columns gpt, label, .*; there are topic,",
         ),
         ("qid,docno,label\n", "has a header and no other line"),
+        (
+            "qid,docno,label\n1,d0,1\n1,d3,x\n",
+            "row 2 below the header .*'d3'.*: 'x' is not a finite number",
+        ),
         ("qid,docno,label\n1,d0,a, 1\n", "gpt.csv, line 2: 4 cells where the header has 3"),
         ('qid,docno,why,label\n1,d0,"a\nb",1\n1,d3\n', "line 4: 2 cells where the header has 4"),
         ("1,d0,1\n", "with commas needs a first line that names its columns"),

@@ -105,7 +105,9 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     return _of_columns(frame, where, (name,) if by_name else (name, *VALUES)), where
 
 
-def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:
+def _of_columns(
+    frame: pd.DataFrame, where: str, allowed: tuple[str, ...], *, of_file: bool = False
+) -> pd.DataFrame:
     """Labels of a table, from the first column that is there of those allowed."""
     value = next((column for column in allowed if column in frame.columns), None)
     if value is None:
@@ -119,8 +121,9 @@ def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd
     if wrong.any():
         row = int(np.argmax(wrong))
         topic, document, text = checked.iloc[row][["topic", "document", value]]
+        place = f"row {row + 1} below the header" if of_file else f"row {row}"
         raise ValueError(
-            f"{where}, row {row} (topic '{topic}', document '{document}'): '{text}' is not a "
+            f"{where}, {place} (topic '{topic}', document '{document}'): '{text}' is not a "
             "finite number, as every label must be"
         )
     return checked[["topic", "document"]].assign(value=numbers)
@@ -134,7 +137,7 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
     check_text(str(path), data)
     headed = headed_frame(str(path), data)
     if headed is not None:
-        return _of_columns(headed, str(path), (name, *VALUES))
+        return _of_columns(headed, str(path), (name, *VALUES), of_file=True)
     first = data.split(b"\n", 1)[0]
     if b"," in first and len(first.split()) < 3:
         raise ValueError(
