@@ -239,6 +239,7 @@ class Judged:
         """Weighted log likelihood (run, grid point) of a band's effects, given those before it."""
         grid = band.grid
         total = np.zeros((self.n_runs, grid.level.size))
+        tried = np.stack([grid.level, grid.slope, np.ones(grid.level.size)])
         tells = np.flatnonzero(band.tells(self.rank, self.seen))
         for number in range(self.n_runs):
             every = tells[self.number[tells] == number]
@@ -247,8 +248,8 @@ class Judged:
             for own in np.split(every, range(BLOCK, every.size, BLOCK)):
                 rank, seen = self.rank[own], self.seen[own]
                 level, slope = band.columns(rank, seen)
-                moved = np.outer(level, grid.level) + np.outer(slope, grid.slope)
-                moved += self.logit[own, None] + _moved(known[:, :, [number]], rank, seen)
+                start = self.logit[own] + _moved(known[:, :, [number]], rank, seen)[:, 0]
+                moved = np.column_stack([level, slope, start]) @ tried
                 weight = scale * self.weight[own]
                 total[number] += self.mean.log_probability(
                     moved, self.pair[own], self.grade[own], weight

@@ -122,8 +122,13 @@ class RelevanceDraws:
         self, logit: NDArray, pairs: NDArray, grade: NDArray, weight: NDArray
     ) -> NDArray[np.float64]:
         """Weighted log probability (column,) of the grades of some pairs, given (pair, column)."""
-        share = [np.ones(logit.shape), *self._above(logit, pairs), np.zeros(logit.shape)]
+        from scipy.special import log_expit
+
         code = self._code(grade)
+        if not self.graded and not self._columns:
+            signed = np.where(code > 0, 1.0, -1.0)[:, None] * logit
+            return weight @ np.maximum(log_expit(signed), np.log(SMALLEST))
+        share = [np.ones(logit.shape), *self._above(logit, pairs), np.zeros(logit.shape)]
         mass = np.stack([high - low for high, low in zip(share[:-1], share[1:], strict=True)])
         return weight @ np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST))
 
