@@ -54,7 +54,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[Path]:
     check_writable(path)
     target = Path(os.path.realpath(path))
     through = is_special(path)
-    with _new_folder(path, Path(tempfile.gettempdir()) if through else target.parent) as folder:
+    with new_folder(path, Path(tempfile.gettempdir()) if through else target.parent) as folder:
         part = folder / path.name
         yield part
         if through:
@@ -86,17 +86,24 @@ def whole_folder(path: str | os.PathLike) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     _check_parent(Path(path))
-    with _new_folder(Path(path), target.parent) as folder:
-        part, before = folder / target.name, folder / "before"
+    with new_folder(Path(path), target.parent) as folder:
+        part = folder / target.name
         yield part
+        if not target.is_dir():
+            os.replace(part, target)
+            return
+        # not in a folder that whoever ends the process removes
+        kept = Path(tempfile.mkdtemp(prefix=".bayeseval-", dir=target.parent))
         try:
-            if target.is_dir():
-                target.rename(before)
+            target.rename(kept / target.name)
             os.replace(part, target)
         except BaseException:
-            if before.exists() and not target.exists():
-                before.rename(target)
+            if not target.exists():
+                (kept / target.name).rename(target)
             raise
+        finally:
+            if target.exists():
+                shutil.rmtree(kept)
 
 
 def check_writable(path: Path) -> None:
@@ -155,7 +162,7 @@ def _descriptor(path: Path) -> int | None:
 
 
 @contextmanager
-def _new_folder(path: Path, parent: Path) -> Iterator[Path]:
+def new_folder(path: Path, parent: Path) -> Iterator[Path]:
     """A folder of one's own for what becomes a path, gone in the end."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=".bayeseval-", dir=parent))

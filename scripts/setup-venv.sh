@@ -36,6 +36,8 @@ install_with_pip() {
     has_pip || .venv/bin/python -m ensurepip --upgrade >/dev/null 2>&1 || "$python" -m venv --clear .venv
     # modules are compiled when they are first used, which is sooner, unless that would not be kept
     local compiled="--no-compile"
+    # an old pip makes a program that imports `re` before Ctrl-C is handled
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip || true
     [ -z "${PYTHONDONTWRITEBYTECODE:-}" ] || compiled="--compile"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check "$compiled" \
         --constraint constraints.txt --editable "$package"

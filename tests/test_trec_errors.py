@@ -139,7 +139,10 @@ def test_float32_scores_must_fit(tmp_path):
         ({"qrels_format": "xml"}, "qrels_format must be one of .*prels.*, not 'xml'"),
         ({"on_duplicate": "last"}, "on_duplicate must be one of .*, not 'last'"),
         ({"score_type": "float16"}, "score_type must be one of .*, not 'float16'"),
-        ({"negative_grades": "zero"}, "negative_grades must be 'unjudged' or 'judged', not 'zero'"),
+        (
+            {"negative_grades": "zero"},
+            "negative_grades must be one of unjudged, judged, not 'zero'",
+        ),
         ({"depth": 0}, "depth must be a whole number of at least 1, or None, not 0"),
     ],
 )

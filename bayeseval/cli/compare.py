@@ -61,7 +61,7 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a less b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
-    check_measures(measure, estimated.relevance_level)
+    check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level)

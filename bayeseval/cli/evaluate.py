@@ -33,7 +33,7 @@ def evaluate(
     denominator_error, modelled_share, degrees_of_freedom, limited_share; better_than and
     worse_than with --against.
     """
-    labels = check_measures(measure, estimated.relevance_level)
+    labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)

@@ -1,13 +1,14 @@
 """Results to stdout or to whole files, progress and remarks to stderr."""
 
 import os
+import stat
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from bayeseval.whole_file import check_writable, is_special, whole_file
+from bayeseval.whole_file import check_writable, new_folder, whole_file
 
 STDOUT = Path("-")
 
@@ -37,15 +38,31 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
             if _same_file(path, taken):
                 raise ValueError(f"{other} and {option} both name {path}; give each its own file")
         before.append((option, path))
-        if path == STDOUT:
-            continue
-        check_writable(path)
+        if path != STDOUT:
+            check_writable(path)
         for source in inputs:
-            if not is_special(path) and _same_file(path, source):
+            if _would_lose(path, source):
+                act = f"{option} {path} would replace"
                 raise ValueError(
-                    f"{option} {path} would replace {source}, which this command reads; name "
-                    "another file"
+                    f"{'stdout would go into' if path == STDOUT else act} {source}, which this "
+                    "command reads; name another file"
                 )
+
+
+def _would_lose(path: Path, source: Path) -> bool:
+    """Whether writing to a path, or stdout, would change a file that is read.
+
+    What has a path of its own, such as a pipe or a terminal, can be read and written; a path such
+    as ``/dev/fd/3`` is as good as the file that is open there.
+    """
+    if path != STDOUT:
+        return _same_file(path, source) and not (path.exists() and not path.is_file())
+    try:
+        open_there = os.fstat(1)
+    except OSError:
+        return False  # stdout is closed
+    regular = stat.S_ISREG(open_there.st_mode) and source.exists()
+    return regular and os.path.samestat(open_there, os.stat(source))
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -73,8 +90,8 @@ def written_whole(path: Path | None) -> Iterator[Path]:
         with whole_file(path) as part:
             yield part
         return
-    with TemporaryDirectory() as folder:
-        part = Path(folder) / "stdout"
+    with new_folder(STDOUT, Path(tempfile.gettempdir())) as folder:
+        part = folder / "stdout"
         yield part
         _write_stdout(part.read_bytes())
 

@@ -57,7 +57,7 @@ def rank(
     CSV columns: run, measure, estimator, estimate, rank, lower, upper (of the rank), tie_group,
     expected_rank, and best with --top.
     """
-    check_measures(measure, estimated.relevance_level)
+    check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level)

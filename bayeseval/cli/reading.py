@@ -34,11 +34,21 @@ def input_files(
     return paths + [path for path in others if path is not None]
 
 
-def check_measures(measures: list[str], relevance_level: int) -> list[str]:
-    """Canonical labels of measures; what is none is refused before files are read."""
+def check_measures(
+    measures: list[str], relevance_level: int, estimator: str | None = None
+) -> list[str]:
+    """Canonical labels of measures; what is none is refused before files are read.
+
+    So is an estimator that there is not, or that has no estimate of a measure.
+    """
+    from bayeseval.estimators.registry import check_estimable, check_known
     from bayeseval.measures.names import parse_measures
 
-    return [m.label for m in parse_measures(measures, relevance_level=relevance_level)]
+    parsed = parse_measures(measures, relevance_level=relevance_level)
+    if estimator is not None:
+        check_known(estimator)
+        check_estimable(parsed, estimator)
+    return [measure.label for measure in parsed]
 
 
 def check_level(collection: xr.DataTree, relevance_level: int, *, fitting: bool = False) -> None:

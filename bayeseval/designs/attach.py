@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
+from bayeseval.collection.choices import check_choice
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.placing import drawn_counts, frame_pairs, placed_design, placed_sample
 from bayeseval.frame.gather import grade_scale
@@ -62,8 +63,7 @@ def reveal(
     check_collection(collection)
     if "judgments" not in collection.children:
         raise ValueError("reveal needs a collection with judgments to take as the truth")
-    if unjudged not in ("error", "nonrelevant"):
-        raise ValueError(f"unjudged must be 'error' or 'nonrelevant', not {unjudged!r}")
+    check_choice("unjudged", unjudged, ("error", "nonrelevant"))
     if selected is None:
         if design.attrs["scheme"] != "deterministic":
             raise ValueError("selected may be left out only for a deterministic design; call draw")
@@ -198,13 +198,17 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
     if drawn or "selected" in design:
         sample = drawn_counts(design, source) if drawn else design["selected"].to_numpy()
         asked = sample.astype(bool)
-        _refuse_pairs(
-            design,
-            asked & ~came_back & begun[pair_topic],
-            f"{source} has no judgment for",
-            "that were selected",
-        )
-        _refuse_pairs(design, came_back & ~asked, f"{source} judges", "that were not selected")
+        lacking, extra = asked & ~came_back & begun[pair_topic], came_back & ~asked
+        if lacking.any():
+            raise ValueError(
+                f"{source} has no judgment for {int(lacking.sum())} pairs that were selected, the "
+                f"first is {_first(design, lacking)}; the estimates need exactly the selected pairs"
+            )
+        if extra.any():
+            raise ValueError(
+                f"{source} judges {int(extra.sum())} pairs that were not selected, the first is "
+                f"{_first(design, extra)}; the estimates need exactly the selected pairs"
+            )
         return
     stratum = design["stratum"].to_numpy()
     counts = np.bincount(stratum[came_back & (stratum >= 0)], minlength=design.sizes["stratum_id"])
@@ -218,13 +222,9 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
         )
 
 
-def _refuse_pairs(design: xr.Dataset, wrong: np.ndarray, what: str, which: str) -> None:
-    if wrong.any():
-        raise ValueError(
-            f"{what} {int(wrong.sum())} pairs {which}, the first is "
-            f"{describe_pair(design, int(np.flatnonzero(wrong)[0]))}; the estimates need exactly "
-            "the selected pairs"
-        )
+def _first(design: xr.Dataset, chosen: np.ndarray) -> str:
+    """Topic and document of the first chosen pair."""
+    return describe_pair(design, int(np.flatnonzero(chosen)[0]))
 
 
 def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.ndarray) -> None:

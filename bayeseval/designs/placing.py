@@ -1,10 +1,10 @@
 """A design and its sample over the pairs of a collection, found by topic and document label."""
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import pair_positions
+from bayeseval.collection.labels import label_positions
 from bayeseval.collection.schema import describe_pair
 
 
@@ -45,7 +45,7 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
         if name in design
     }
     stages = {name: design[name].variable for name in ("stratum_stage",) if name in design}
-    number = pd.Index(collection["topic"].to_numpy()).get_indexer(pd.Index(topics))
+    number = label_positions(collection["topic"], topics)
     return xr.Dataset(
         placed
         | stages

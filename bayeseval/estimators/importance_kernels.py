@@ -30,9 +30,11 @@ def drawn_sums(position, weight, probability, count, value):
             for column in range(n_columns):
                 if weight[rank, column] <= 0.0:
                     continue
+                # every document with a weight can be drawn
                 total[1, run, column] += probability[row]
                 if count[row, column] == 0:
                     continue
+                # what was drawn, expanded
                 z = weight[rank, column] * value[row, column] / probability[row]
                 total[0, run, column] += count[row, column]
                 total[2, run, column] += count[row, column] * z
@@ -58,6 +60,7 @@ def induced_pairs(position, probability, count, value, number, mass):
     pairs = np.zeros((depth, n_columns))
     running = np.empty(n_columns)
     for run in range(n_runs):
+        # from the top: what the drawn documents above each rank stand for
         running[:] = 0.0
         for rank in range(depth):
             row = position[run, rank]
@@ -69,6 +72,7 @@ def induced_pairs(position, probability, count, value, number, mass):
                 pairs[rank, column] = running[column] / (rank + 1.0)
                 share = probability[row] / mass[run, column]
                 running[column] += count[row, column] * value[row, column] / share
+        # from below, so that each pair is met once and `running` holds its partners below
         running[:] = 0.0
         for rank in range(depth - 1, -1, -1):
             row = position[run, rank]
@@ -80,16 +84,19 @@ def induced_pairs(position, probability, count, value, number, mass):
                     continue
                 share = probability[row] / mass[run, column]
                 expanded = value[row, column] / share
+                # a document with itself
                 own = value[row, column] / ((rank + 1.0) * draws * share)
                 own /= (draws - 1.0) * share + 1.0
                 above = times * expanded * pairs[rank, column] / (draws * (draws - 1.0))
                 total[0, run, column] += above + times * times * own
+                # what dropping one of its draws takes away
                 u = expanded * (pairs[rank, column] + running[column]) / (draws - 1.0)
                 u += draws * (2.0 * times - 1.0) * own
                 total[1, run, column] += times * u
                 total[2, run, column] += times * u * u
                 total[3, run, column] += times * u * value[row, column] / probability[row]
                 running[column] += times * expanded / (rank + 1.0)
+        # one draw makes no pair
         for column in range(n_columns):
             if number[run, column] < 2.0:
                 total[:, run, column] = np.nan

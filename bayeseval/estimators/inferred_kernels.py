@@ -23,6 +23,7 @@ def expected_relevant(position, stratum, n_strata, cells, n_replicates, constant
         pooled = np.zeros(n_strata)
         sampled = np.zeros((n_strata, n_replicates))
         relevant = np.zeros((n_strata, n_replicates))
+        # what the list has of each stratum
         for row in position[run]:
             if row < 0:
                 continue
@@ -31,6 +32,7 @@ def expected_relevant(position, stratum, n_strata, cells, n_replicates, constant
                 sampled[stratum[row], replicate[cell]] += 1.0
                 if gain[cell] > 0.0:
                     relevant[stratum[row], replicate[cell]] += 1.0
+        # times the smoothed share of relevant ones
         for number in range(n_strata):
             if pooled[number] > 0.0:
                 for column in range(n_replicates):
@@ -58,6 +60,7 @@ def expected_precision_sum(position, stratum, expansion, cells, constants):
             row = position[run, rank]
             if row < 0:
                 continue
+            # the precision here counts the document itself and what is expected above
             for cell in range(first[row], first[row + 1]):
                 if gain[cell] > 0.0:
                     column = replicate[cell]
@@ -79,6 +82,7 @@ def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
         pooled = np.zeros(n_strata)
         sampled = np.zeros((n_strata, n_replicates))
         gained = np.zeros((n_strata, n_replicates))
+        # what the list has of each stratum, and the discounted gain of the sampled ones
         for rank in range(position.shape[1]):
             row = position[run, rank]
             if row < 0:
@@ -87,6 +91,7 @@ def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
             for cell in range(first[row], first[row + 1]):
                 sampled[stratum[row], replicate[cell]] += 1.0
                 gained[stratum[row], replicate[cell]] += weight[rank] * gain[cell]
+        # expanded by stratum
         for number in range(n_strata):
             for column in range(n_replicates):
                 if sampled[number, column] > 0.0:
@@ -107,6 +112,7 @@ def ideal_gain(count, level, last_rank):
     for column in range(n_replicates):
         rank = 0
         for number in range(n_levels):
+            # the next ranks go to this level, whose number is rounded
             last = rank + int(np.floor(count[number, column] + 0.5 + 1e-9))
             while rank < min(last, last_rank):
                 rank += 1
@@ -129,8 +135,10 @@ def _advance(expected, counts, row, stratum, cells, constants):
     first, replicate, gain = cells
     at = stratum[row]
     pooled[at] += 1.0
+    # the document by the share so far
     for column in range(expected.size):
         expected[column] += share[at, column]
+    # its own sample changes the share, for all of the stratum above too
     for cell in range(first[row], first[row + 1]):
         column = replicate[cell]
         sampled[at, column] += 1.0

@@ -120,6 +120,13 @@ def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:
     return None if options is None else options(**given or {})
 
 
+def check_known(estimator: str) -> None:
+    """Refuse an estimator that does not exist."""
+    if estimator not in ESTIMATORS:
+        known = ", ".join(sorted(ESTIMATORS))
+        raise ValueError(f"no estimator '{estimator}'; estimators: {known}")
+
+
 def check_estimator(collection: xr.DataTree, estimator: str) -> None:
     """Refuse an estimator that does not exist, or not for the design of a collection.
 
@@ -128,9 +135,7 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
     ValueError
         Unknown estimator, or one that needs a random design that the collection does not have.
     """
-    if estimator not in ESTIMATORS:
-        known = ", ".join(sorted(ESTIMATORS))
-        raise ValueError(f"no estimator '{estimator}'; estimators: {known}")
+    check_known(estimator)
     has_design = "design" in collection.children
     scheme = collection["design"].attrs["scheme"] if has_design else "none"
     schemes = ESTIMATORS[estimator].schemes

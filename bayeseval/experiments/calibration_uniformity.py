@@ -4,6 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.significance import holm
+
 N_NULL = 20_000
 
 
@@ -162,21 +164,6 @@ def null_statistics(n_simulations: int, n_draws: int, n_null: int, seed: int) ->
     random = np.random.default_rng(seed)
     chance = np.full(n_draws + 1, 1.0 / (n_draws + 1))
     return least_tail(random.multinomial(n_simulations, chance, size=n_null))
-
-
-def holm(p_value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's adjusted p-values.
-
-    Examples
-    --------
-    >>> holm(np.array([0.04, 0.01, 0.03]))
-    array([0.06, 0.03, 0.06])
-    """
-    order = np.argsort(p_value, kind="stable")
-    factor = np.arange(p_value.size, 0, -1)
-    adjusted = np.empty_like(p_value)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_value[order] * factor), 1.0)
-    return adjusted
 
 
 def _check_level(level: float) -> None:

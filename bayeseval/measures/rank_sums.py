@@ -241,6 +241,7 @@ def condensed_positions(position, place, depth, width):
             if found == width:
                 break
             row = position[run, rank]
+            # what was judged moves up to the next free place
             if row >= 0 and place[row] >= 0:
                 out[run, found] = place[row]
                 found += 1

@@ -26,8 +26,6 @@ class ListScores:
     measures : str or list
         Weighted sums over the ranks: what can be asked of each run by itself.
     outside : {"nonrelevant"}
-    departures : {"learned", "none"}
-        Of no effect: the model has an urn for every run that it scores.
     """
 
     def __init__(
@@ -36,7 +34,6 @@ class ListScores:
         sampled: xr.DataTree,
         measures,
         outside: str,
-        departures: str = "learned",
     ) -> None:
         if outside != "nonrelevant":
             raise ValueError("an urn holds the documents of its frame only; allowed: 'nonrelevant'")

@@ -134,7 +134,8 @@ def posterior_scores(
             f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
         )
     draws = kind.draws(fitted, sampled, random_seed)
-    scored = SCORED[kind.draws_of](draws, sampled, measures, outside, departures)
+    of_documents = {"departures": departures} if kind.draws_of == "documents" else {}
+    scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **of_documents)
     judged = scored.judged_topic
     weights = topic_weights(judged, draws.n_draws, draws.seed_word, over, population)
     mean_of = topic_weights(judged, draws.n_draws, draws.seed_word, "topic", population)

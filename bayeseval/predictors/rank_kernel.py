@@ -104,6 +104,7 @@ def held_out_predictions(
     """
     for replicate in range(selected.shape[0]):
         for topic in range(topic_start.size - 1):
+            # topics have nothing in common
             _topic_predictions(
                 x,
                 topic_start[topic],

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_ci_prob, check_seed
+from bayeseval.collection.choices import check_choice, check_ci_prob, check_seed
 from bayeseval.rankings.bootstrap import REPLICATES, table_values
 from bayeseval.rankings.geometry import DISTANCES, TOPICS, Geometry, Request, geometry
 from bayeseval.rankings.geometry_interval import QUANTITIES, geometry_interval, signed_root
@@ -177,8 +177,7 @@ def _check(similarity: str, distance: str, topics: str, replicates: str, n_boot:
         ("topics", topics, TOPICS),
         ("replicates", replicates, REPLICATES),
     ):
-        if value not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        check_choice(name, value, allowed)
     if n_boot < 2:
         raise ValueError(f"n_boot must be at least 2, not {n_boot}")
 

@@ -6,6 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
+
 REPLICATES = ("shared", "per_run")
 DECIMALS = 10  # scores that differ by rounding alone must tie
 
@@ -60,8 +62,7 @@ def bootstrap_scores(
     (3, 2)
     """
     values = table_values(table)
-    if replicates not in REPLICATES:
-        raise ValueError(f"replicates must be one of {', '.join(REPLICATES)}, not {replicates!r}")
+    check_choice("replicates", replicates, REPLICATES)
     if n_boot < 1 or (n_topics is not None and n_topics < 1):
         raise ValueError(f"n_boot and n_topics must be at least 1, not {n_boot} and {n_topics}")
     random = np.random.default_rng(random_seed)

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.difference_prior import learned_weights, probability_positive
 from bayeseval.rankings.separation import studentised
@@ -17,8 +18,7 @@ Floats = NDArray[np.floating]
 
 def check_prior(prior: str) -> None:
     """Refuse a prior that there is not."""
-    if prior not in PRIORS:
-        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, not {prior!r}")
+    check_choice("prior", prior, PRIORS)
 
 
 def probability_better(

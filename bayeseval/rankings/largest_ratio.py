@@ -17,6 +17,7 @@ def largest_ratio(errors, inverse_error, family):
         found = -np.inf
         for run in range(n_runs - 1):
             for other in range(run + 1, n_runs):
+                # a pair can be in the family in either order
                 ratio = (errors[draw, run] - errors[draw, other]) * inverse_error[run, other]
                 if family[run, other] and ratio > found:
                     found = ratio
@@ -34,6 +35,7 @@ def largest_ratio_of_run(errors, inverse_error, run, above, below):
     for draw in range(n_draws):
         found = -np.inf
         for other in range(n_runs):
+            # the run first, or second
             ratio = (errors[draw, run] - errors[draw, other]) * inverse_error[other]
             if above[other] and ratio > found:
                 found = ratio

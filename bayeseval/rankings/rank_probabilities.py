@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_ci_prob
+from bayeseval.collection.choices import check_choice, check_ci_prob
 from bayeseval.rankings.difference_prior import (
     learned_weights,
     probability_positive,
@@ -88,8 +88,8 @@ def rank_probabilities(
     >>> rank_probabilities(post).better.sel(run="a", run_other="b").item()
     0.75
     """
-    if prior not in (None, *PRIORS):
-        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, not {prior!r}")
+    if prior is not None:
+        check_choice("prior", prior, PRIORS)
     check_ci_prob(ci_prob)
     measures, runs, known = evidence_by_measure(scores, covariance)
     if known[0].draws is not None and prior is not None:

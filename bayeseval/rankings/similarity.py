@@ -6,6 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
+
 CHUNK = 4096  # pairs of runs held at once
 
 Floats = NDArray[np.floating]
@@ -95,8 +97,7 @@ def _each(left: Floats, right: Floats) -> Floats:
 
 def check_similarity(similarity: str) -> None:
     """Refuse a similarity that does not exist, and list those that do."""
-    if similarity not in SIMILARITIES:
-        raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {similarity!r}")
+    check_choice("similarity", similarity, SIMILARITIES)
 
 
 def _tau(scores: Floats, other: Floats, product: Product) -> Floats:

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayeseval.collection import assemble
+from bayeseval.collection.choices import check_choice
 from bayeseval.simulate.noise import top_documents, urn_noise
 
 
@@ -101,8 +102,7 @@ def urn_collection(
     teams = _teams(team, n_runs)
     _check_sharing(shared, team_shared)
     proportions = _grade_proportions(grade_proportions)
-    if keep not in ("all", "retrieved"):
-        raise ValueError(f"keep must be 'all' or 'retrieved', not {keep!r}.")
+    check_choice("keep", keep, ("all", "retrieved"))
     if depth < 1:
         raise ValueError(f"depth must be at least 1, not {depth}.")
     common, *topic_rngs = np.random.default_rng(random_seed).spawn(topic_count + 1)

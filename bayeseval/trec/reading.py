@@ -5,6 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import assemble, pair_positions
+from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import gathered
 from bayeseval.trec.qrels import read_qrels
@@ -79,10 +80,7 @@ def read_collection(
     """
     if qrels is None and runs is None:
         raise ValueError("read_collection needs judgments or runs; both are None.")
-    if negative_grades not in ("unjudged", "judged"):
-        raise ValueError(
-            f"negative_grades must be 'unjudged' or 'judged', not {negative_grades!r}."
-        )
+    check_choice("negative_grades", negative_grades, ("unjudged", "judged"))
     _check_depth(depth)
     judgments = None if qrels is None else read_qrels(qrels, qrels_format)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)

@@ -281,6 +281,14 @@ def test_a_measure_that_is_none_is_refused_before_files_are_read(command, files,
     refused(command(*words), "Precis@10", "nDCG@10")
 
 
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_an_estimate_that_there_is_not_is_refused_before_files_are_read(command, files, name):
+    (files / "qrels").write_text("no judgments\n")
+    words = [name, files / "qrels", files / "a", "-m", "RR", "--estimator"]
+    refused(command(*words, "dyn"), "RR", "has no 'dyn' estimate")
+    refused(command(*words, "hopeful"), "no estimator 'hopeful'")
+
+
 def test_judgments_and_run_in_the_wrong_order_are_told_the_order(command, files):
     code, out, err = command("evaluate", files / "a", files / "qrels", "-m", "AP",
                              "--estimator", "assumed")  # fmt: skip

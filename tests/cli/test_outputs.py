@@ -137,3 +137,19 @@ def test_what_stdout_has_stays_before_what_is_written_to_its_device(folder, comm
     assert done.returncode == 0, done.stderr
     assert (folder / "stdout").is_symlink()
     assert (folder / "log").read_text() == "before\n" + command(*SCORE)[1]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="Linux has /dev/fd")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "bayeseval: stdout would go into qrels, which"),
+        (["--output", "/dev/stdout"], "bayeseval: --output /dev/stdout would replace qrels, which"),
+    ],
+)
+def test_an_input_that_is_open_is_never_written_to(folder, words, message):
+    before = (folder / "qrels").read_bytes()
+    with (folder / "qrels").open("ab") as appended:
+        done = program(*SCORE, *words, stdout=appended)
+    assert (done.returncode, (folder / "qrels").read_bytes()) == (2, before)
+    assert done.stderr.decode().startswith(message)

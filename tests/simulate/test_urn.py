@@ -199,7 +199,7 @@ def test_top_documents_sorts_by_key():
         ({"team": ["a", "b"]}, "one team per run: 1"),
         ({"grade_proportions": [0.5, 0.6]}, "grade_proportions must add up to 1, not 1.1"),
         ({"depth": 0}, "depth must be at least 1, not 0"),
-        ({"keep": "some"}, "keep must be 'all' or 'retrieved', not 'some'"),
+        ({"keep": "some"}, "keep must be one of all, retrieved, not 'some'"),
     ],
 )
 def test_a_parameter_outside_its_range_is_refused(changes, message):

@@ -15,9 +15,11 @@ def topic_mode(relevant, sampled, eta, slope, precision, mode):
     curvature = np.zeros(3)
     for _ in range(50):
         u0, u1 = mode[0], mode[1]
+        # gradient and curvature of the normal prior
         g0 = -(precision[0, 0] * u0 + precision[0, 1] * u1)
         g1 = -(precision[0, 1] * u0 + precision[1, 1] * u1)
         h00, h01, h11 = precision[0, 0], precision[0, 1], precision[1, 1]
+        # and of the binomial counts
         for cell in range(relevant.size):
             if sampled[cell] > 0.0:
                 p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
@@ -28,6 +30,7 @@ def topic_mode(relevant, sampled, eta, slope, precision, mode):
                 h00 += weight
                 h01 += weight * slope[cell]
                 h11 += weight * slope[cell] ** 2
+        # the step, shortened where it is long
         determinant = h00 * h11 - h01 * h01
         d0 = (h11 * g0 - h01 * g1) / determinant
         d1 = (h00 * g1 - h01 * g0) / determinant
@@ -45,6 +48,7 @@ def topic_mode(relevant, sampled, eta, slope, precision, mode):
 def place_nodes(mode, curvature, point, node):
     """Fill ``node`` (node, 2) with the rule's points around the mode; log of the scale."""
     determinant = curvature[0] * curvature[2] - curvature[1] ** 2
+    # root of the inverse curvature
     l00 = np.sqrt(curvature[2] / determinant)
     l10 = -curvature[1] / determinant / l00
     l11 = np.sqrt(max(curvature[0] / determinant - l10 * l10, 1e-300))
@@ -62,6 +66,7 @@ def place_densities(relevant, sampled, eta, slope, precision, node, first, last,
     """Log density of one topic's counts and effects at its nodes; ``p`` (node, cell) is filled."""
     for j in range(node.shape[0]):
         u0, u1 = node[j, 0], node[j, 1]
+        # the effects, then the counts, with the larger of p and 1 - p in logs
         value = -0.5 * (
             precision[0, 0] * u0 * u0 + 2 * precision[0, 1] * u0 * u1 + precision[1, 1] * u1**2
         )
@@ -93,6 +98,7 @@ def log_likelihood(
     """
     n_nodes = point.size**2
     s0, s1, rho = scale[0], scale[1], scale[2]
+    # precision of the effects
     determinant = (s0 * s1) ** 2 * (1.0 - rho * rho)
     precision = np.zeros((2, 2))
     precision[0, 0] = s1 * s1 / determinant
@@ -109,6 +115,7 @@ def log_likelihood(
         width = max(width, start[topic + 1] - start[topic])
     p = np.zeros((n_nodes, width))
     total = 0.0
+    # topic by topic: mode, nodes around it, densities there
     for topic in range(start.size - 1):
         first, last = start[topic], start[topic + 1]
         curvature = topic_mode(
@@ -135,6 +142,7 @@ def log_likelihood(
         total += highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
         for j in range(n_nodes):
             share[topic, j] /= mass
+            # posterior means of the gradient and of the squared effects
             weight = share[topic, j]
             if weight > 1e-8:
                 u0, u1 = node[topic, j, 0], node[topic, j, 1]
@@ -166,10 +174,12 @@ def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, norma
         for draw in range(n_draws):
             x = (uniform[draw, 0] + shift[topic, 0]) % 1.0
             y = (uniform[draw, 1] + shift[topic, 1]) % 1.0
+            # the node that the first number falls on
             j, mass = 0, share[topic, 0]
             while mass < x and j < share.shape[1] - 1:
                 j += 1
                 mass += share[topic, j]
+            # what is expected of each cell there
             mean, variance, most = 0.0, 0.0, 0.0
             for cell in range(first, last):
                 logit = eta[cell] + node[topic, j, 0] + node[topic, j, 1] * slope[cell]
@@ -179,6 +189,7 @@ def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, norma
                 mean += expected
                 variance += expected * (1.0 - p)
                 most += unsampled[cell, draw]
+            # a number for the topic by the second, shared out among its cells
             if mean > 0.0:
                 number = _quantile(y, mean, variance, normal)
                 factor = min(max(number, 0.0), most) / mean
@@ -189,11 +200,13 @@ def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, norma
 @numba.njit(cache=True, nogil=True)
 def _quantile(y, mean, variance, normal):
     """Quantile of the binomial distribution of this mean and variance, its size not whole."""
+    # large: normal
     if mean >= 40.0:
         place = y * (normal.size - 1.0)
         below = min(int(place), normal.size - 2)
         z = normal[below] + (place - below) * (normal[below + 1] - normal[below])
         return np.round(mean + np.sqrt(variance) * z)
+    # small: terms of the binomial distribution, added up
     p = max(1.0 - variance / mean, 1e-9)
     size = mean / p
     mass = np.exp(size * np.log1p(-p)) if p < 1.0 else 0.0

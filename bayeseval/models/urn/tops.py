@@ -12,6 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_choice
+from bayeseval.collection.schema import check_one_sample
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
 from bayeseval.frame.rankings import Rankings
@@ -222,12 +224,10 @@ def judged_tops(
     """Tops that the likelihood of an urn is right for: judged to a depth, and without gaps."""
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs, and an urn is fitted to their tops")
-    if gaps not in GAPS:
-        raise ValueError(f"gaps must be 'refuse' or 'ignorable', not {gaps!r}")
+    check_choice("gaps", gaps, GAPS)
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
         raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
-    if len(grade_columns(collection)) > 1:
-        raise ValueError("the judgments have the dim 'replicate'; fit the urn to one of them")
+    check_one_sample(collection, "an urn is fitted to one sample of judgments")
     pool = _pool(collection)
     if runs is None and "runs" in pool:
         runs = [run for run in collection["run"].to_numpy().tolist() if run in pool["runs"]]

@@ -252,7 +252,7 @@ def test_a_sample_with_unequal_probabilities_is_refused():
         (dict(depth=2.5), "depth must be a whole number, 1 or more, not 2.5"),
         (dict(frame="judged"), "every document of the frame is judged"),
         (dict(documents="some"), "documents must be one of unshared, all"),
-        (dict(gaps="many"), "gaps must be 'refuse' or 'ignorable'"),
+        (dict(gaps="many"), "gaps must be one of refuse, ignorable"),
         (dict(gaps="ignorable"), "gaps='ignorable' is for one urn"),
         (dict(likelihood_weight=0.0), "likelihood_weight is 0.0"),
         (dict(likelihood_weight="some"), "likelihood_weight is 'some'"),

@@ -132,5 +132,5 @@ def test_ignorable_gaps_are_marked():
 
 
 def test_an_unknown_option_for_gaps_is_refused(complete):
-    with pytest.raises(ValueError, match="gaps must be 'refuse' or 'ignorable', not 'sum'"):
+    with pytest.raises(ValueError, match="gaps must be one of refuse, ignorable, not 'sum'"):
         urn_lists(complete, n_documents=100, depth=10, gaps="sum")
