@@ -6,10 +6,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_seed
 from bayeseval.evaluation import compared_pairs, covariance, differences
 from bayeseval.rankings.comparisons import (
+    check_prior,
     equivalence_margins,
     equivalence_probability,
+    prior_knowledge,
     probability_better,
     with_equivalence,
 )
@@ -73,7 +76,9 @@ def compare(
         ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``
             of the mean score of a less that of b;
         ``probability_better``
-            that a is truly better, on average over comparisons like these;
+            that a is truly better, on average over all pairs of these runs, of which the prior is
+            learned whatever is compared; of pairs with a reference that was chosen for being the
+            best by these very estimates it is too sure;
         ``standardised``
             the mean difference over the standard deviation of the differences over topics, which
             with sampled judgments holds their error as well and so understates the size;
@@ -82,7 +87,10 @@ def compare(
         ``p_holm``, ``p_tukey``
             adjusted for the comparisons of the measure: by Holm's step-down, and by the largest
             difference: for topics by randomisation, on the topics that all runs have scores for;
-            for the sample by the joint normal distribution of the errors;
+            for the sample by the joint normal distribution of the errors. The randomised test
+            speaks of the case that no two runs differ: where some do and others are nearly alike
+            its p values of the latter are too small, below the unadjusted ones even, and Holm's
+            serve;
         ``probability_equivalent``, ``p_equivalence``, ``equivalent``
             where ``equivalence`` is given: the probability (flat prior) that the difference is no
             larger, the larger p value of the two one-sided tests, and whether it is at most (1 -
@@ -116,6 +124,8 @@ def compare(
     >>> (pairs.p_tukey < 0.05).values
     array([[False,  True,  True]])
     """
+    check_prior(prior)
+    check_seed(random_seed)
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
     runs = sampled["run"].to_numpy()
@@ -130,10 +140,7 @@ def compare(
         **options,
     )
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
-    estimate, error, freedom = (
-        found[name].transpose("measure", "comparison").to_numpy()
-        for name in ("estimate", "standard_error", "degrees_of_freedom")
-    )
+    estimate, error, freedom = _arrays(found)
     p_value = student_p(estimate, error, freedom)
     if found.attrs["population"] == "topics":
         p_tukey = _by_permutation(found["difference"], pairs, runs, n_permutations, random_seed)
@@ -151,9 +158,19 @@ def compare(
     # with the learned prior the normal distribution is the calibrated one (rank_probabilities)
     by_sample = found.attrs["population"] == "sample" and prior == "normal"
     known = np.full_like(freedom, np.inf) if by_sample else freedom
+    knowledge = None
+    if prior == "normal" and reference is None:
+        knowledge = prior_knowledge(estimate, error, known)
+    elif prior == "normal":
+        how = {"estimator": estimator, "population": population} | options
+        all_pairs = differences(sampled, measures, pairs=compared_pairs(runs, None), **how)
+        of_all, error_of_all, freedom_of_all = _arrays(all_pairs)
+        if by_sample:
+            freedom_of_all = np.full_like(freedom_of_all, np.inf)
+        knowledge = prior_knowledge(of_all, error_of_all, freedom_of_all)
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
     result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
-        probability_better=(dims, probability_better(estimate, error, known, runs.size, prior)),
+        probability_better=(dims, probability_better(estimate, error, known, knowledge)),
         standardised=(dims, _sizes(estimate, over_topics.transpose(*dims).to_numpy())),
         p_value=(dims, p_value),
         p_holm=(dims, holm(p_value)),
@@ -162,6 +179,14 @@ def compare(
     attrs = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
     result = result.assign_attrs(found.attrs | attrs)
     return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
+
+
+def _arrays(found: xr.Dataset) -> tuple[Floats, ...]:
+    """Estimate, standard error and degrees of freedom (measure, comparison) of differences."""
+    return tuple(
+        found[name].transpose("measure", "comparison").to_numpy()
+        for name in ("estimate", "standard_error", "degrees_of_freedom")
+    )
 
 
 def _by_permutation(

@@ -97,6 +97,38 @@ def test_the_probability_of_being_better_is_less_sure_than_a_flat_prior(sampled)
     np.testing.assert_allclose(flat.probability_better, one_sided, atol=1e-9)
 
 
+@pytest.mark.parametrize("population", ["sample", "topics"])
+def test_with_a_reference_probabilities_are_those_of_all_pairs(sampled, population):
+    how = {"estimator": "dyn", "population": population, **FAST}
+    whole = be.compare(sampled, "P@10", **how).isel(measure=0)
+    labels = zip(whole.run_a.values, whole.run_b.values, strict=True)
+    known = dict(zip(labels, whole.probability_better.values, strict=True))
+    known |= {(two, one): 1.0 - value for (one, two), value in known.items()}
+    few = be.compare(sampled, "P@10", reference="run002", **how).isel(measure=0)
+    for one, two, value in zip(few.run_a.values, few.run_b.values, few.probability_better.values,
+                               strict=True):  # fmt: skip
+        assert value == pytest.approx(known[one, two], abs=1e-12)
+
+
+def test_the_covariance_is_of_the_same_estimates(sampled, truth):
+    mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
+    of_stat = be.covariance(sampled, "P@10", estimator="stat")
+    own = be.covariance(sampled, "P@10", estimator="dyn")
+    skipped = be.evaluate(sampled, "P@10", estimator="dyn", missing_topics="skip")
+    for scores, matrix, message in (
+        (mean, of_stat, "covariance is of estimator 'stat' and the scores are of 'dyn'"),
+        (mean, own.assign_attrs(sample="another"), "the same sample of judgments"),
+        (be.mean_over_topics(skipped), own, "missing_topics is 'skip'"),
+    ):
+        for ask in (
+            be.rankings.rank_sets,
+            be.rankings.rank_probabilities,
+            be.rankings.compare_draws,
+        ):
+            with pytest.raises(ValueError, match=message):
+                ask(scores, covariance=matrix)
+
+
 def test_equivalence_is_the_interval_inside_the_region(truth):
     pairs = be.compare(truth, ["P@10", "AP"], estimator="assumed", equivalence=0.05, **FAST)
     inside = (np.abs(pairs.interval) < 0.05).all("ci_bound")

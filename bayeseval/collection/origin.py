@@ -94,12 +94,12 @@ def check_errors_once(scores: xr.Dataset) -> None:
         )
 
 
-def check_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -> None:
+def check_alike(first, second, names: tuple[str, str]) -> None:
     """Refuse to join results that say different things about what they are of.
 
     Parameters
     ----------
-    first, second : Dataset
+    first, second : Dataset or DataArray
     names : (str, str)
         What to call them.
 

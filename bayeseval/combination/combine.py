@@ -126,6 +126,8 @@ def combine(
     """
     check_choice("guarantee", guarantee, GUARANTEES)
     check_alike(mean, post, ("the means", "the posterior scores"))
+    if covariance is not None:
+        check_alike(mean, covariance, ("the means", "the covariance"))
     sources = Sources.of(mean, post, covariance)
     known = checked_constants(constants)
     group = groups_of(mean, groups, [name for _, name in known])

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_seed
 
 REPLICATES = ("shared", "per_run")
 DECIMALS = 10  # scores that differ by rounding alone must tie
@@ -62,6 +62,7 @@ def bootstrap_scores(
     (3, 2)
     """
     values = table_values(table)
+    check_seed(random_seed)
     check_choice("replicates", replicates, REPLICATES)
     if n_boot < 1 or (n_topics is not None and n_topics < 1):
         raise ValueError(f"n_boot and n_topics must be at least 1, not {n_boot} and {n_topics}")

@@ -8,8 +8,10 @@ import xarray as xr
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.evaluation import compared_pairs
 from bayeseval.rankings.comparisons import (
+    check_prior,
     equivalence_margins,
     equivalence_probability,
+    prior_knowledge,
     probability_better,
     with_equivalence,
 )
@@ -95,6 +97,13 @@ def compare_draws(
         return _of_draws(result, known, (first, second), margins, scores["estimate"])
     freedom = np.stack([one.freedom[first, second] for one in known])
     prior = prior or ("flat" if known[0].combined else "normal")
+    check_prior(prior)
+    every = np.triu_indices(runs.size, k=1)
+    knowledge = None
+    if prior == "normal":
+        parts = ([one.difference, one.error, one.freedom] for one in known)
+        whole = np.array([[part[every] for part in of_measure] for of_measure in parts])
+        knowledge = prior_knowledge(whole[:, 0], whole[:, 1], whole[:, 2])
     result = result.assign(
         interval=interval(
             result["estimate"],
@@ -103,7 +112,7 @@ def compare_draws(
             degrees_of_freedom=xr.DataArray(freedom, dims=dims),
         ),
         probability_better=(
-            dims, probability_better(estimate, error, freedom, runs.size, prior)
+            dims, probability_better(estimate, error, freedom, knowledge)
         ),
     ).assign_attrs(prior=prior)  # fmt: skip
     if margins is None:

@@ -1,6 +1,6 @@
 """What comparisons of runs have in common: probabilities, and regions of practical equivalence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import xarray as xr
@@ -21,25 +21,42 @@ def check_prior(prior: str) -> None:
     check_choice("prior", prior, PRIORS)
 
 
+def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats) -> Floats:
+    """What a normal prior of differences is learned from: all pairs, NaN where nothing is random.
+
+    Differences from one run would not do: all share its error, so they look as if they were more
+    alike, or further apart, than runs are.
+
+    Parameters
+    ----------
+    estimate, error, freedom : float arrays (measure, pair)
+        Of all pairs of runs, each once.
+    """
+    return np.where(error > 0, studentised(estimate, error, freedom), np.nan)
+
+
 def probability_better(
-    estimate: Floats, error: Floats, freedom: Floats, n_runs: int, prior: str
+    estimate: Floats, error: Floats, freedom: Floats, z_of_pairs: Iterable[Floats] | None
 ) -> Floats:
     """Probability that each difference is above 0; NaN where its error is not known.
 
     Parameters
     ----------
     estimate, error, freedom : float arrays (measure, comparison)
-    n_runs : int
-        Runs that the comparisons are of.
-    prior : {"normal", "flat"}
+    z_of_pairs : iterable over measures of float array (pair,), optional
+        Of :func:`prior_knowledge`; None: the prior is flat.
     """
-    check_prior(prior)
     z = studentised(estimate, error, freedom)
-    result = np.empty(z.shape)
-    for row, of_measure, size in zip(result, z, error, strict=True):
-        weight = learned_weights(of_measure[size > 0], n_runs) if prior == "normal" else None
-        row[:] = probability_positive(of_measure, weight)
-    return np.where(np.isnan(error), np.nan, result)
+    weights = [None] * len(z)
+    if z_of_pairs is not None:
+        weights = [learned_weights(every, _n_runs(every.size)) for every in z_of_pairs]
+    result = [probability_positive(row, weight) for row, weight in zip(z, weights, strict=True)]
+    return np.where(np.isnan(error), np.nan, np.stack(result))
+
+
+def _n_runs(n_pairs: int) -> int:
+    """Number of runs that have so many pairs."""
+    return round(0.5 + np.sqrt(0.25 + 2 * n_pairs))
 
 
 def equivalence_margins(

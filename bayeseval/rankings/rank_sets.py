@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_ci_prob
+from bayeseval.collection.choices import check_ci_prob, check_seed
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
@@ -88,6 +88,9 @@ def rank_sets(
     ([[[1, 2], [1, 2], [3, 3]]], [[1, 1, 2]])
     """
     check_ci_prob(ci_prob)
+    check_seed(random_seed)
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, not {n_draws}")
     measures, runs, known = evidence_by_measure(scores, covariance)
     if top is not None and not 1 <= top <= runs.size:
         raise ValueError(
