@@ -93,9 +93,9 @@ def bias_variance(
     in simulations of 20 and 40 runs), and :math:`b^2` is too large by about the squared distance
     that the finite number of topics makes between the two tables. Few replicates add to
     :math:`b^2` too: three samples of judgments gave the paper's dynAP a bias of .021 on TREC-COVID,
-    sixty .008. Outer samples of the topics have means still further apart, by as much again, and show how
-    far the bootstrap is off: ``corrected`` takes that off :math:`\Delta(X, G)`, :math:`\sigma^2(X)`
-    and :math:`\sigma^2(G)`, each on a logarithmic scale.
+    sixty .008. Outer samples of the topics have means still further apart, by as much again, and
+    show how far the bootstrap is off: ``corrected`` takes that off :math:`\Delta(X, G)`,
+    :math:`\sigma^2(X)` and :math:`\sigma^2(G)`, each on a logarithmic scale.
 
     Errors of the corrected values come from the influence of every topic and the spread of the
     outer samples, and hold the Monte Carlo errors; bounds are Student's, of the logarithm of
