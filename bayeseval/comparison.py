@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_seed
 from bayeseval.evaluation import compared_pairs, covariance, differences
 from bayeseval.rankings.comparisons import (
@@ -124,6 +125,7 @@ def compare(
     >>> (pairs.p_tukey < 0.05).values
     array([[False,  True,  True]])
     """
+    check_collection(sampled)
     check_prior(prior)
     check_seed(random_seed)
     if n_permutations < 1:

@@ -110,7 +110,12 @@ def test_with_a_reference_probabilities_are_those_of_all_pairs(sampled, populati
         assert value == pytest.approx(known[one, two], abs=1e-12)
 
 
-def test_the_covariance_is_of_the_same_estimates(sampled, truth):
+def test_scores_are_no_collection(truth):
+    with pytest.raises((TypeError, ValueError), match="collection"):
+        be.compare(be.evaluate(truth, "P@10", estimator="assumed"), "P@10", estimator="assumed")
+
+
+def test_the_covariance_is_of_the_same_estimates(sampled):
     mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
     of_stat = be.covariance(sampled, "P@10", estimator="stat")
     own = be.covariance(sampled, "P@10", estimator="dyn")
