@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_seed
-from bayeseval.evaluation import compared_pairs, covariance, differences
+from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.rankings.comparisons import (
     check_prior,
     equivalence_margins,
@@ -23,6 +23,7 @@ from bayeseval.significance import holm, student_p, tukey_normal, tukey_randomis
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
 
 Floats = NDArray[np.floating]
+Arrays = tuple[Floats, Floats, Floats]
 
 
 def compare(
@@ -141,6 +142,10 @@ def compare(
         ci_prob=ci_prob,
         **options,
     )
+    every, all_pairs = found, compared_pairs(runs, None)
+    if reference is not None:
+        how = {"estimator": estimator, "population": population} | options
+        every = differences(sampled, measures, pairs=all_pairs, **how)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
     estimate, error, freedom = _arrays(found)
     p_value = student_p(estimate, error, freedom)
@@ -149,30 +154,14 @@ def compare(
     elif np.isnan(error).all():
         p_tukey = np.full(estimate.shape, np.nan)
     else:
-        if reference is None:
-            matrix = [_of_pairs(of_measure, pairs, runs.size) for of_measure in error]
-        else:
-            given = {k: v for k, v in options.items() if k not in ("outside", "missing_topics")}
-            matrix = covariance(sampled, measures, estimator=estimator, **given).to_numpy()
+        matrix = [_of_pairs(of_measure, all_pairs, runs.size) for of_measure in _arrays(every)[1]]
         z = studentised(estimate, error, freedom)
         p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
     dims = ("measure", "comparison")
-    # with the learned prior the normal distribution is the calibrated one (rank_probabilities)
-    by_sample = found.attrs["population"] == "sample" and prior == "normal"
-    known = np.full_like(freedom, np.inf) if by_sample else freedom
-    knowledge = None
-    if prior == "normal" and reference is None:
-        knowledge = prior_knowledge(estimate, error, known)
-    elif prior == "normal":
-        how = {"estimator": estimator, "population": population} | options
-        all_pairs = differences(sampled, measures, pairs=compared_pairs(runs, None), **how)
-        of_all, error_of_all, freedom_of_all = _arrays(all_pairs)
-        if by_sample:
-            freedom_of_all = np.full_like(freedom_of_all, np.inf)
-        knowledge = prior_knowledge(of_all, error_of_all, freedom_of_all)
+    better = _better((estimate, error, freedom), _arrays(every), found.attrs["population"], prior)
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
     result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
-        probability_better=(dims, probability_better(estimate, error, known, knowledge)),
+        probability_better=(dims, better),
         standardised=(dims, _sizes(estimate, over_topics.transpose(*dims).to_numpy())),
         p_value=(dims, p_value),
         p_holm=(dims, holm(p_value)),
@@ -183,12 +172,22 @@ def compare(
     return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
 
 
-def _arrays(found: xr.Dataset) -> tuple[Floats, ...]:
+def _better(found: Arrays, every: Arrays, population: str, prior: str) -> Floats:
+    """Probability (measure, comparison) that a is better, by a prior learned from all pairs."""
+    if prior == "flat":
+        return probability_better(*found, None)
+    if population == "sample":
+        # with the learned prior the normal distribution is the calibrated one (rank_probabilities)
+        found = (found[0], found[1], np.full_like(found[2], np.inf))
+        every = (every[0], every[1], np.full_like(every[2], np.inf))
+    return probability_better(*found, prior_knowledge(*every))
+
+
+def _arrays(found: xr.Dataset) -> Arrays:
     """Estimate, standard error and degrees of freedom (measure, comparison) of differences."""
-    return tuple(
-        found[name].transpose("measure", "comparison").to_numpy()
-        for name in ("estimate", "standard_error", "degrees_of_freedom")
-    )
+    names = ("estimate", "standard_error", "degrees_of_freedom")
+    parts = [found[name].transpose("measure", "comparison").to_numpy() for name in names]
+    return parts[0], parts[1], parts[2]
 
 
 def _by_permutation(
