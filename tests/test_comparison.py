@@ -121,7 +121,7 @@ def test_the_covariance_is_of_the_same_estimates(sampled):
     own = be.covariance(sampled, "P@10", estimator="dyn")
     skipped = be.evaluate(sampled, "P@10", estimator="dyn", missing_topics="skip")
     for scores, matrix, message in (
-        (mean, of_stat, "covariance is of estimator 'stat' and the scores are of 'dyn'"),
+        (mean, of_stat, "covariance is of estimator 'stat' and the estimates are of 'dyn'"),
         (mean, own.assign_attrs(sample="another"), "the same sample of judgments"),
         (be.mean_over_topics(skipped), own, "missing_topics is 'skip'"),
     ):

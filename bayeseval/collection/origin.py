@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import Message, Option
+
 RUN_COORDS = ("contributed", "team")
 
 
@@ -117,3 +119,22 @@ def check_alike(first, second, names: tuple[str, str]) -> None:
         what = spoken.get(name, name)
         told = "" if name in spoken else f" ({here!r} and {there!r})"
         raise ValueError(f"{names[0]} and {names[1]} must be of the same {what}{told}")
+
+
+def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
+    """Refuse the covariance of other estimates, or of other sums of topics and documents."""
+    check_alike(scores, covariance, ("the estimates", "the covariance"))
+    named = [one.attrs.get("estimator", "") for one in (scores, covariance)]
+    if all(named) and named[0] != named[1]:
+        raise ValueError(
+            f"the covariance is of estimator '{named[1]}' and the estimates are of '{named[0]}'"
+        )
+    for option, usual in (("missing_topics", "zero"), ("outside", "nonrelevant")):
+        value = scores.attrs.get(option, usual)
+        if value != usual:
+            raise ValueError(
+                Message(
+                    Option(option),
+                    f" is '{value}', and the design's covariance is of estimates with '{usual}'",
+                )
+            )

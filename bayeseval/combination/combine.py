@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
-from bayeseval.collection.origin import RUN_COORDS, check_alike
+from bayeseval.collection.origin import RUN_COORDS, check_alike, check_covariance
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
 from bayeseval.measures.names import parse_measures
@@ -127,7 +127,7 @@ def combine(
     check_choice("guarantee", guarantee, GUARANTEES)
     check_alike(mean, post, ("the means", "the posterior scores"))
     if covariance is not None:
-        check_alike(mean, covariance, ("the means", "the covariance"))
+        check_covariance(mean, covariance)
     sources = Sources.of(mean, post, covariance)
     known = checked_constants(constants)
     group = groups_of(mean, groups, [name for _, name in known])

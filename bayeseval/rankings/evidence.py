@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.origin import check_alike, check_drawn_together
-from bayeseval.messages import Message, Option
+from bayeseval.collection.origin import check_covariance, check_drawn_together
 
 Floats = NDArray[np.floating]
 
@@ -84,7 +83,9 @@ def evidence_by_measure(
     dims = set(scores["estimate"].dims)
     if {"chain", "draw"} <= dims:
         if covariance is not None:
-            raise ValueError("posterior draws have a covariance of their own; leave covariance=")
+            raise ValueError(
+                "posterior draws have a covariance of their own; leave covariance= out"
+            )
         found = _from_draws(scores["estimate"])
     elif "topic" in dims and covariance is None:
         found = _from_topics(scores["estimate"])
@@ -138,7 +139,7 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     if "topic" in scores["estimate"].dims:
         raise ValueError("covariance= goes with means; average with mean_over_topics first")
     if covariance is not None:
-        _check_covariance(scores, covariance)
+        check_covariance(scores, covariance)
     matrix = scores["covariance"] if own else covariance
     assert matrix is not None
     matrix = _matching(matrix, scores)
@@ -152,25 +153,6 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
         Evidence(one, 0.5 * (of + of.T), unlimited, None, combined=own)
         for one, of in zip(estimate, matrix, strict=True)
     ]
-
-
-def _check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
-    """Refuse the covariance of other estimates, or of other sums of topics and documents."""
-    check_alike(scores, covariance, ("the scores", "the covariance"))
-    named = [one.attrs.get("estimator", "") for one in (scores, covariance)]
-    if all(named) and named[0] != named[1]:
-        raise ValueError(
-            f"the covariance is of estimator '{named[1]}' and the scores are of '{named[0]}'"
-        )
-    for option, usual in (("missing_topics", "zero"), ("outside", "nonrelevant")):
-        value = scores.attrs.get(option, usual)
-        if value != usual:
-            raise ValueError(
-                Message(
-                    Option(option),
-                    f" is '{value}', and the design's covariance is of scores with '{usual}' alone",
-                )
-            )
 
 
 def _matching(covariance: xr.DataArray, scores: xr.Dataset) -> Floats:

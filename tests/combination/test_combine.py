@@ -325,3 +325,11 @@ def test_the_bias_that_turns_a_sign_is_the_difference_over_the_share_of_the_mode
     assert found.item() == pytest.approx((gap / share).item())
     with pytest.raises(KeyError, match="no run 'x'"):
         be.sign_turning_bias(combined, "x", "new")
+
+
+def test_the_covariance_is_of_the_same_estimator():
+    labels = {"measure": ["P@10"], "run": RUNS, "run_other": RUNS}
+    matrix = xr.DataArray(0.03**2 * np.eye(3)[None], dims=(*DIMS, "run_other"), coords=labels)
+    of_stat = matrix.assign_attrs(estimator="stat")
+    with pytest.raises(ValueError, match="of estimator 'stat' and the estimates are of 'dyn'"):
+        combined(means(estimator="dyn"), draws(), covariance=of_stat)
