@@ -3,8 +3,9 @@
 Scores of 20 runs on 30 topics: a run's quality, a topic's difficulty and noise; the method in
 question adds a bias of its own to every run, normal with the standard deviation ``--spread``, and
 its own noise. ``--replicates`` gives the method that many samples of judgments a topic,
-``--skewed`` noise that is not normal. Truth: the functional from 4,000 fresh results. Kept in
-rankings_intervals/results.csv: a run replaces the rows of its settings.
+``--skewed`` noise that is not normal; ``--drawn together`` X and G on the same draws of topics,
+``--by per_run`` each run a replicate of its own. Truth: the functional from 4,000 fresh results.
+Kept in rankings_intervals/results.csv: a run replaces the rows of its settings.
 """
 
 import argparse
@@ -18,10 +19,14 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.rankings.geometry import Request, distances_between
 from bayeseval.rankings.geometry_interval import signed_root
+from bayeseval.rankings.similarity import similarity_rows
 
 NAMES = ["bias", "sigma", "sigma_gold", "mse", "rmse"]
 RESULTS = Path(__file__).parent / "rankings_intervals" / "results.csv"
-SETTING = ["spread", "topics", "n_topics", "runs", "replicates", "skewed", "distance", "quantity"]
+SETTING = [
+    "spread", "topics", "n_topics", "runs", "replicates", "skewed", "similarity", "distance",
+    "drawn", "by", "quantity",
+]  # fmt: skip
 
 
 def tables(random, quality, bias, n_topics, options) -> list[np.ndarray]:
@@ -37,16 +42,40 @@ def truth(quality, bias, options) -> np.ndarray:
     """The functional from 4,000 fresh results of each, on topics of their own."""
     random = np.random.default_rng(99)
     n_topics = options.n_topics or options.topics
-    results = [
-        np.array(
-            [tables(random, quality, bias, n_topics, options)[i][0].mean(0) for _ in range(4000)]
-        )
-        for i in (0, 1)
-    ]
-    request = Request(2, None, "tau", options.distance, "independent", "shared")
-    squares = distances_between(*results, request).squares()
+    if options.drawn == "together":
+        squares = _squares_together(random, quality, bias, n_topics, options)
+    else:
+        results = [
+            np.array([_result(random, quality, bias, n_topics, options)[i] for _ in range(4000)])
+            for i in (0, 1)
+        ]
+        squares = distances_between(*results, _request(options)).squares()
     roots = signed_root(squares)
     return np.array([*roots[:3], squares[3], roots[3]])
+
+
+def _request(options) -> Request:
+    return Request(2, None, options.similarity, options.distance, options.drawn, options.by)
+
+
+def _result(random, quality, bias, n_topics, options) -> list[np.ndarray]:
+    """Mean scores (run,) by the method and by the gold standard on fresh topics."""
+    return [table[0].mean(axis=0) for table in tables(random, quality, bias, n_topics, options)]
+
+
+def _squares_together(random, quality, bias, n_topics, options) -> np.ndarray:
+    """The same of X, X', G and G' on the same topics: only the samples of judgments differ."""
+    options = argparse.Namespace(**vars(options) | {"replicates": 2})
+    both = [tables(random, quality, bias, n_topics, options) for _ in range(4000)]
+    one, other = (np.array([table[i].mean(axis=0) for table, _ in both]) for i in (0, 1))
+    gold = np.array([gold[0].mean(axis=0) for _, gold in both])
+    square = _request(options).squared
+    across = 0.5 * sum(
+        square(similarity_rows(drawn, gold, options.similarity)) for drawn in (one, other)
+    )
+    own = 0.5 * square(similarity_rows(one, other, options.similarity))
+    distance, variance = across.mean(), own.mean()
+    return np.array([distance - variance, variance, 0.0, distance])
 
 
 def measured(spread: float, options) -> pd.DataFrame:
@@ -64,7 +93,8 @@ def measured(spread: float, options) -> pd.DataFrame:
         ]
         one = be.rankings.bias_variance(
             *drawn, n_boot=options.boot, n_outer=options.outer, n_topics=options.n_topics,
-            distance=options.distance, random_seed=seed,
+            similarity=options.similarity, distance=options.distance, topics=options.drawn,
+            replicates=options.by, random_seed=seed,
         )  # fmt: skip
         plain = [one[name].item() for name in NAMES]
         found.append(np.column_stack([plain, one.corrected, one.interval]))
@@ -75,7 +105,8 @@ def measured(spread: float, options) -> pd.DataFrame:
             "spread": spread, "topics": options.topics,
             "n_topics": options.n_topics or options.topics, "runs": options.runs,
             "replicates": options.replicates, "skewed": options.skewed,
-            "distance": options.distance, "quantity": NAMES, "truth": known,
+            "similarity": options.similarity, "distance": options.distance,
+            "drawn": options.drawn, "by": options.by, "quantity": NAMES, "truth": known,
             "estimate": plain.mean(axis=0), "corrected": corrected.mean(axis=0),
             "held": held, "held_error": np.sqrt(held * (1 - held) / options.tables),
             "above": (known > upper).mean(axis=0), "below": (known < lower).mean(axis=0),
@@ -108,7 +139,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--replicates", type=int, default=1)
     parser.add_argument("--skewed", action="store_true")
-    parser.add_argument("--distance", default="paper")
+    parser.add_argument("--similarity", choices=["tau", "tau_ap", "spearman"], default="tau")
+    parser.add_argument("--distance", choices=["paper", "root"], default="paper")
+    parser.add_argument("--drawn", choices=["independent", "together"], default="independent")
+    parser.add_argument("--by", choices=["shared", "per_run"], default="shared")
     options = parser.parse_args()
     for spread in options.spread:
         began = time.monotonic()

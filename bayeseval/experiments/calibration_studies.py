@@ -104,9 +104,14 @@ def relevance_study(
         sampled = reveal(complete, design, draw(design, random_seed=of_draw))
         fitted = fits(build(sampled), random_seed=of_fit)
         true_score = evaluate(complete, list(measures), estimator="assumed")["estimate"]
-        score = posterior_scores(fitted, sampled, list(measures), over=None, random_seed=of_scores)[
-            "estimate"
-        ]
+        score = posterior_scores(
+            fitted,
+            sampled,
+            list(measures),
+            over=None,
+            denominator="model",  # the model is what is put to the test
+            random_seed=of_scores,
+        )["estimate"]
         posterior = fitted["posterior"].to_dataset()
         truth = _compared(prior, true_score, parameters, chosen, n_topics)
         draws = _compared(posterior, score, parameters, chosen, n_topics)

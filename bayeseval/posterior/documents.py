@@ -17,6 +17,7 @@ from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.departures import DEPTH, Departures
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.topic_draws import TopicDraws
+from bayeseval.posterior.denominators import Denominators
 
 GRADES = Option("model", "grades", "be.models.grade_model")
 
@@ -33,6 +34,8 @@ class DocumentScores:
     outside : {"nonrelevant", "model"}
     departures : {"learned", "none"}
         Whether runs that the model did not learn from may depart from it.
+    denominator : {"counts", "model"}
+        What AP, nDCG and R@k divide by.
     """
 
     def __init__(
@@ -42,10 +45,13 @@ class DocumentScores:
         measures,
         outside: str,
         departures: str = "learned",
+        denominator: str = "counts",
     ) -> None:
         parsed = _parsed(measures, draws, sampled)
         self._problem = Problem(Frame.of(sampled), parsed, random=False)
         self._draws, self._outside = draws, outside
+        extrapolated = outside == "model"  # then the model's number is of more documents
+        self._denominators = Denominators.of(sampled, "model" if extrapolated else denominator)
         learned = departures == "learned"
         self._departures = Departures.learned(draws) if learned else Departures.none()
         self.departing = self._departures.run
@@ -69,7 +75,8 @@ class DocumentScores:
         kept[top[top >= 0]] = True
         drawn = self._draws.topic(topic, pairs, kept)
         departed = list(self._departed(drawn, top))
-        return (self._scores(measure, position, drawn, departed) for measure in measures), lost
+        scores = (self._scores(topic, measure, position, drawn, departed) for measure in measures)
+        return scores, lost
 
     def _departed(
         self, drawn: TopicDraws, top: NDArray
@@ -83,7 +90,9 @@ class DocumentScores:
                 shift = self._departures.shift(number, rank + 1, seen)
                 yield int(run), rows, drawn.again(rows, shift)
 
-    def _scores(self, measure: Measure, position: NDArray, drawn: TopicDraws, departed):
+    def _scores(
+        self, topic: int, measure: Measure, position: NDArray, drawn: TopicDraws, departed
+    ) -> NDArray[np.float64]:
         """Scores (run, draw) of a measure, a run that departs by the relevances it sees.
 
         The topic has as many relevant documents, or as large an ideal gain, for every run: what a
@@ -99,7 +108,9 @@ class DocumentScores:
             seen[rows] = table[codes]
             scores[run] = plain_scores(measure, position[[run]], seen, value)[0]
             seen[rows] = value[rows]
-        return np.concatenate([scores, as_modelled])
+        both = np.concatenate([scores, as_modelled])
+        factor = self._denominators.factor(topic, measure, value)
+        return both if factor == 1.0 else np.minimum(factor * both, 1.0)
 
 
 def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:

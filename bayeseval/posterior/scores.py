@@ -15,6 +15,7 @@ from bayeseval.inference.judgments import predicted_judgments
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.models.identity import model_name
 from bayeseval.models.table import MODELS, kind_of
+from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
 from bayeseval.posterior.labelled import as_modelled, labelled_scores, topic_weights
 from bayeseval.posterior.lists import ListScores
@@ -35,6 +36,7 @@ def posterior_scores(
     over: str | None = "topic",
     population: str = "sample",
     departures: str = "learned",
+    denominator: str = "counts",
     random_seed: int | None = None,
 ) -> xr.Dataset:
     r"""Posterior draws of the scores of every run, from the draws of a model.
@@ -83,8 +85,21 @@ def posterior_scores(
         taken for runs like those it knows, which gives wrong and much too short intervals for
         runs unlike them (:class:`bayeseval.models.relevance.departures.Departures`). A document
         may then be relevant for one run and not for another. The number of relevant documents, and
-        what a ratio divides by, are the same for all runs, as the model has them: what a run finds
-        beyond what the model expects is missing elsewhere.
+        what a ratio divides by, are the same for all runs: what a run finds beyond what the model
+        expects is missing elsewhere.
+    denominator : {"counts", "model"}
+        What AP, nDCG and R@k divide by, D. "model": the number of relevant documents (ideal gain)
+        of each draw. "counts": the same times a factor for each topic, so that its mean is the one
+        that the estimator ``dyn`` divides by (:func:`evaluate`), which follows the sample by its
+        design:
+
+        .. math:: \min\left(\frac{N_s}{D_s} \frac{E_{model} D}{E_{counts} D}, 1\right)
+
+        for draw s. A model's prior of one topic is all other topics, and on a given set of topics
+        it pulls the same way in every sample: on six collections the mean error of AP of runs that
+        the model learned from was -.003 to -.010 by the model on five of them. Needs a stratified
+        or Poisson design with all its probabilities, and ``outside="nonrelevant"``; else "model".
+        NumRel and Rprec are as the model has them.
     random_seed : int, optional
         Seed of the draws of relevance.
 
@@ -125,6 +140,7 @@ def posterior_scores(
     check_option(population=population)
     check_choice("outside", outside, OUTSIDE)
     check_choice("departures", departures, DEPARTURES)
+    check_choice("denominator", denominator, DENOMINATORS)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     kind = kind_of(fitted)
@@ -134,7 +150,9 @@ def posterior_scores(
             f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
         )
     draws = kind.draws(fitted, sampled, random_seed)
-    of_documents = {"departures": departures} if kind.draws_of == "documents" else {}
+    of_documents = {}
+    if kind.draws_of == "documents":
+        of_documents = {"departures": departures, "denominator": denominator}
     scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **of_documents)
     judged = scored.judged_topic
     weights = topic_weights(judged, draws.n_draws, draws.seed_word, over, population)
@@ -147,6 +165,7 @@ def posterior_scores(
         "outside": outside,
         "population": population if over == "topic" else "",
         "departures": departures,
+        "denominator": denominator,
         "relevance_level": scored.relevance_level,
         "draws_of": kind.draws_of,
     } | origin(sampled)

@@ -95,7 +95,8 @@ def test_complete_judgments_give_the_exact_scores_under_every_draw():
 def test_mean_and_variance_are_those_of_every_possible_filling(sampled, fitted):
     measures = ["P@2", "RBP(p=0.8)", "AP", "R@2"]
     exact = enumerated(sampled, relevance_probability(sampled, fitted), measures)
-    post = be.posterior_scores(fitted, sampled, measures, random_seed=1).estimate
+    asked = {"denominator": "model", "random_seed": 1}
+    post = be.posterior_scores(fitted, sampled, measures, **asked).estimate
     error = (post.mean(["chain", "draw"]) - exact["mean"]) / np.sqrt(exact["variance"] / 2000)
     assert float(np.abs(error).max()) < 4.0  # 12 normal errors: above 4 once in 1,300 seeds
     ratio = post.var(["chain", "draw"]) / exact["variance"]
