@@ -91,7 +91,6 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
         nodes["ranking"] = _trimmed(new[ranking[:, kept_topic]])
     if "predictors" in collection:
         nodes["predictors"] = _moved(collection["predictors"].to_dataset(inherit=False), old)
-    facts = {k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")}
     renumbered = assemble(
         topics=topics,
         runs=same_strings(collection["run"])[runs],
@@ -99,7 +98,7 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
         pair_topic=pair_topic,
         contributed=collection["contributed"].to_numpy()[runs],
         team=collection["team"].to_numpy()[runs],
-        attrs=facts,
+        attrs=collection.attrs,
         **nodes,
     )
     if judgments is None:

@@ -53,7 +53,7 @@ def assemble(
     predictors : Dataset, optional
         Columns over ``pair``.
     attrs : dict of str, int or float, optional
-        Facts to keep, such as ``score_type``.
+        Facts to keep, such as ``score_type``, or all of a collection that this one is made from.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def _root(topics, runs, document, pair_topic, contributed, team, attrs) -> xr.Da
             "document": ("pair", same_strings(document)),
             "pair_topic": ("pair", np.asarray(pair_topic, dtype=np.int32)),
         },
-        attrs={"schema": SCHEMA, **attrs},
+        attrs={**attrs, "schema": SCHEMA},
     )
     return root.assign_attrs(fingerprint=fingerprint(root))
 

@@ -75,7 +75,7 @@ def dual_runs(
         ranking=np.concatenate([ranking, dual]),
         contributed=np.concatenate([contributed, np.zeros_like(contributed)]),
         team=np.concatenate([team, team]),
-        attrs={k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")},
+        attrs=collection.attrs,
     )
     for name, node in collection.children.items():
         if name != "rankings":

@@ -96,7 +96,6 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     if "rankings" in collection:
         own = collection["rankings/ranking"].to_numpy()
     deepest = max(own.shape[2], ranking.shape[2])
-    kept = {k: v for k, v in collection.attrs.items() if k not in ("schema", "fingerprint")}
     both = np.concatenate([_deepened(own, deepest), _deepened(ranking, deepest)])
     nodes = {
         name: collection[name].to_dataset(inherit=False)
@@ -114,7 +113,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
         ranking=both,
         contributed=[*collection["contributed"].to_numpy(), *facts["contributed"]],
         team=[*collection["team"].to_numpy(), *facts["team"]],
-        attrs=kept | {"runs_cut": facts["runs_cut"]},
+        attrs={**collection.attrs, "runs_cut": facts["runs_cut"]},
         **nodes,
     )
     if judgments is None:

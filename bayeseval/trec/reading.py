@@ -122,6 +122,6 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
         grade=grade,
         pooled=pooled,
         design=sampling_design(tree, judgments, where, qrels_format),
-        attrs={k: v for k, v in tree.attrs.items() if k not in ("schema", "fingerprint")},
+        attrs=tree.attrs,
         **nodes,
     )

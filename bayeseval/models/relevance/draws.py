@@ -11,7 +11,7 @@ from bayeseval.collection.labels import check_rankings, label_positions
 from bayeseval.frame.frame import Frame
 from bayeseval.models.relevance.blocks import Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
-from bayeseval.models.relevance.external import external_values, label_codes
+from bayeseval.models.relevance.external import external_values, label_codes, label_columns
 from bayeseval.models.relevance.topic_draws import TopicDraws
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
@@ -64,11 +64,8 @@ class RelevanceDraws:
         topics = fitted["posterior"].to_dataset().get("topic", sampled["topic"]).to_numpy()
         self._topic = label_positions(topics, sampled["topic"].to_numpy())
         self._columns = {
-            str(name).removesuffix("_edges"): external_values(
-                sampled, str(name).removesuffix("_edges")
-            )
-            for name in self._constant.data_vars
-            if str(name).endswith("_edges")
+            column: external_values(sampled, column)
+            for column in label_columns(self._constant.data_vars)
         }
         self.seed_word = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint64)[0])
 

@@ -16,7 +16,7 @@ columns that copy each other, which count twice; labels of unjudged documents ar
 the error rates.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,9 +123,9 @@ def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
     return np.where(np.isnan(values), -1, code)
 
 
-def label_columns(model) -> list[str]:
-    """Names of the external columns of a model."""
-    names = [variable.name for variable in model.data_vars]
+def label_columns(data: Iterable[Hashable]) -> list[str]:
+    """External columns of a model, by the names of its data."""
+    names = list(map(str, data))
     return [name.removesuffix("_edges") for name in names if name.endswith("_edges")]
 
 

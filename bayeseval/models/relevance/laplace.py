@@ -73,7 +73,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     spread = {name: np.concatenate([one[2][name] for one in kept]) for name in spreads.value}
     values = _named(model, regression, common, own, spread)
     values = {name: drawn[:draws] for name, drawn in values.items()}
-    for column in label_columns(model):
+    for column in label_columns(variable.name for variable in model.data_vars):
         values |= drawn_error_rates(model, column, known, draws, random)
     return _labelled(model, values)
 
