@@ -96,7 +96,7 @@ def compare(
         ``probability_equivalent``, ``p_equivalence``, ``equivalent``
             where ``equivalence`` is given: the probability (flat prior) that the difference is no
             larger, the larger p value of the two one-sided tests, and whether it is at most (1 -
-            ci_prob) / 2, that is whether the interval lies inside.
+            ci_prob) / 2, that is whether the interval lies inside; False where no error is known.
 
     Raises
     ------
