@@ -15,7 +15,7 @@ from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import TABLE, Constants, kind_of_measure
+from bayeseval.models.score.constants import TABLE, Constants, denominator_of, kind_of_measure
 from bayeseval.models.score.sources import Sources
 
 HERE = Path(__file__).parent / "combined_intervals"
@@ -45,6 +45,11 @@ def chunks(folder: Path) -> Iterable[tuple[dict, dict]]:
         yield dict(tree.attrs), {name: tree[name].to_dataset() for name in tree.children}
 
 
+def _kind(label: str, post: xr.Dataset) -> str:
+    """Kind of constants of a measure, by what its posterior scores divide by."""
+    return kind_of_measure(parse_measures(label)[0], denominator_of(post))
+
+
 def joined(folder: Path, constants: pd.DataFrame | None = None) -> pd.DataFrame:
     """One row a run, measure and sample: truth, what design and model say, and flags.
 
@@ -61,16 +66,16 @@ def joined(folder: Path, constants: pd.DataFrame | None = None) -> pd.DataFrame:
         truth = mean["truth"].transpose("measure", "run").to_numpy()
         for index, label in enumerate(found.labels["measure"].tolist()):
             contributed = role == "contributed"
+            kind = _kind(label, parts["post"])
             known = None
             if constants is not None:
-                kind = kind_of_measure(parse_measures(label)[0])
                 known = {GROUPS[0]: constants.loc[attrs["collection"], kind, GROUPS[0]].to_dict()}
             one = [scores.sel(measure=[label]) for scores in (mean, summary)]
             flagged = be.compare_intervals(*one, constants=known).flagged
             shared = found.model_covariance[index][np.ix_(contributed, contributed)].mean()
             columns = {
                 "measure": label,
-                "kind": parse_measures(label)[0].kind,
+                "kind": kind,
                 "role": role,
                 "group": np.where(contributed, *GROUPS),
                 "truth": truth[index],
@@ -167,7 +172,7 @@ def pairs_stated(folder: Path) -> pd.DataFrame:
                 "right": np.where(np.abs(better) < 1e-12, 0.5, (better > 0) == (off >= 0)),
                 "collection": attrs["collection"],
                 "measure": label,
-                "kind": parse_measures(label)[0].kind,
+                "kind": _kind(label, parts["post"]),
             }
             for name in GROUPS:
                 own = np.where(group == name, apart, 0.0)
@@ -250,13 +255,19 @@ def _common(rows: pd.DataFrame) -> float:
     return float(np.sqrt(max(by_family.mean(), 0.0)))
 
 
-def learned_table(folder: Path) -> None:
-    """Write the constants of the package, and those with every family left out."""
+def learned_table(folder: Path, kinds: list[str] | None) -> None:
+    """Write the constants of some kinds (default: all that the chunks have), all families or not.
+
+    The tables keep what they have of other kinds.
+    """
     rows = joined(folder)
     rows = rows[rows.budget == LEARNED_AT]
-    cells, apart = tried(rows), apart_scores(pairs_stated(folder))
+    wanted = sorted(set(rows.kind) & set(kinds or rows.kind))
+    rows = rows[rows.kind.isin(wanted)]
+    cells, pairs = tried(rows), pairs_stated(folder)
+    apart = apart_scores(pairs[pairs.kind.isin(wanted)])
     table = learned(cells, rows, apart)
-    table.to_csv(PACKAGE, index=False, float_format="%.4g")
+    _put(table, PACKAGE)
     print("all families\n" + table.to_string(index=False))
     without = []
     for family in sorted(rows.collection.unique()):
@@ -264,7 +275,16 @@ def learned_table(folder: Path) -> None:
         without.append(learned(*others).assign(left_out=family))
         print(f"without {family}\n" + without[-1].to_string(index=False), flush=True)
     HERE.mkdir(exist_ok=True)
-    pd.concat(without).to_csv(HERE / "left_out.csv", index=False, float_format="%.4g")
+    _put(pd.concat(without), HERE / "left_out.csv")
+
+
+def _put(table: pd.DataFrame, path: Path) -> None:
+    """Rows in the place of those of the same kinds."""
+    if path.exists():
+        before = pd.read_csv(path)
+        table = pd.concat([before[~before.kind.isin(table.kind)], table])
+    by = [name for name in ("left_out", "kind", "group") if name in table]
+    table.sort_values(by).to_csv(path, index=False, float_format="%.4g")
 
 
 def report(folder: Path) -> None:
@@ -305,7 +325,7 @@ def reliability(folder: Path) -> None:
             continue
         for label in parts["mean"]["measure"].to_numpy().tolist():
             some = {name: part.sel(measure=[label]) for name, part in parts.items()}
-            kind = parse_measures(label)[0].kind
+            kind = _kind(label, parts["post"])
             known = {g: left.loc[(attrs["collection"], kind, g)].to_dict() for g in GROUPS}
             truth = some["mean"]["truth"].isel(measure=0).to_numpy()
             runs = attrs["collection"] + " " + some["mean"]["run"].to_numpy().astype(object)

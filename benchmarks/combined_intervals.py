@@ -8,7 +8,9 @@ run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns t
 ``report`` applies the constants learned on the other families to each and prints the table
 (combined_intervals/*.csv); ``reliability`` says how often the run that is probably better is
 better; ``headline`` how many judgments ``dyn`` needs for the error that the combination has with
-100; ``picture`` draws a sample of round 5.
+100; ``picture`` draws a sample of round 5. Constants of AP are of two kinds, "counted" of chunks
+that were run as is, and "ratio" (of other ratios too) of chunks run with ``--denominator model``;
+``--kind`` learns some kinds alone.
 Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
 """
 
@@ -44,11 +46,13 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="number of the first sample")
     parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--denominator", choices=["counts", "model"], default="counts")
+    parser.add_argument("--kind", action="append", help="of constants to learn; default: all")
     parser.add_argument("--chunks", type=Path, default=Path("combination-output"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.act == "learn":
-        learned_table(options.chunks)
+        learned_table(options.chunks, options.kind)
     elif options.act == "report":
         report(options.chunks)
     elif options.act == "reliability":
@@ -62,11 +66,12 @@ def main() -> None:
         for number in range(options.first, options.first + options.samples):
             for name in options.collection or list(COLLECTIONS):
                 if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
-                    run(name, options.budget, number, options.chunks)
+                    run(name, number, options)
 
 
-def run(name: str, budget: int, number: int, folder: Path) -> None:
+def run(name: str, number: int, options) -> None:
     """One sample of one collection."""
+    budget, folder = options.budget, options.chunks
     file = folder / f"{name}~{budget}~{number}.nc"
     if file.exists():
         return
@@ -81,7 +86,8 @@ def run(name: str, budget: int, number: int, folder: Path) -> None:
     covariance = be.covariance(sampled, MEASURES, estimator="dyn")
     model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=DRAWS, random_seed=seed)
-    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=seed)
+    asked = {"denominator": options.denominator, "random_seed": seed}
+    post = be.posterior_scores(fitted, sampled, MEASURES, **asked)
     tree = xr.DataTree.from_dict(
         {
             "mean": mean.assign(truth=truth),

@@ -24,7 +24,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.evaluation.pairs import differences
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import kind_of_measure
+from bayeseval.models.score.constants import denominator_of, kind_of_measure
 from benchmarks.combination_table import PACKAGE
 from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, halved, roles
 from benchmarks.real_data import REAL_DATA
@@ -159,7 +159,8 @@ def modelled(collection, design, selected, name: str) -> xr.Dataset:
         .astype(np.float32)
     )
     table = pd.DataFrame(checks).rename_axis("replicate")
-    return whole.reindex(measure=MEASURES).merge(table.to_xarray().drop_vars("replicate"))
+    whole = whole.reindex(measure=MEASURES).merge(table.to_xarray().drop_vars("replicate"))
+    return whole.assign_attrs(denominator=denominator_of(scores))
 
 
 def with_errors(found: xr.Dataset) -> xr.Dataset:
@@ -172,7 +173,7 @@ def with_errors(found: xr.Dataset) -> xr.Dataset:
             ],
             dim="replicate",
         )
-        for label, known in left_out(found.attrs["collection"]).items()
+        for label, known in left_out(found).items()
     ]
     whole = xr.concat(summaries, dim="measure").reindex(measure=MEASURES)
     return whole.assign(truth=found.truth).assign_attrs(chunk=found.attrs["chunk"])
@@ -181,7 +182,7 @@ def with_errors(found: xr.Dataset) -> xr.Dataset:
 def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
     """Estimates of ``dyn`` combined with the draws of a model from the same samples."""
     found = xr.load_dataset(drawn, engine="h5netcdf")
-    known = left_out(found.attrs["collection"])
+    known = left_out(found)
     post = {label: posteriors(found, label) for label in WITH_ERRORS}
     parts: dict[str, list[xr.Dataset]] = {label: [] for label in WITH_ERRORS}
     with warnings.catch_warnings():
@@ -201,27 +202,28 @@ def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
 def posteriors(found: xr.Dataset, label: str) -> list[xr.Dataset]:
     """Posterior draws (chain, draw, measure, run) of every sample of a chunk, of one measure."""
     draws = found.draws.sel(measure=[label]).rename(sample="draw").expand_dims("chain")
+    attrs = {"denominator": denominator_of(found)}
     return [
-        draws.isel(replicate=number).to_dataset(name="estimate")
+        draws.isel(replicate=number).to_dataset(name="estimate").assign_attrs(attrs)
         for number in range(draws.sizes["replicate"])
     ]
 
 
-def left_out(collection: str) -> dict[str, dict[str, dict[str, float]]]:
-    """Constants of the groups of runs for every measure, learned without a collection.
+def left_out(found: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
+    """Constants of the groups of runs for every measure, learned without a chunk's collection.
 
     Of a collection that no constants were learned on they are the package's.
     """
+    collection = found.attrs["collection"]
     if collection in HELD_OUT:
         table = pd.read_csv(PACKAGE).set_index(["kind", "group"])
     else:
         table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"]).loc[collection]
+    measures = dict(zip(WITH_ERRORS, parse_measures(WITH_ERRORS), strict=True))
+    kinds = {label: kind_of_measure(m, denominator_of(found)) for label, m in measures.items()}
     return {
-        label: {
-            group: table.loc[(kind_of_measure(parse_measures(label)[0]), group)].to_dict()
-            for group in table.index.unique("group")
-        }
-        for label in WITH_ERRORS
+        label: {group: table.loc[(kind, group)].to_dict() for group in table.index.unique("group")}
+        for label, kind in kinds.items()
     }
 
 

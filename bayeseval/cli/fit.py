@@ -259,7 +259,7 @@ def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = be.inference.prior_fit(made, draws=1, random_seed=1)
-        be.posterior_scores(prior, collection, **asked, random_seed=1)
+        be.posterior_scores(prior, collection, **asked, denominator="model", random_seed=1)
 
 
 def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:

@@ -186,7 +186,7 @@ def _prior(sources: Sources, known, group: NDArray, says: Independent, variance:
 def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
     """A constant of every measure and run."""
     measures = parse_measures(sources.labels["measure"].tolist())
-    kinds = [kind_of_measure(measure) for measure in measures]
+    kinds = [kind_of_measure(measure, sources.denominator) for measure in measures]
     return np.array([[getattr(known[kind, one], field) for one in group] for kind in kinds])
 
 

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from bayeseval.collection.origin import check_alike
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
-from bayeseval.models.score.constants import GROUPS, checked_constants, kind_of_measure
+from bayeseval.models.score.constants import (
+    GROUPS,
+    checked_constants,
+    denominator_of,
+    kind_of_measure,
+)
 from bayeseval.models.score.independent import MOST
 from bayeseval.models.score.sources import interval_error
 from bayeseval.uncertainty.interval import PREDICTED_FREEDOM
@@ -189,7 +194,8 @@ def _contradiction(mean: xr.Dataset, summary: xr.Dataset, constants) -> xr.Datas
     v, c = interval_error(mean) ** 2, error**2
     apart = abs(v - c)
     least = (1.0 - MOST) * v
-    spread = apart.where(apart > least, least) + (_own_errors(model, constants) * error) ** 2
+    own_error = _own_errors(model, denominator_of(summary), constants)
+    spread = apart.where(apart > least, least) + (own_error * error) ** 2
     off = mean["estimate"] - model
     known = (spread > TIE**2) & off.notnull()
     z = (off / spread.where(known, 1.0) ** 0.5).where(known, 0.0)
@@ -213,13 +219,16 @@ def _as_modelled(summary: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     )
 
 
-def _own_errors(model: xr.DataArray, constants: Mapping[str, Any] | None) -> xr.DataArray:
+def _own_errors(
+    model: xr.DataArray, denominator: str, constants: Mapping[str, Any] | None
+) -> xr.DataArray:
     """Errors of runs as modelled by measure, in units of the posterior standard deviation."""
     if "measure" not in model.coords:
         raise ValueError("scores to compare need a measure; pick some with sel(measure=[...])")
     known = checked_constants(constants)
     label = model["measure"]
-    kinds = [kind_of_measure(parse_measures(str(one))[0]) for one in label.to_numpy().ravel()]
+    measures = parse_measures(label.to_numpy().ravel().astype(str).tolist())
+    kinds = [kind_of_measure(measure, denominator) for measure in measures]
     ratio = np.array([known[kind, GROUPS[0]].alone_ratio for kind in kinds])
     return label.copy(data=ratio.reshape(label.shape)).drop_vars(label.coords)
 

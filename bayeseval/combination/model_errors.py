@@ -8,7 +8,12 @@ import xarray as xr
 
 from bayeseval.collection.origin import check_drawn_together, check_errors_once
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
+from bayeseval.models.score.constants import (
+    checked_constants,
+    denominator_of,
+    groups_of,
+    kind_of_measure,
+)
 
 ROUNDING = 1e-12
 
@@ -96,7 +101,7 @@ def with_model_errors(
     shared, own = (z - z.mean(axis=(0, 1)) for z in drawn)  # posterior means stay as they are
     added = np.empty_like(values)
     for number, label in enumerate(draws["measure"].to_numpy().tolist()):
-        kind = kind_of_measure(parse_measures(label)[0])
+        kind = kind_of_measure(parse_measures(label)[0], denominator_of(post))
         of_runs = [known[kind, name] for name in group]
         alone = np.array([one.alone_ratio for one in of_runs])
         ratio = np.array([one.apart_ratio for one in of_runs])

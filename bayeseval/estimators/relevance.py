@@ -161,6 +161,10 @@ class EstimatedRelevance:
             for step, level in zip(steps, levels, strict=True)
         ]
 
+    def prepare_counts(self) -> None:
+        """Make the model of the counts now, with its warnings, and not where a ratio needs it."""
+        _ = self._count_model
+
     @cached_property
     def _count_model(self) -> CountModel | None:
         return self._make_counts()

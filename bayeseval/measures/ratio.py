@@ -15,14 +15,15 @@ def average_precision(measure: Measure, position, value, weight, whole) -> NDArr
     """Sum of the precisions at the relevant documents, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import precision_sum
 
-    return np.minimum(precision_sum(position, value) / relevant_documents(measure, whole), 1.0)
+    return np.minimum(precision_sum(position, value) / _relevant_number(whole), 1.0)
 
 
 def normalised_gain(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
     """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
-    from bayeseval.measures.rank_sums import weighted_sum
+    from bayeseval.measures.rank_sums import best_sum, weighted_sum
 
-    ideal = ideal_gain(measure, whole)
+    reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
+    ideal = best_sum(discounted_gain(reach, measure), whole)
     gain = weighted_sum(position, weight, value) / np.where(ideal > 0, ideal, 1.0)
     return np.minimum(gain, 1.0)
 
@@ -31,7 +32,7 @@ def recall(measure: Measure, position, value, weight, whole) -> NDArray[np.float
     """Relevant documents down to the cutoff, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import weighted_sum
 
-    found = weighted_sum(position, weight, value) / relevant_documents(measure, whole)
+    found = weighted_sum(position, weight, value) / _relevant_number(whole)
     return np.minimum(found, 1.0)
 
 
@@ -39,21 +40,13 @@ def r_precision(measure: Measure, position, value, weight, whole) -> NDArray[np.
     """Precision at the number of relevant documents."""
     from bayeseval.measures.rank_sums import cumulative_at
 
-    number = relevant_documents(measure, whole)
+    number = _relevant_number(whole)
     return cumulative_at(position, value, number) / number
 
 
-def relevant_documents(measure: Measure, whole) -> NDArray[np.float64]:
+def _relevant_number(whole) -> NDArray[np.float64]:
     """Number of relevant documents (column,), and 1 where there is none: the score is 0 there."""
     return np.maximum(whole.sum(axis=0, dtype=np.float64), 1.0)
-
-
-def ideal_gain(measure: Measure, whole) -> NDArray[np.float64]:
-    """Discounted gain (column,) of the best ranking."""
-    from bayeseval.measures.rank_sums import best_sum
-
-    reach = whole.shape[0] if measure.cutoff is None else min(whole.shape[0], measure.cutoff)
-    return best_sum(discounted_gain(reach, measure), whole)
 
 
 def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:

@@ -24,14 +24,7 @@ from bayeseval.measures.preference import (
     retrieved_number,
     success,
 )
-from bayeseval.measures.ratio import (
-    average_precision,
-    ideal_gain,
-    normalised_gain,
-    r_precision,
-    recall,
-    relevant_documents,
-)
+from bayeseval.measures.ratio import average_precision, normalised_gain, r_precision, recall
 
 
 @dataclass(frozen=True)
@@ -55,8 +48,6 @@ class Row:
     needs_cutoff : bool
     takes_gain : bool
         Whether it becomes graded where a gain is given.
-    denominator : callable (measure, whole) -> array (column,), optional
-        What a ratio divides by, where the numerator does not depend on it.
     """
 
     kind: str
@@ -66,7 +57,6 @@ class Row:
     of_lists: Callable[..., NDArray[np.float64]] | None = None
     needs_cutoff: bool = False
     takes_gain: bool = False
-    denominator: Callable[..., NDArray[np.float64]] | None = None
 
 
 MEASURES: dict[str, Row] = {
@@ -75,28 +65,9 @@ MEASURES: dict[str, Row] = {
     "DCG": Row("linear", ("cutoff", "dcg", "gains"), discounted_gain, linear),
     "NumRelRet": Row("linear", ("rel",), equal_weight, linear),
     "NumRel": Row("count", ("rel",), equal_weight, relevant_number),
-    "AP": Row(
-        "ratio",
-        ("cutoff", "rel"),
-        reciprocal_weight,
-        average_precision,
-        denominator=relevant_documents,
-    ),
-    "nDCG": Row(
-        "ratio",
-        ("cutoff", "dcg", "gains"),
-        discounted_gain,
-        normalised_gain,
-        denominator=ideal_gain,
-    ),
-    "R": Row(
-        "ratio",
-        ("cutoff", "rel"),
-        equal_weight,
-        recall,
-        needs_cutoff=True,
-        denominator=relevant_documents,
-    ),
+    "AP": Row("ratio", ("cutoff", "rel"), reciprocal_weight, average_precision),
+    "nDCG": Row("ratio", ("cutoff", "dcg", "gains"), discounted_gain, normalised_gain),
+    "R": Row("ratio", ("cutoff", "rel"), equal_weight, recall, needs_cutoff=True),
     "Rprec": Row("ratio", ("rel",), reciprocal_weight, r_precision),
     "RR": Row("preference", ("cutoff", "rel"), reciprocal_weight, None, reciprocal_rank),
     "Success": Row("preference", ("cutoff", "rel"), equal_weight, None, success, needs_cutoff=True),

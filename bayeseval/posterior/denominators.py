@@ -1,70 +1,87 @@
-"""What a ratio is divided by under a model, brought to what the sample says of it by its design."""
+"""What AP divides by under a model, beside what the counts of all topics say of it."""
 
 import warnings
+from functools import cached_property
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.estimators.denominators import RatioOptions
 from bayeseval.estimators.registry import ESTIMATORS, estimated_relevance
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
-from bayeseval.measures.measure import Measure, relevance
-from bayeseval.measures.table import MEASURES
+from bayeseval.measures.measure import Measure
 
 DENOMINATORS = ("counts", "model")
 NOWHERE = np.full((1, 1), -1, dtype=np.int32)  # ranks that show nothing: counts are of the topic
 
 
 class Denominators:
-    """Expected denominators of AP, nDCG and R@k on every topic, as the estimator ``dyn`` has them.
+    r"""Expected numbers of relevant documents, the model's and that of the counts by precision.
+
+    .. math:: E_t = (1 - w) E_{model} R_t + w E_{counts} R_t, \qquad
+              w = \frac{V_{model} R_t}{V_{model} R_t + V_{counts} R_t}
+
+    with :math:`R_t` the number of relevant documents of topic t, at least 1, and the posterior of
+    the counts as the estimator ``dyn`` has it, which follows the topic's own sample by its design.
 
     Parameters
     ----------
-    relevance : EstimatedRelevance or None
-        None leaves every denominator as the model has it.
-    scale : tuple of float
-        Grades that an assessor may give.
+    frame : Frame
+        Of the model, of one sample.
+    denominator : {"counts", "model"}
+        "model" leaves every number as it is, and so do frames whose sample no such model can be
+        made of: without a design, without probabilities, or where one topic alone has documents
+        that were not judged.
+
+    Attributes
+    ----------
+    used : {"counts", "model"}
+        Whether any number has been moved so far.
     """
 
-    def __init__(self, relevance: EstimatedRelevance | None, scale: tuple[float, ...]) -> None:
-        self._relevance = relevance
-        self._scale = np.array(scale)
+    def __init__(self, frame: Frame, denominator: str) -> None:
+        self._frame = frame
+        self._asked = denominator
+        self.used = "model"
 
-    @classmethod
-    def of(cls, sampled: xr.DataTree, denominator: str) -> "Denominators":
-        """Those of a sample; the model's own where that is asked for, or no design tells others."""
-        schemes = ESTIMATORS["dyn"].schemes or ()
-        known = "design" in sampled.children and sampled["design"].attrs["scheme"] in schemes
-        frame = Frame.drawn_from(sampled) if known else Frame.of(sampled)
-        if denominator == "model" or not known or frame.lists_sampled_alone:
-            return cls(None, frame.scale)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what matters to dyn's own estimates alone
-            found = estimated_relevance(frame, "dyn", None, 0, RatioOptions())
-        assert isinstance(found, EstimatedRelevance)
-        return cls(found, frame.scale)
-
-    def factor(self, topic: int, measure: Measure, whole: NDArray) -> float:
-        """Mean of the model's denominators by what is expected of the sample; 1 for no ratio.
+    def factor(self, topic: int, measure: Measure, value: NDArray) -> float:
+        """Mean of the model's numbers by the expected one, where the measure divides by it; else 1.
 
         Parameters
         ----------
         topic : int
         measure : Measure
-        whole : array (pair, draw)
-            Relevances of all documents of the topic as the measure sees them.
+        value : array (pair, draw)
+            Relevances of all documents of the topic's frame as the measure sees them.
         """
-        denominator = MEASURES[measure.name].denominator
-        if self._relevance is None or denominator is None:
+        if measure.name != "AP" or self._relevance is None:
             return 1.0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            counts = self._relevance.topic(topic, NOWHERE).counts(measure)
+        counts = self._relevance.topic(topic, NOWHERE).counts(measure)
         if counts is None:
             return 1.0
-        seen = relevance(measure, self._scale)
-        least = float(seen[seen > 0].min(initial=1.0)) if measure.graded else 1.0
-        drawn = np.maximum(denominator(measure, whole), least).mean()
-        return float(drawn / np.maximum(counts.draw, least).mean())
+        self.used = "counts"
+        model = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
+        return float(model.mean() / _by_precision(model, np.maximum(counts.draw[0], 1.0)))
+
+    @cached_property
+    def _relevance(self) -> EstimatedRelevance | None:
+        """What ``dyn`` knows of the sample; None where there is nothing to know."""
+        collection = self._frame.collection
+        schemes = ESTIMATORS["dyn"].schemes or ()
+        known = "design" in collection.children and collection["design"].attrs["scheme"] in schemes
+        if self._asked == "model" or not known or self._frame.lists_sampled_alone:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what matters to dyn's own estimates alone
+            found = estimated_relevance(self._frame, "dyn", None, 0, RatioOptions())
+            assert isinstance(found, EstimatedRelevance)
+            found.prepare_counts()
+        return found
+
+
+def _by_precision(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Mean of two posteriors of one number, each by the inverse of its variance."""
+    variances = one.var(), other.var()
+    share = variances[0] / sum(variances) if sum(variances) > 0 else 0.0
+    return float((1.0 - share) * one.mean() + share * other.mean())

@@ -35,7 +35,7 @@ class DocumentScores:
     departures : {"learned", "none"}
         Whether runs that the model did not learn from may depart from it.
     denominator : {"counts", "model"}
-        What AP, nDCG and R@k divide by.
+        What AP divides by.
     """
 
     def __init__(
@@ -50,14 +50,19 @@ class DocumentScores:
         parsed = _parsed(measures, draws, sampled)
         self._problem = Problem(Frame.of(sampled), parsed, random=False)
         self._draws, self._outside = draws, outside
-        extrapolated = outside == "model"  # then the model's number is of more documents
-        self._denominators = Denominators.of(sampled, "model" if extrapolated else denominator)
+        beyond = outside == "model"  # then the number is of more documents than the frame's
+        self._denominators = Denominators(draws.frame, "model" if beyond else denominator)
         learned = departures == "learned"
         self._departures = Departures.learned(draws) if learned else Departures.none()
         self.departing = self._departures.run
         self.labels = self._problem.labels
         self.judged_topic = self._problem.judged_topic
         self.relevance_level = draws.binary_level() or 0
+
+    @property
+    def denominator(self) -> str:
+        """Where the denominators of the scores made so far come from."""
+        return self._denominators.used
 
     def topic(self, topic: int) -> tuple[Iterator[NDArray[np.float64]], NDArray | float]:
         """Scores (run + departing run, draw) by measure, and the weight outside (measure, run)."""

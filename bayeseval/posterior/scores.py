@@ -88,18 +88,20 @@ def posterior_scores(
         what a ratio divides by, are the same for all runs: what a run finds beyond what the model
         expects is missing elsewhere.
     denominator : {"counts", "model"}
-        What AP, nDCG and R@k divide by, D. "model": the number of relevant documents (ideal gain)
-        of each draw. "counts": the same times a factor for each topic, so that its mean is the one
-        that the estimator ``dyn`` divides by (:func:`evaluate`), which follows the sample by its
-        design:
+        What AP divides by, the number R of relevant documents. "model": that of each draw.
+        "counts": the same times a factor for each topic, so that its mean is :math:`E_t`, between
+        the model's and the one of the counts of all topics by topic and stratum, each by its
+        precision (:class:`bayeseval.posterior.denominators.Denominators`):
 
-        .. math:: \min\left(\frac{N_s}{D_s} \frac{E_{model} D}{E_{counts} D}, 1\right)
+        .. math:: AP'_s = \min\left(AP_s \frac{E_{model} R_t}{E_t}, 1\right)
 
         for draw s. A model's prior of one topic is all other topics, and on a given set of topics
-        it pulls the same way in every sample: on six collections the mean error of AP of runs that
-        the model learned from was -.003 to -.010 by the model on five of them. Needs a stratified
-        or Poisson design with all its probabilities, and ``outside="nonrelevant"``; else "model".
-        NumRel and Rprec are as the model has them.
+        it pulls the same way in every sample, while the sum of precisions is right: AP was too low
+        on nearly every collection (``models/README.md``). The factor has no error of its own, and
+        shares what is random in the sample with ``dyn``. Needs a stratified or Poisson design with
+        all its probabilities, two topics that were not judged completely, and
+        ``outside="nonrelevant"``; else "model" (the attr ``denominator`` says which). nDCG, R@k,
+        Rprec and NumRel are as the model has them.
     random_seed : int, optional
         Seed of the draws of relevance.
 
@@ -165,7 +167,7 @@ def posterior_scores(
         "outside": outside,
         "population": population if over == "topic" else "",
         "departures": departures,
-        "denominator": denominator,
+        "denominator": getattr(scored, "denominator", "model"),
         "relevance_level": scored.relevance_level,
         "draws_of": kind.draws_of,
     } | origin(sampled)

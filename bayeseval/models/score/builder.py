@@ -11,7 +11,12 @@ from bayeseval.collection.origin import check_alike
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
-from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
+from bayeseval.models.score.constants import (
+    checked_constants,
+    denominator_of,
+    groups_of,
+    kind_of_measure,
+)
 from bayeseval.models.score.sources import Sources
 
 PRIORS: dict[str, tuple[float, ...]] = {
@@ -117,7 +122,8 @@ def score_model(
     known = checked_constants(constants)
     group = groups_of(mean, groups, [name for _, name in known])
     names, of_run = np.unique(group, return_inverse=True)
-    kind = kind_of_measure(parse_measures(str(sources.labels["measure"][0]))[0])
+    measure = parse_measures(str(sources.labels["measure"][0]))[0]
+    kind = kind_of_measure(measure, denominator_of(post))
     near, beside, common, far, weight = (
         np.array([getattr(known[kind, name], field) for name in names])
         for field in ("near_ratio", "design_ratio", "common_ratio", "far_sd", "far_weight")

@@ -14,7 +14,8 @@ from bayeseval.messages import Message, Option
 
 TABLE = "constants.csv"
 GROUPS = ("contributed", "new")  # of the table
-KINDS = ("linear", "ratio")  # of measures: weighted sums over ranks, and all others
+# of measures: weighted sums over ranks; all others; AP whose denominators the counts have moved
+KINDS = ("linear", "ratio", "counted")
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,26 @@ def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], 
     return known
 
 
-def kind_of_measure(measure: Measure) -> str:
-    """Kind of constants that a measure has."""
-    return KINDS[0] if measure.kind == KINDS[0] else KINDS[1]
+def kind_of_measure(measure: Measure, denominator: str) -> str:
+    """Kind of constants that a measure has, by what posterior scores say of their denominators.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> precision, average = parse_measures(["P@10", "AP"])
+    >>> kind_of_measure(precision, "counts"), kind_of_measure(average, "counts")
+    ('linear', 'counted')
+    >>> kind_of_measure(average, "model")
+    'ratio'
+    """
+    if measure.kind == "linear":
+        return "linear"
+    return "counted" if measure.name == "AP" and denominator == "counts" else "ratio"
+
+
+def denominator_of(post: xr.Dataset) -> str:
+    """Where the denominators of posterior scores, or of their summary, come from."""
+    return str(post.attrs.get("denominator", "model"))
 
 
 def groups_of(

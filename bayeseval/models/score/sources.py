@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_drawn_together, check_errors_once
+from bayeseval.models.score.constants import denominator_of
 from bayeseval.models.score.independent import Independent
 
 Floats = NDArray[np.floating]
@@ -38,6 +39,8 @@ class Sources:
         What topics as a sample add; 0 for these topics.
     scale : float array (measure, 1)
         Largest score: 1, or for sums the largest estimate.
+    denominator : str
+        Where the denominators of the posterior scores come from.
     """
 
     labels: dict[str, Any]
@@ -52,6 +55,7 @@ class Sources:
     modelled_variance: Floats
     topic_variance: Floats
     scale: Floats
+    denominator: str
 
     @property
     def independent(self) -> Independent:
@@ -101,6 +105,7 @@ class Sources:
             modelled_variance=modelled_variance,
             topic_variance=topics,
             scale=np.where(sums, largest, 1.0)[:, None],
+            denominator=denominator_of(post),
         )
 
 
