@@ -54,7 +54,9 @@ combination: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --first 29 --samples 2
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 50 --samples 2
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --budget 200 --samples 2
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 9 --denominator model --chunks combination-output-model
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn
+	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn --kind ratio --chunks combination-output-model
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py reliability
 	PYTHONPATH=. $(BIN)/python benchmarks/flag_alarms.py --worlds 8
