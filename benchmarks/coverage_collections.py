@@ -34,7 +34,8 @@ def clef() -> xr.DataTree:
 def trec8_like() -> xr.DataTree:
     """Shipped simulated collection, every second run."""
     collection = be.simulate.demo_collection()
-    return be.select(collection, runs=collection["run"].to_numpy()[::2].tolist())
+    some = be.select(collection, runs=collection["run"].to_numpy()[::2].tolist())
+    return some.assign(contributed=xr.ones_like(some["contributed"]))  # halved like the others
 
 
 def few_relevant() -> xr.DataTree:
