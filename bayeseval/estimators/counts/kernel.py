@@ -98,7 +98,6 @@ def log_likelihood(
     """
     n_nodes = point.size**2
     s0, s1, rho = scale[0], scale[1], scale[2]
-    # precision of the effects
     determinant = (s0 * s1) ** 2 * (1.0 - rho * rho)
     precision = np.zeros((2, 2))
     precision[0, 0] = s1 * s1 / determinant
