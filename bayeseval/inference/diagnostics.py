@@ -16,6 +16,7 @@ from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.inference.predictive import predictive_draws
 from bayeseval.inference.rank_plot import ranks
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
+from bayeseval.models.table import kind_of
 from bayeseval.progress import track
 from bayeseval.whole_file import whole_file
 
@@ -53,7 +54,8 @@ def diagnostic_plots(
                           probability, and what the model
                           expects of such a curve
     forest_VARIABLE       intervals of what each run (topic)     every variable of one entry a run
-                          has                                    or topic
+                          has                                    or topic, but standard normal ones
+                                                                 that others are made of
     scores_MEASURE        intervals of the runs' scores          ``scores``
     judgments_KIND        judgments less predictions of strata,  ``judgments``
                           topics, ... and their limits
@@ -206,9 +208,11 @@ def _of_model(fitted: xr.DataTree, drawn: xr.DataTree, ci_prob: float) -> Iterat
 
 def _of_runs(fitted, scores, ci_prob: float, max_rows: int) -> Iterator[Drawing]:
     """Forests of scores, and of variables that have an entry for each run or topic."""
+    kind = kind_of(fitted)
+    standard = () if kind is None else kind.standard
     for name, values in fitted["posterior"].to_dataset().data_vars.items():
         own = set(values.dims) - {"chain", "draw"}
-        if len(own) == 1 and own <= set(FOREST_DIMS) and not str(name).endswith("_deviation"):
+        if len(own) == 1 and own <= set(FOREST_DIMS) and name not in standard:
             yield f"forest_{name}", partial(forest, values, ci_prob, max_rows)
     if scores is None:
         return

@@ -27,19 +27,25 @@ class ModelKind:
         the likelihood is not a product over them.
     approximation : dict of str to callable
         Ways to fit the model without a sampler, by name.
+    standard : tuple of str
+        Variables of one entry a run or topic that are standard normal before the data: others are
+        made of them, and say the same in units that mean something.
     """
 
     draws: Callable[..., Any] | None
     draws_of: str
     judgment: str | None
     approximation: dict[str, Callable[..., Any]]
+    standard: tuple[str, ...] = ()
 
 
+LAPLACE = {"laplace": laplace}
+TILT = ("topic_tilt_deviation",)
 MODELS = {
-    "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", {"laplace": laplace}),
-    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", {}),
+    "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", LAPLACE, TILT),
+    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", {}, TILT),
     "count_model": ModelKind(None, "counts", "relevant", {}),
-    "urn_model": ModelKind(UrnDraws, "lists", None, {}),
+    "urn_model": ModelKind(UrnDraws, "lists", None, {}, ("run_deviation", "topic_deviation")),
 }
 
 

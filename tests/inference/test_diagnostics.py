@@ -91,6 +91,19 @@ def test_grades_are_calibrated_step_by_step(sampled, tmp_path):
     assert wide.shape[1] > single.shape[1]
 
 
+def test_forests_leave_out_what_others_are_made_of_and_keep_a_users_own(model, tmp_path):
+    fitted = handmade_fit(model)
+    own = fitted["posterior"].to_dataset()[["reliability"]]
+    fitted["posterior"] = xr.DataTree(
+        own.assign({name: own["reliability"] for name in ("topic_tilt_deviation", "my_deviation")})
+    )
+    names = written(be.diagnostic_plots(fitted, tmp_path))
+    assert [name for name in names if name.startswith("forest_")] == [
+        "forest_reliability.png",
+        "forest_my_deviation.png",
+    ]
+
+
 def forest_of(values, labels, **options):
     array = xr.DataArray(
         np.asarray(values)[None], dims=("chain", "draw", "run"), coords={"run": labels}, name="P@10"

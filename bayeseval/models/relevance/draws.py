@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.labels import check_rankings, label_positions
 from bayeseval.frame.frame import Frame
+from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.blocks import Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.external import external_values, label_codes, label_columns
@@ -57,7 +58,7 @@ class RelevanceDraws:
             for name, values in fitted["posterior"].data_vars.items()
         }
         self._scale = kept_scale(self._constant)
-        self.graded = "grade_scale" in self._constant
+        self.graded = model_name(fitted) == "grade_model"
         level = self._constant.get("relevance_level", 1)
         binary = np.array([0.0, float(level)])
         self.scale = self._constant["grade_scale"].to_numpy() if self.graded else binary
