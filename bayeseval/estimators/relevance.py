@@ -133,7 +133,7 @@ class EstimatedRelevance:
             position=position,
             slots=self._topic_slots(topic),
             odds=1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0,
-            binary=lambda level: self._counted(topic, (float(level),), False),
+            binary=lambda level: self._counted(topic, at_least(level), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             counts=lambda measure: self._counts(topic, measure),
             random_seed=self._random_seed + topic,
@@ -175,7 +175,7 @@ class EstimatedRelevance:
         if model is None:
             return None
         if measure.name != "nDCG":
-            name = (float(measure.relevance_level),)
+            name = at_least(measure.relevance_level)
             level = model.level((name,), [self._relevant(name)])
             posterior = number_counts(level, topic)
             if self._model is None:
@@ -190,21 +190,21 @@ class EstimatedRelevance:
         return ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
 
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
-        """1 where a judged pair has one of the grades ``counted``; one grade: it and above."""
+        """1 where a judged pair has one of the grades ``counted``, or what :func:`at_least` says."""
         if counted not in self._observed:
-            one = len(counted) == 1
-            found = self._grade >= counted[0] if one else np.isin(self._grade, counted)
+            open_above = np.inf in counted
+            found = self._grade >= counted[0] if open_above else np.isin(self._grade, counted)
             self._observed[counted] = found.astype(float)
         return self._observed[counted]
 
     def _grades_with(self, enough: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Grades with enough gain: the lowest alone where it and all above it have it."""
+        """Grades with enough gain: the lowest and all above it where these have it too."""
         counted = self._scale[enough]
         whole = counted.size and enough[self._scale >= counted.min()].all()
-        return (float(counted.min()),) if whole else tuple(counted.tolist())
+        return at_least(counted.min()) if whole else tuple(counted.tolist())
 
     def _counted(self, topic: int, counted: tuple, higher: bool) -> FilledRelevance:
-        """Filled relevance where the grades ``counted`` are relevant; one grade: it and above."""
+        """Filled relevance where the grades ``counted`` are relevant."""
         if (counted, higher) not in self._filled:
             observed = self._relevant(counted)
             model = None
@@ -217,6 +217,11 @@ class EstimatedRelevance:
         if predicted is None:
             return filled
         return replace(filled, predicted=predicted[:, self.sample.of_topic(topic)])
+
+
+def at_least(level: float) -> tuple[float, float]:
+    """Grades that count from a level on: it, and infinity for all above it."""
+    return float(level), np.inf
 
 
 def filled_relevance(

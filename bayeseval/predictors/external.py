@@ -20,8 +20,8 @@ def external(
     """M(d) = the external value as it is: a probability, or a grade that counts or does not.
 
     Values within [0, 1] are probabilities of relevance and are used for every relevance level.
-    Whole numbers, some above 1, are grades: M is 1 for a grade that the measure counts as relevant
-    and for any higher one, 0 for the others. A document without a value (NaN) gets the prevalence
+    Whole numbers, some above 1, are grades: M is 1 for a grade that the measure counts as relevant,
+    0 for the others. A document without a value (NaN) gets the prevalence
     of its topic outside its stratum (see :func:`constant`).
 
     A column without gaps is fixed in advance, so the difference estimator is exactly unbiased, also
@@ -37,7 +37,8 @@ def external(
     values : float array (frame_pair,)
         Probabilities or grades; NaN where there is none.
     counted : tuple of float
-        Grades of the collection that the measure counts as relevant; used for grades only.
+        Grades that the measure counts as relevant; with infinity among them all above the lowest
+        do. Used for grades only.
 
     Returns
     -------
@@ -53,13 +54,13 @@ def external(
     >>> judged = np.array([[1.0, 0, 0, 0]])
     >>> external(sample, judged, values=np.array([0.9, 0.2, 0.1, np.nan]))
     array([[0.9, 0.2, 0.1, 1. ]])
-    >>> external(sample, judged, values=np.array([3.0, 1.0, 2.0, 0.0]), counted=(2.0,))
+    >>> external(sample, judged, values=np.array([3.0, 1.0, 2.0, 0.0]), counted=(2.0, np.inf))
     array([[1., 0., 1., 0.]])
     """
     known = values[~np.isnan(values)]
     if np.any(known > 1) and np.all(known == np.round(known)):
-        top = max(counted, default=np.inf)
-        relevant = np.isin(values, counted) | (values > top)
+        open_above = np.inf in counted
+        relevant = values >= min(counted) if open_above else np.isin(values, counted)
         values = np.where(np.isnan(values), np.nan, relevant)
     elif np.any((known < 0) | (known > 1)):
         wrong = known[(known < 0) | (known > 1)][0]

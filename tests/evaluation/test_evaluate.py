@@ -112,6 +112,15 @@ def test_gains_weigh_grades_and_levels_cut_them(collection):
     np.testing.assert_allclose(named.estimate.to_numpy(), twos.estimate.to_numpy(), atol=1e-14)
 
 
+@pytest.mark.parametrize("gain", [{1: 1, 2: 0}, {0: 2, 1: 0, 2: 1}, {0: 1, 1: 3, 2: 2}])
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_a_gain_may_fall_with_the_grade(collection, estimator, gain):
+    options = {"measures": ["DCG@4", "nDCG@5", "RBP(p=0.8)"], "gain": gain}
+    truth = be.evaluate(collection, estimator="assumed", **options)
+    scores = be.evaluate(sampled_once(collection, budget=9), estimator=estimator, **options)
+    xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
+
+
 def test_ratios_stay_in_bounds_and_say_where_a_rule_was_needed(collection):
     design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
     samples = every_stratified_sample(design).isel(replicate=slice(None, None, 7))

@@ -14,15 +14,17 @@ from tests.predictors.samples import random_sample
 def test_probabilities_are_used_as_they_are():
     sample, relevance = random_sample()
     values = np.random.default_rng(0).random(sample.n_pairs)
-    for row in external(sample, relevance, values=values, counted=(2.0,)):
+    for row in external(sample, relevance, values=values, counted=(2.0, np.inf)):
         np.testing.assert_array_equal(row, values)
 
 
 def test_grades_count_as_the_measure_counts_them():
     sample, relevance = random_sample(n_topics=1, n_replicates=1)
     values = np.arange(sample.n_pairs) % 5 - 1.0
-    predicted = external(sample, relevance, values=values, counted=(1.0, 2.0))[0]
+    predicted = external(sample, relevance, values=values, counted=(1.0, np.inf))[0]
     np.testing.assert_array_equal(predicted, values >= 1)
+    predicted = external(sample, relevance, values=values, counted=(1.0,))[0]
+    np.testing.assert_array_equal(predicted, values == 1)
     np.testing.assert_array_equal(external(sample, relevance, values=values, counted=()), 0.0)
 
 
