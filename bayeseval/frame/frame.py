@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import row_of_pair
-from bayeseval.frame.gather import design_runs, framed_sample, grade_scale, judged_sample
+from bayeseval.frame.gather import (
+    design_runs,
+    framed_sample,
+    grade_scale,
+    judged_sample,
+    moved_by_labels,
+)
 from bayeseval.frame.members import contributing_runs
 from bayeseval.frame.rankings import Rankings, TopicRanks
 from bayeseval.frame.sample import Sample
@@ -86,6 +92,11 @@ class Frame:
     def rankings(self) -> Rankings:
         """Rankings of all runs."""
         return Rankings.of(self.collection)
+
+    @property
+    def moved_by_labels(self) -> bool:
+        """Whether labels made documents of one fused rank more or less likely to be judged."""
+        return moved_by_labels(self.collection)
 
     @cached_property
     def row_of_pair(self) -> NDArray[np.int32]:

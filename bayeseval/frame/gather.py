@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -118,10 +119,19 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
         )
 
 
+def _parameters(collection: xr.DataTree) -> dict[str, Any]:
+    """What the design was made with."""
+    return json.loads(collection.children["design"].attrs.get("parameters", "{}"))
+
+
+def moved_by_labels(collection: xr.DataTree) -> bool:
+    """Whether the design took documents in an order that labels had a say in."""
+    return "design" in collection.children and bool(_parameters(collection).get("labels"))
+
+
 def design_runs(collection: xr.DataTree) -> list[str] | None:
     """Runs that the design was made from, as far as they are here; None where none is known."""
-    parameters = json.loads(collection.children["design"].attrs.get("parameters", "{}"))
-    made_from = parameters.get("runs", [])
+    made_from = _parameters(collection).get("runs", [])
     here = set(collection["run"].to_numpy().tolist())
     present = [run for run in made_from if run in here]
     if len(present) < len(made_from):

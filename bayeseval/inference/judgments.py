@@ -15,6 +15,7 @@ KINDS = ("strata", "topics", "agreement", "runs", "relevant")
 TOP = 10  # ranks of a run that make a group
 N_REPLICATES = 2000  # of the judgments, at least
 ONE = 1.0  # document: a smaller standard error counts as one, since no score turns on it
+BY_CHANCE = ("stratified", "poisson")  # schemes whose probabilities say what was left out
 LEAST_SHARE = 0.4  # of the variance of the data that the fit may not have followed
 
 
@@ -35,7 +36,7 @@ def predicted_judgments(
     r"""What the judgments say of groups of documents, beside what the fit says of the same.
 
     A judged document d stands for :math:`w_d = 1 / \pi_d - 1` others that the design could have
-    judged in its place (1 where there is no design). Of a group of documents G the judgments
+    judged in its place (1 without a design, and where it is a pool or draws with replacement). Of a group of documents G the judgments
     estimate :math:`\sum_{d \in G} w_d y_d` relevant ones among those not judged, and the fit says
     :math:`\sum_{d \in G} w_d p_d` of the same documents. Over all documents the difference,
 
@@ -130,8 +131,9 @@ def predicted_judgments(
 
 
 def _weight(frame: Frame, rows: NDArray) -> NDArray[np.float64]:
-    """Documents that each judged one stands for besides itself; 1 without a design."""
-    if "design" not in frame.collection.children:
+    """Documents that each judged one stands for besides itself; 1 where no probability tells."""
+    children = frame.collection.children
+    if "design" not in children or children["design"].attrs["scheme"] not in BY_CHANCE:
         return np.ones(rows.size)
     probability = frame.sample.inclusion_probability[rows]
     known = np.isfinite(probability) & (probability > 0)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.special import expit
@@ -162,6 +163,35 @@ def truth():
         [0.03, 0.08, 0.2], n_documents=500, n_relevant=relevant, depth=150, keep="retrieved",
         grade_proportions=(0.8, 0.2), random_seed=4,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("poisson", {"budget": 40}), ("pps_strata", {"budget": 220, "n_strata": 4})],
+)
+def test_where_labels_had_a_say_in_the_probabilities_numbers_are_still_right(truth, name, options):
+    relevant = truth["judgments/grade"].to_numpy() > 0
+    said = np.where(np.random.default_rng(1).random(relevant.size) < 0.97, relevant, ~relevant)
+    names = {"topic": truth["topic"].values[truth["pair_topic"].values]}
+    table = pd.DataFrame(
+        {**names, "document": truth["document"].values, "grade": said.astype(float)}
+    )
+    labelled = be.add_predictions(truth, "judge", table)
+    design = getattr(be.designs, name)(labelled, frame="judged", labels="judge", **options)
+    drawn = be.reveal(labelled, design, be.draw(design, n_replicates=20, random_seed=2))
+    truths = be.evaluate(truth, "R@50", estimator="assumed").estimate.mean("topic")
+    for estimator in ("stat", "dyn"):
+        means = be.mean_over_topics(be.evaluate(drawn, "R@50", estimator=estimator))
+        error = (means.estimate - truths).mean("replicate")
+        assert (np.abs(error) < means.standard_error.mean("replicate")).all()
+    frame = Frame.drawn_from(drawn)
+    cut, chance = (
+        cells(frame.ranked_sample, frame.moved_by_labels),
+        frame.sample.inclusion_probability,
+    )
+    for cell in range(cut.size.size):
+        here = chance[cut.of_pair == cell]
+        assert np.ptp(here) == 0 if name == "pps_strata" else here.max() < 2 * here.min() + 1e-9
 
 
 def sampled(truth, name, n_replicates=None):

@@ -48,6 +48,19 @@ def shifted(fitted, by):
     return wrong
 
 
+@pytest.mark.parametrize("name", ["depth_pool", "with_replacement"])
+def test_a_wrong_fit_to_documents_that_no_probability_speaks_for_is_found_too(name):
+    whole = collection()
+    if name == "depth_pool":
+        pooled = be.reveal(whole, be.designs.depth_pool(whole, 10))
+    else:
+        design = be.designs.with_replacement(whole, budget=30)
+        pooled = be.reveal(whole, design, be.draw(design, random_seed=1))
+    wrong = shifted(quick_fit(pooled), 3.0)
+    assert (predicted_judgments(wrong, pooled)["observed"] > 0).any()
+    assert not judgments_verdict(predicted_judgments(wrong, pooled))["passed"].all()
+
+
 def test_sums_over_all_documents_are_those_of_the_formula(sampled, fitted):
     found = predicted_judgments(fitted, sampled)
     row = found.isel(group=int(np.flatnonzero(found["kind"] == "relevant")[0]))

@@ -42,7 +42,7 @@ class Cells:
         return np.bincount(self.of_pair, weights=value, minlength=self.size.size)
 
 
-def cells(sample: Sample) -> Cells:
+def cells(sample: Sample, labelled: bool = False) -> Cells:
     """Cells of the frame: the strata, or blocks of the fused rank.
 
     Within a cell every document must be as likely to be sampled as any other, whatever its
@@ -50,12 +50,16 @@ def cells(sample: Sample) -> Cells:
     document's rank is then its place by falling probability, then by fused rank. Where the
     probabilities of a topic are all alike, or there are no strata (Poisson sampling by rank), the
     cells are blocks of documents by fused rank, whose cube roots are equally far apart; what is
-    judged for certain is kept apart.
+    judged for certain is kept apart. Where labels had a say in the probabilities, documents of one
+    fused rank differ in them, and with them in their relevance: then strata are always cells, and
+    without strata the blocks are of the place by falling probability.
 
     Parameters
     ----------
     sample : Sample
         With the ranks of its pairs.
+    labelled : bool
+        Whether labels had a say in the probabilities.
 
     Returns
     -------
@@ -70,6 +74,7 @@ def cells(sample: Sample) -> Cells:
             sample.stratum[inside],
             sample.inclusion_probability[inside],
             sample.fused_rank[inside],
+            labelled,
         )
         of_pair[inside] = start[topic] + label
         start[topic + 1] = start[topic] + label.max(initial=-1) + 1
@@ -87,14 +92,14 @@ def cells(sample: Sample) -> Cells:
     return Cells(of_pair, start, size, np.column_stack(columns), slope)
 
 
-def _topic_cells(stratum, probability, fused_rank) -> tuple[NDArray, NDArray]:
+def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDArray, NDArray]:
     """Cell (from 0) and rank (from 1) of the pairs of one topic."""
     if not stratum.size:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     open_to_chance = probability[probability < 1.0]
     even = open_to_chance.size and open_to_chance.max() <= EVEN * open_to_chance.min()
-    if (stratum < 0).any() or even:
-        place = _places(np.lexsort((fused_rank,)))
+    if (stratum < 0).any() or (even and not labelled):
+        place = _places(np.lexsort((fused_rank, -probability) if labelled else (fused_rank,)))
         edge = (np.cbrt(place.size) * np.arange(1, N_CELLS) / N_CELLS) ** 3
         label = 2 * np.searchsorted(edge, place, side="left") + (probability < 1.0)
     else:

@@ -48,11 +48,13 @@ class CountModel:
     sample : Sample
         With the ranks of its pairs.
     random_seed : int
+    labelled : bool
+        Whether labels had a say in the probabilities of the design.
     """
 
-    def __init__(self, sample: Sample, random_seed: int) -> None:
+    def __init__(self, sample: Sample, random_seed: int, labelled: bool = False) -> None:
         self._sample = sample
-        self._cells = cells(sample)
+        self._cells = cells(sample, labelled)
         self._sampled = np.array([self._cells.sums(row) for row in sample.selected])
         self._random_seed = random_seed
         self._levels: dict[tuple[Hashable, ...], LevelCounts] = {}
