@@ -7,7 +7,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts import CountModel, TopicCounts, ideal_counts, number_counts
+from bayeseval.estimators.counts import (
+    CountModel,
+    LevelCounts,
+    TopicCounts,
+    ideal_counts,
+    number_counts,
+)
 from bayeseval.estimators.stratum_rates import stratum_rates
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
@@ -175,12 +181,11 @@ class EstimatedRelevance:
         if model is None:
             return None
         if measure.name != "nDCG":
-            name = at_least(measure.relevance_level)
-            level = model.level((name,), [self._relevant(name)])
+            level = self._numbers(model, measure)
             posterior = number_counts(level, topic)
             if self._model is None:
                 return posterior
-            filled = self._counted(topic, name, False)
+            filled = self._counted(topic, at_least(measure.relevance_level), False)
             estimate = filled.value.sum(axis=0)
             return posterior.following(estimate, level.expanded[:, topic], filled.seen)
         steps = self._steps(measure)
@@ -188,6 +193,16 @@ class EstimatedRelevance:
         observed = [self._relevant(counted) for counted in names]
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
         return ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
+
+    def _numbers(self, model: CountModel, measure: Measure) -> LevelCounts:
+        """Numbers of relevant documents of all topics."""
+        name = at_least(measure.relevance_level)
+        return model.level((name,), [self._relevant(name)])
+
+    def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
+        """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""
+        model = self._count_model
+        return None if model is None else model.unsampled(self._numbers(model, measure), topic)
 
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
         """1 where a judged pair has one of the grades ``counted``, or what :func:`at_least` says."""

@@ -1,7 +1,8 @@
-"""What AP divides by under a model, beside what the counts of all topics say of it."""
+"""What AP and R@k divide by under a model, beside what the counts of all topics say of it."""
 
 import warnings
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,21 @@ from bayeseval.frame.frame import Frame
 from bayeseval.measures.measure import Measure
 
 DENOMINATORS = ("counts", "model")
+MOST = 10.0  # documents that one counts for, so that no single draw of a rare one decides
 NOWHERE = np.full((1, 1), -1, dtype=np.int32)  # ranks that show nothing: counts are of the topic
+
+
+class _Numbers(NamedTuple):
+    """Numbers of relevant documents of one topic: expected ones, and the weight of the counts."""
+
+    model: float
+    counts: float
+    share: float  # of the counts, by precision
+
+    @property
+    def expected(self) -> float:
+        """Mean of both, each by its precision."""
+        return (1.0 - self.share) * self.model + self.share * self.counts
 
 
 class Denominators:
@@ -24,6 +39,10 @@ class Denominators:
 
     with :math:`R_t` the number of relevant documents of topic t, at least 1, and the posterior of
     the counts as the estimator ``dyn`` has it, which follows the topic's own sample by its design.
+    AP is changed by the factor :math:`E_{model} R_t / E_t`. In R@k every unjudged document counts
+    by the weight that brings the expected number of its cell (a stratum, as the counts have them)
+    to the mean of both with the same w (the counts' at most ten times the model's): what a run has
+    found and what there is change together.
 
     Parameters
     ----------
@@ -46,7 +65,7 @@ class Denominators:
         self.used = "model"
 
     def factor(self, topic: int, measure: Measure, value: NDArray) -> float:
-        """Mean of the model's numbers by the expected one, where the measure divides by it; else 1.
+        """What AP is to be multiplied by; 1 for other measures.
 
         Parameters
         ----------
@@ -55,14 +74,48 @@ class Denominators:
         value : array (pair, draw)
             Relevances of all documents of the topic's frame as the measure sees them.
         """
-        if measure.name != "AP" or self._relevance is None:
-            return 1.0
+        numbers = self._numbers(topic, measure, value) if measure.name == "AP" else None
+        return 1.0 if numbers is None else numbers.model / numbers.expected
+
+    def weight(self, topic: int, measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
+        """What the relevance of each document (pair,) counts in R@k; None where all count 1.
+
+        Parameters
+        ----------
+        topic, measure, value
+            As for :meth:`factor`.
+        """
+        numbers = self._numbers(topic, measure, value) if measure.name == "R" else None
+        if numbers is None or self._relevance is None:
+            return None
+        found = self._relevance.unsampled(topic, measure)
+        assert found is not None  # as there are counts
+        cell, expected = found[0], found[1][0]
+        left = np.isnan(self._frame.grade[0, self._frame.sample.of_topic(topic)])
+        seen = float(value[~left, 0].sum())
+        if expected.sum() > 0:  # the counts follow a better estimate than the cells alone
+            expected = expected * max(numbers.counts - seen, 0.0) / expected.sum()
+        share = value[left].mean(axis=1, dtype=np.float64)
+        model = np.bincount(cell[left], weights=share, minlength=expected.size)
+        ratio = np.ones(expected.size)
+        np.divide(expected, model, out=ratio, where=model > 0)
+        moved = 1.0 - numbers.share + numbers.share * np.minimum(ratio, MOST)
+        weight = np.ones(left.size)
+        weight[left] = moved[cell[left]]
+        return weight
+
+    def _numbers(self, topic: int, measure: Measure, value: NDArray) -> _Numbers | None:
+        """The topic's numbers, None where the counts know nothing of them."""
+        if self._relevance is None:
+            return None
         counts = self._relevance.topic(topic, NOWHERE).counts(measure)
         if counts is None:
-            return 1.0
+            return None
         self.used = "counts"
-        model = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
-        return float(model.mean() / _by_precision(model, np.maximum(counts.draw[0], 1.0)))
+        one = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
+        other = np.maximum(counts.draw[0], 1.0)
+        both = one.var() + other.var()
+        return _Numbers(one.mean(), other.mean(), one.var() / both if both > 0 else 0.0)
 
     @cached_property
     def _relevance(self) -> EstimatedRelevance | None:
@@ -78,10 +131,3 @@ class Denominators:
             assert isinstance(found, EstimatedRelevance)
             found.prepare_counts()
         return found
-
-
-def _by_precision(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Mean of two posteriors of one number, each by the inverse of its variance."""
-    variances = one.var(), other.var()
-    share = variances[0] / sum(variances) if sum(variances) > 0 else 0.0
-    return float((1.0 - share) * one.mean() + share * other.mean())

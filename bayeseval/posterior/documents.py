@@ -35,7 +35,7 @@ class DocumentScores:
     departures : {"learned", "none"}
         Whether runs that the model did not learn from may depart from it.
     denominator : {"counts", "model"}
-        What AP divides by.
+        What AP and R@k divide by.
     """
 
     def __init__(
@@ -106,15 +106,18 @@ class DocumentScores:
         """
         table = _relevance_of(measure, self._draws.scale)
         value = table[drawn.codes]
+        factor = self._denominators.factor(topic, measure, value)
+        weight = self._denominators.weight(topic, measure, value)
+        if weight is not None:
+            value = weight[:, None] * value
         scores = plain_scores(measure, position, value)
         as_modelled = scores[self.departing]
         seen = value.copy() if departed else value
         for run, rows, codes in departed:
-            seen[rows] = table[codes]
+            seen[rows] = table[codes] if weight is None else weight[rows, None] * table[codes]
             scores[run] = plain_scores(measure, position[[run]], seen, value)[0]
             seen[rows] = value[rows]
         both = np.concatenate([scores, as_modelled])
-        factor = self._denominators.factor(topic, measure, value)
         return both if factor == 1.0 else np.minimum(factor * both, 1.0)
 
 

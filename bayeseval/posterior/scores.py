@@ -88,20 +88,22 @@ def posterior_scores(
         what a ratio divides by, are the same for all runs: what a run finds beyond what the model
         expects is missing elsewhere.
     denominator : {"counts", "model"}
-        What AP divides by, the number R of relevant documents. "model": that of each draw.
-        "counts": the same times a factor for each topic, so that its mean is :math:`E_t`, between
-        the model's and the one of the counts of all topics by topic and stratum, each by its
-        precision (:class:`bayeseval.posterior.denominators.Denominators`):
+        What AP and R@k divide by, the number R of relevant documents. "model": that of each draw.
+        "counts": in every topic its mean is moved to :math:`E_t`, between the model's and the one
+        of the counts of all topics by topic and stratum, each by its precision
+        (:class:`bayeseval.posterior.denominators.Denominators`):
 
-        .. math:: AP'_s = \min\left(AP_s \frac{E_{model} R_t}{E_t}, 1\right)
+        .. math:: AP'_s = \min\left(AP_s \frac{E_{model} R_t}{E_t}, 1\right), \qquad
+                  R'_s@k = \frac{\sum_{i \le k} w_{d_i} rel_s(d_i)}{\sum_d w_d rel_s(d)}
 
-        for draw s. A model's prior of one topic is all other topics, and on a given set of topics
-        it pulls the same way in every sample, while the sum of precisions is right: AP was too low
-        on nearly every collection (``models/README.md``). The factor has no error of its own, and
-        shares what is random in the sample with ``dyn``. Needs a stratified or Poisson design with
-        all its probabilities, two topics that were not judged completely, and
-        ``outside="nonrelevant"``; else "model" (the attr ``denominator`` says which). nDCG, R@k,
-        Rprec and NumRel are as the model has them.
+        for draw s, with the weights :math:`w_d` of the strata, 1 for judged documents. A model's
+        prior of one topic is all other topics, and on a given set of topics it pulls the same way
+        in every sample, while the sum of precisions is right: AP was too low on nearly every
+        collection (``models/README.md``). Factor and weights have no error of their own, and share
+        what is random in the sample with ``dyn``. Needs a stratified or Poisson design with all
+        its probabilities, two topics that were not judged completely, and
+        ``outside="nonrelevant"``; else "model" (the attr ``denominator`` says which). nDCG, Rprec
+        and NumRel are as the model has them.
     random_seed : int, optional
         Seed of the draws of relevance.
 

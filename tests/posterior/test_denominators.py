@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -42,14 +43,56 @@ def posteriors(sampled) -> dict[str, xr.DataArray]:
     }
 
 
-def test_average_precision_changes_by_one_factor_a_topic_and_nothing_else_changes(posteriors):
+def test_average_precision_changes_by_one_factor_a_topic_and_other_measures_do_not(posteriors):
     by_counts, by_model = posteriors["counts"], posteriors["model"]
-    same = ["P@10", "R@20", "Rprec", "NumRel"]
+    same = ["P@10", "Rprec", "NumRel"]
     xr.testing.assert_identical(by_counts.sel(measure=same), by_model.sel(measure=same))
     factor = (by_counts / by_model.where(by_counts < 1.0)).sel(measure="AP")
     of_topic = factor.mean(["run", "chain", "draw"])
     assert float(np.abs(factor - of_topic).max()) < 1e-9
     assert (of_topic > 1.05).all()  # the fit has far too many relevant documents
+
+
+def test_recall_is_nearer_where_the_counts_say_how_many_there_are(collection, posteriors):
+    truth = be.evaluate(collection, "R@20", estimator="assumed").estimate.isel(measure=0)
+    errors = [
+        float(np.abs(posteriors[how].sel(measure="R@20").mean(["chain", "draw"]) - truth).mean())
+        for how in ("counts", "model")
+    ]
+    assert errors[0] < 0.95 * errors[1]
+
+
+def test_a_run_that_has_every_document_finds_them_all(sampled):
+    retrieved = [sampled["document"].values[sampled["pair_topic"].values == t] for t in range(3)]
+    table = pd.concat(
+        pd.DataFrame({"run": "all", "topic": topic, "document": documents}).assign(
+            score=-np.arange(documents.size)
+        )
+        for topic, documents in zip(sampled["topic"].values, retrieved, strict=True)
+    )
+    both = be.add_runs(sampled, table)
+    found = be.posterior_scores(
+        fit_that_finds_too_much(sampled), both, "R@1000", departures="none", random_seed=1
+    )
+    np.testing.assert_allclose(found.estimate.sel(run="all"), 1.0, atol=1e-12)
+
+
+def test_documents_count_by_what_their_stratum_lacks(sampled):
+    frame = RelevanceDraws(fit_that_finds_too_much(sampled), sampled, 1).frame
+    denominators, measure = Denominators(frame, "counts"), parse_measures("R@20")[0]
+    inside = frame.sample.of_topic(0)
+    judged = ~np.isnan(frame.grade[0, inside])
+    value = np.zeros((judged.size, 2), dtype=np.int8)
+    value[judged] = np.nan_to_num(frame.grade[0, inside][judged])[:, None] >= 1
+    value[~judged, 0] = 1  # no precision, so that the counts alone are believed
+    weight = denominators.weight(0, measure, value)
+    assert weight is not None and (weight[judged] == 1.0).all()
+    stratum = frame.sample.stratum[inside]
+    for number in np.unique(stratum):
+        assert np.unique(weight[~judged & (stratum == number)]).size <= 1
+    left = (weight[~judged, None] * value[~judged]).mean(axis=1)
+    counts = denominators._relevance.topic(0, np.full((1, 1), -1, dtype=np.int32)).counts(measure)
+    assert value[judged, 0].sum() + left.sum() == pytest.approx(counts.draw.mean(), rel=0.05)
 
 
 def test_a_model_that_finds_too_much_divides_by_less(collection, posteriors):
@@ -118,7 +161,7 @@ def test_measures_without_a_number_need_no_counts(sampled, monkeypatch):
 
     monkeypatch.setattr("bayeseval.posterior.denominators.estimated_relevance", refused)
     fitted = fit_that_finds_too_much(sampled)
-    assert be.posterior_scores(fitted, sampled, ["P@10", "R@20"]).attrs["denominator"] == "model"
+    assert be.posterior_scores(fitted, sampled, ["P@10", "Rprec"]).attrs["denominator"] == "model"
 
 
 def test_a_poisson_sample_has_counts_too(collection):
@@ -134,8 +177,8 @@ def test_complete_judgments_give_the_exact_ratio(collection):
     design = be.designs.pps_strata(collection, budget=300, n_strata=1)
     complete = be.reveal(collection, design, be.draw(design, random_seed=1))
     fitted = fit_that_finds_too_much(complete)
-    post = be.posterior_scores(fitted, complete, "AP", random_seed=1).estimate
-    exact = be.evaluate(collection, "AP", estimator="assumed").estimate.mean("topic")
+    post = be.posterior_scores(fitted, complete, ["AP", "R@20"], random_seed=1).estimate
+    exact = be.evaluate(collection, ["AP", "R@20"], estimator="assumed").estimate.mean("topic")
     np.testing.assert_allclose(post - exact, 0.0, atol=1e-12)
 
 

@@ -76,6 +76,20 @@ class CountModel:
             self._levels[names] = self._fitted(observed[-1], above, len(names) - 1)
         return self._levels[names]
 
+    def unsampled(self, level: LevelCounts, topic: int) -> tuple[NDArray, NDArray[np.float64]]:
+        """Cell of each frame pair of a topic, and of each cell what is expected to be left.
+
+        Returns
+        -------
+        int array (pair,)
+            Cell among those of the topic.
+        float array (replicate, cell)
+            Posterior mean number of relevant documents among those that were not sampled.
+        """
+        first, last = self._cells.start[topic : topic + 2]
+        of_pair = self._cells.of_pair[self._sample.of_topic(topic)] - first
+        return of_pair, np.array([drawn[first:last].mean(axis=1) for drawn in level.unsampled])
+
     def _fitted(
         self, observed: NDArray[np.float64], above: LevelCounts | None, number: int
     ) -> LevelCounts:
