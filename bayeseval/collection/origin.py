@@ -1,5 +1,6 @@
 """Where a result comes from: what its runs are, and of which collection and sample it is."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,8 @@ def check_errors_once(scores: xr.Dataset) -> None:
 def check_alike(first, second, names: tuple[str, str]) -> None:
     """Refuse to join results that say different things about what they are of.
 
+    Measures are told apart by their labels, which hold the relevance level.
+
     Parameters
     ----------
     first, second : Dataset or DataArray
@@ -109,16 +112,29 @@ def check_alike(first, second, names: tuple[str, str]) -> None:
     ------
     ValueError
         Where both have ``fingerprint``, ``sample``, ``ci_prob``, ``population``, ``outside`` or
-        ``relevance_level``, and they differ.
+        ``missing_topics``, and they differ, or different gains of a measure.
     """
     spoken = {"fingerprint": "collection", "sample": "sample of judgments"}
-    for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "relevance_level"):
+    for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "missing_topics"):
         here, there = (result.attrs.get(name, "") for result in (first, second))
         if here in ("", None, 0) or there in ("", None, 0) or here == there:
             continue
         what = spoken.get(name, name)
         told = "" if name in spoken else f" ({here!r} and {there!r})"
         raise ValueError(f"{names[0]} and {names[1]} must be of the same {what}{told}")
+    if "gain" in first.attrs and "gain" in second.attrs:
+        here, there = (json.loads(result.attrs["gain"] or "{}") for result in (first, second))
+        shared = set(_measures(first)) & set(_measures(second))
+        other = sorted(label for label in shared if here.get(label) != there.get(label))
+        if other:
+            raise ValueError(f"{names[0]} and {names[1]} must have the same gains of {other[0]}")
+
+
+def _measures(result) -> list[str]:
+    """Labels of the measures of a result."""
+    return (
+        np.atleast_1d(result["measure"].to_numpy()).tolist() if "measure" in result.coords else []
+    )
 
 
 def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:

@@ -12,7 +12,7 @@ from bayeseval.collection.origin import RUN_COORDS, check_alike, check_covarianc
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import checked_constants, groups_of, kind_of_measure
+from bayeseval.models.score.constants import constants_by_group, kind_of_measure
 from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import Sources
 
@@ -76,7 +76,8 @@ def combine(
         compared and ranked. What topics as a sample add is given the same correlations.
     guarantee : {"average", "each"}
     groups : str or mapping of run to group, optional
-        A coord of the scores, or a group for every run; default: "contributed" or "new".
+        A coord of the means, or a group for every run; default: "contributed" for runs that the
+        model learned from (coord ``learned`` of the posterior scores), else "new".
     constants : mapping of group to mapping, optional
         Other numbers for those of the package: ``near_ratio`` and ``common_ratio`` (in units of the
         posterior standard deviation), ``design_ratio`` (of the design's standard error), ``far_sd``
@@ -129,8 +130,7 @@ def combine(
     if covariance is not None:
         check_covariance(mean, covariance)
     sources = Sources.of(mean, post, covariance)
-    known = checked_constants(constants)
-    group = groups_of(mean, groups, [name for _, name in known])
+    known, group = constants_by_group(mean, groups, constants, post.coords.get("learned"))
     says = sources.independent
     prior = _prior(sources, known, group, says, sources.model_variance)
     found = robust_posterior(prior, sources.design, sources.design_variance)

@@ -111,6 +111,8 @@ def compare_intervals(
         check_alike(mean, combined, ("the means", "the combination"))
         parts["combined"] = combined
     names = ["estimate", "standard_error", "interval"]
+    wanted = {dim: mean[dim].to_numpy() for dim in ("measure", "run") if dim in mean.dims}
+    parts = {source: _of_labels(part, source, wanted) for source, part in parts.items()}
     table = xr.concat(
         [part[names].drop_vars(_spare(part), errors="ignore") for part in parts.values()],
         dim=xr.DataArray(list(parts), dims="source", name="source"),
@@ -180,6 +182,20 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     difference = abs(pair["estimate"].diff("run").isel(run=0, drop=True))
     share = pair["model_weight"].mean("run")
     return xr.where(share > 0, difference / share.where(share > 0, 1.0), np.inf).rename("bias")
+
+
+def _of_labels(part: xr.Dataset, source: str, wanted: dict[str, Any]) -> xr.Dataset:
+    """The measures and runs of the means, which the other results must have."""
+    for dim, labels in wanted.items():
+        if dim not in part.dims or dim not in part.coords:
+            continue
+        missing = sorted(set(labels.tolist()) - set(part[dim].to_numpy().tolist()))
+        if missing:
+            raise ValueError(
+                f"the means have {dim} '{missing[0]}', and the results of the {source} have not"
+            )
+        part = part.sel({dim: labels})
+    return part
 
 
 def _spare(part: xr.Dataset) -> list[str]:

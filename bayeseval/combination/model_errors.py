@@ -9,9 +9,8 @@ import xarray as xr
 from bayeseval.collection.origin import check_drawn_together, check_errors_once
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import (
-    checked_constants,
+    constants_by_group,
     denominator_of,
-    groups_of,
     kind_of_measure,
 )
 
@@ -57,7 +56,7 @@ def with_model_errors(
     post : Dataset
         Means over topics of :func:`bayeseval.posterior_scores`.
     groups : str or mapping of run to group, optional
-        As for :func:`bayeseval.combine`; default: by the coord ``contributed``.
+        As for :func:`bayeseval.combine`.
     constants : mapping of group to mapping, optional
         Other ``alone_ratio`` and ``apart_ratio`` for those of the package.
     random_seed : int
@@ -91,8 +90,7 @@ def with_model_errors(
     array([[1. , 1.4]])
     """
     _check(post)
-    known = checked_constants(constants)
-    group = groups_of(post, groups, {name for _, name in known})
+    known, group = constants_by_group(post, groups, constants)
     draws = post["estimate"].transpose("chain", "draw", "measure", "run")
     values = draws.to_numpy().astype(np.float64)
     n_chains, n_draws, _, n_runs = values.shape

@@ -205,7 +205,7 @@ class EstimatedRelevance:
         return None if model is None else model.unsampled(self._numbers(model, measure), topic)
 
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
-        """1 where a judged pair has one of the grades ``counted``, or what :func:`at_least` says."""
+        """1 where a judged pair has one of the grades, or those of :func:`at_least`."""
         if counted not in self._observed:
             open_above = np.inf in counted
             found = self._grade >= counted[0] if open_above else np.isin(self._grade, counted)

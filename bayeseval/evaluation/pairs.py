@@ -9,6 +9,7 @@ from bayeseval.collection.origin import origin
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.differences import differences, run_position
 from bayeseval.evaluation.problem import Problem
+from bayeseval.measures.measure import described_gains
 
 
 def covariance(
@@ -78,7 +79,7 @@ def covariance(
         dims=("measure", "topic", "run", "run_other"),
         coords=labels | {"run_other": labels["run"]},
         name="covariance",
-        attrs={"estimator": estimator} | origin(sampled),
+        attrs={"estimator": estimator, "gain": described_gains(problem.measures)} | origin(sampled),
     )
     if over is None:
         return result

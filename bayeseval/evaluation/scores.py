@@ -1,6 +1,5 @@
 """Scores of every run on every topic, with design standard errors."""
 
-import json
 import warnings
 
 import numpy as np
@@ -11,6 +10,7 @@ from bayeseval.collection.origin import origin
 from bayeseval.estimators.difference import default_predictor
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
+from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import interval, raised_variance
 
@@ -184,7 +184,7 @@ def evaluate(
         "missing_topics": missing_topics,
         "ci_prob": ci_prob,
         "relevance_level": relevance_level,
-        "gain": _described_gain(problem),
+        "gain": described_gains(problem.measures),
     } | origin(sampled)
     return _labelled(problem, arrays, ci_prob).assign_attrs(attrs)
 
@@ -243,12 +243,6 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
         error = variance**0.5
     bounds = interval(scores["estimate"], error, ci_prob=ci_prob, degrees_of_freedom=freedom)
     return scores.assign(interval=bounds)
-
-
-def _described_gain(problem: Problem) -> str:
-    """Gain tables of the graded measures as JSON text; empty where a grade is its own gain."""
-    tables = {m.label: dict(m.gains) for m in problem.measures if m.gains is not None}
-    return json.dumps(tables) if tables else ""
 
 
 def _described(collection: xr.DataTree, predictor) -> str:

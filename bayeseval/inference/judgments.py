@@ -36,8 +36,9 @@ def predicted_judgments(
     r"""What the judgments say of groups of documents, beside what the fit says of the same.
 
     A judged document d stands for :math:`w_d = 1 / \pi_d - 1` others that the design could have
-    judged in its place (1 without a design, and where it is a pool or draws with replacement). Of a group of documents G the judgments
-    estimate :math:`\sum_{d \in G} w_d y_d` relevant ones among those not judged, and the fit says
+    judged in its place (1 without a design, and where it is a pool or draws with replacement). Of a
+    group of documents G the judgments estimate :math:`\sum_{d \in G} w_d y_d` relevant ones among
+    those not judged, and the fit says
     :math:`\sum_{d \in G} w_d p_d` of the same documents. Over all documents the difference,
 
     .. math:: T = \sum_{d \in G} w_d (y_d - \mathrm{E} p_d),

@@ -1,5 +1,7 @@
 """A measure with every parameter filled in, and the relevance that it sees in grades."""
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +44,19 @@ class Measure:
     discount: str = "log2"
     label: str = ""
     kind: str = "linear"
+
+
+def described_gains(measures: Iterable[Measure]) -> str:
+    """Gain tables of graded measures as JSON text; empty where a grade is its own gain.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> described_gains(parse_measures(["P@10", "DCG@5"], gain={1: 1, 2: 3}))
+    '{"DCG@5": {"1.0": 1.0, "2.0": 3.0}}'
+    """
+    tables = {measure.label: dict(measure.gains) for measure in measures if measure.gains}
+    return json.dumps(tables) if tables else ""
 
 
 def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:

@@ -48,13 +48,16 @@ class DocumentScores:
         denominator: str = "counts",
     ) -> None:
         parsed = _parsed(measures, draws, sampled)
-        self._problem = Problem(Frame.of(sampled), parsed, random=False)
+        children = sampled.children
+        poisson = "design" in children and children["design"].attrs["scheme"] == "poisson"
+        self._problem = Problem(Frame.of(sampled), parsed, random=poisson)
         self._draws, self._outside = draws, outside
         beyond = outside == "model"  # then the number is of more documents than the frame's
         self._denominators = Denominators(draws.frame, "model" if beyond else denominator)
         learned = departures == "learned"
         self._departures = Departures.learned(draws) if learned else Departures.none()
         self.departing = self._departures.run
+        self.measures = parsed
         self.labels = self._problem.labels
         self.judged_topic = self._problem.judged_topic
         self.relevance_level = draws.binary_level() or 0

@@ -41,6 +41,7 @@ class ListScores:
         depth = sampled["rankings"].sizes["rank"]
         self._draws, self.departing = draws, np.zeros(0, dtype=np.int64)
         self._weight = [_cut(rank_weight(measure, depth)) for measure in parsed]
+        self.measures = parsed
         self.labels = {"measure": np.array([measure.label for measure in parsed])}
         self.labels |= {dim: draws.tops.coords[dim] for dim in ("run", "topic")}
         self.judged_topic = draws.tops.count(draws.tops.relevance >= 0) > 0

@@ -13,6 +13,7 @@ from bayeseval.collection.origin import origin, run_coords
 from bayeseval.evaluation.problem import check_option
 from bayeseval.inference.judgments import predicted_judgments
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
+from bayeseval.measures.measure import described_gains
 from bayeseval.models.identity import model_name
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.posterior.denominators import DENOMINATORS
@@ -112,7 +113,8 @@ def posterior_scores(
     Dataset
         ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None;
         ``outside_weight`` as in :func:`evaluate`, without chain and draw. A topic that a run lacks
-        scores 0; a topic without a judgment is NaN and left out of means. Where runs depart,
+        scores 0; a topic without a judgment is NaN and left out of means. Coord ``learned`` (run):
+        whether the model learned from a run (models that draw documents). Where runs depart,
         ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
         standard deviation if they did not (NaN for the other runs). attrs say what the judgments
         say of the model (``judgments_passed``, ``judgments_verdict``; see
@@ -167,6 +169,8 @@ def posterior_scores(
     attrs = {
         "estimator": model_name(fitted),
         "outside": outside,
+        "missing_topics": "zero",
+        "gain": described_gains(scored.measures),
         "population": population if over == "topic" else "",
         "departures": departures,
         "denominator": getattr(scored, "denominator", "model"),
@@ -175,6 +179,9 @@ def posterior_scores(
     } | origin(sampled)
     attrs |= _verdict_attrs(fitted, sampled, kind.draws_of)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
+    if kind.draws_of == "documents":
+        known = np.isin(np.arange(len(labels["run"])), draws.frame.run)
+        labels["learned"] = xr.Variable("run", known)
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     if not scored.departing.size:
         return result

@@ -285,14 +285,48 @@ def test_flags_need_an_error_and_a_score_and_take_runs_in_any_order():
     known = be.compare_intervals(mean, summary)
     backwards = be.compare_intervals(mean, summary.isel(run=slice(None, None, -1)))
     np.testing.assert_allclose(backwards.z.sel(run=known.run), known.z)
-    part = be.compare_intervals(mean, summary.isel(run=[1]))
+    part = be.compare_intervals(mean.isel(run=[1]), summary)
     np.testing.assert_allclose(part.z.sel(run="new"), known.z.sel(run="new"))
+    with pytest.raises(ValueError, match="have run 'odd', and the results of the model have not"):
+        be.compare_intervals(mean, summary.sel(run=["new", "old"]))
     nothing = mean.interval.where(mean.run != "odd")
     unknown = mean.assign(interval=nothing, estimate=mean.estimate.where(mean.run != "old"))
     flagged = be.compare_intervals(unknown, summary).flagged
     assert not flagged.sel(run=["odd", "old"]).any()
     with pytest.raises(ValueError, match="need a measure"):
         be.compare_intervals(mean.isel(measure=0, drop=True), summary.isel(measure=0, drop=True))
+
+
+@pytest.mark.parametrize(
+    ("attrs", "of_model", "message"),
+    [
+        ({"missing_topics": "skip"}, {"missing_topics": "zero"}, "the same missing_topics"),
+        ({"gain": '{"P@10": {"1.0": 0.5}}'}, {"gain": ""}, "the same gains of P@10"),
+    ],
+)
+def test_scores_of_other_topics_or_gains_are_not_combined(attrs, of_model, message):
+    mean, post = means().assign_attrs(attrs), draws().assign_attrs(of_model)
+    with pytest.raises(ValueError, match=message):
+        be.combine(mean, post)
+    with pytest.raises(ValueError, match=message):
+        be.compare_intervals(mean, be.summarize(post))
+    other = mean.assign_attrs({"missing_topics": "zero", "gain": '{"DCG@5": {"1.0": 0.5}}'})
+    be.combine(other, post)  # gains of a measure that is not among them
+
+
+def test_a_run_that_the_model_did_not_learn_from_is_new_though_it_contributed():
+    post = draws()
+    assert be.combine(means(), post).group.sel(run="old") == "contributed"
+    post = post.assign_coords(learned=("run", [False, False, False]))
+    assert (be.combine(means(), post).group == "new").all()
+    apart = be.with_model_errors(post, random_seed=1).estimate.std(("chain", "draw"))
+    known = be.with_model_errors(draws(), random_seed=1).estimate.std(("chain", "draw"))
+    assert (apart.sel(run="old") > known.sel(run="old")).all()
+
+
+def test_constants_of_a_group_without_runs_are_refused():
+    with pytest.raises(ValueError, match="given of group 'contributing', and no run is in it"):
+        be.combine(means(), draws(), constants={"contributing": {"far_weight": 0.9}})
 
 
 def test_scores_that_are_exact_contradict_nothing():

@@ -173,6 +173,20 @@ def test_a_poisson_sample_has_counts_too(collection):
     ).all()
 
 
+def test_topics_in_which_a_poisson_sample_is_empty_count_as_in_the_design(collection):
+    design = be.designs.poisson(collection, budget=2)
+    empty = be.reveal(collection, design, be.draw(design, random_seed=0))
+    topic = collection["pair_topic"].values[empty["judgments/grade"].notnull().values]
+    assert 0 < np.unique(topic).size < 3
+    post = be.posterior_scores(fit_that_finds_too_much(empty), empty, "P@10", random_seed=1)
+    means = be.mean_over_topics(be.evaluate(empty, "P@10", estimator="dyn"))
+    assert (means.n_topics == 3).all()
+    by_topic = be.posterior_scores(
+        fit_that_finds_too_much(empty), empty, "P@10", over=None, random_seed=1
+    )
+    xr.testing.assert_allclose(by_topic.estimate.mean("topic", skipna=False), post.estimate)
+
+
 def test_complete_judgments_give_the_exact_ratio(collection):
     design = be.designs.pps_strata(collection, budget=300, n_strata=1)
     complete = be.reveal(collection, design, be.draw(design, random_seed=1))

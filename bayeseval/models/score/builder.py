@@ -12,9 +12,8 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.score.constants import (
-    checked_constants,
+    constants_by_group,
     denominator_of,
-    groups_of,
     kind_of_measure,
 )
 from bayeseval.models.score.sources import Sources
@@ -119,8 +118,7 @@ def score_model(
     if mean.attrs.get("population") == "topics":
         raise ValueError("a score model is of these topics; take means of population 'sample'")
     sources = Sources.of(mean, post, covariance)
-    known = checked_constants(constants)
-    group = groups_of(mean, groups, [name for _, name in known])
+    known, group = constants_by_group(mean, groups, constants, post.coords.get("learned"))
     names, of_run = np.unique(group, return_inverse=True)
     measure = parse_measures(str(sources.labels["measure"][0]))[0]
     kind = kind_of_measure(measure, denominator_of(post))

@@ -131,38 +131,66 @@ def denominator_of(post: xr.Dataset) -> str:
     return str(post.attrs.get("denominator", "model"))
 
 
-def groups_of(
-    mean: xr.Dataset, groups: str | Mapping[str, str] | None, known: Iterable[str]
-) -> NDArray[np.str_]:
-    """Group of every run.
+def constants_by_group(
+    scores: xr.Dataset,
+    groups: str | Mapping[str, str] | None,
+    constants: Mapping[str, Any] | None,
+    learned: xr.DataArray | None = None,
+) -> tuple[dict[tuple[str, str], Constants], NDArray[np.str_]]:
+    """Constants by kind and group, and the group of every run.
 
     Parameters
     ----------
-    mean : Dataset
+    scores : Dataset
         With runs, and the coord that ``groups`` names.
     groups : str, mapping of run to group, or None
-        None: "contributed" and "new" by the coord ``contributed``.
-    known : iterable of str
-        Groups that have constants.
+        None: "contributed" for runs that the model learned from, else "new".
+    constants : mapping of group to mapping, optional
+        What the user gave instead of the package's.
+    learned : bool DataArray (run,), optional
+        Which runs the model learned from; default: those of the coord ``learned``, else those of
+        the coord ``contributed``.
 
     Raises
     ------
     ValueError
-        A group without constants; a run without a group.
+        A group without constants, or constants of a group that no run is in; a run without a group.
     """
-    runs = mean["run"].to_numpy()
+    known = checked_constants(constants)
+    names = {name for _, name in known}
+    group = _groups(scores, groups, names, learned)
+    without_runs = sorted(set(constants or {}) - set(GROUPS) - set(group))
+    if without_runs:
+        raise ValueError(
+            Message(
+                Option("constants"),
+                f" are given of group '{without_runs[0]}', and no run is in it; groups of the "
+                f"runs: {', '.join(sorted(set(group)))}",
+            )
+        )
+    return known, group
+
+
+def _groups(
+    scores: xr.Dataset, groups, known: Iterable[str], learned: xr.DataArray | None
+) -> NDArray[np.str_]:
+    """Group of every run."""
+    runs = np.atleast_1d(scores["run"].to_numpy())
     if groups is None:
-        contributed = mean.coords.get("contributed")
-        if contributed is None:
+        if learned is None:
+            learned = scores.coords.get("learned", scores.coords.get("contributed"))
+        if learned is None:
             raise ValueError(
                 "the scores do not say which runs contributed; give groups={run: 'contributed' or "
                 "'new'}"
             )
-        return np.where(contributed.to_numpy(), *GROUPS)
+        if "run" in learned.dims:
+            learned = learned.sel(run=runs)
+        return np.where(np.atleast_1d(learned.to_numpy()), *GROUPS)
     if isinstance(groups, str):
-        if groups not in mean.coords:
+        if groups not in scores.coords:
             raise ValueError(f"groups names the coord '{groups}', which the scores do not have")
-        found = mean[groups].to_numpy().astype(str)
+        found = scores[groups].to_numpy().astype(str)
     else:
         missing = [run for run in runs if run not in groups]
         if missing:
