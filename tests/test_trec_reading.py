@@ -327,3 +327,17 @@ def test_reading_gives_no_warning_on_good_files(write):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_collection(write("qrels", QRELS), write("run", RUN))
+
+
+def test_what_a_table_of_new_runs_does_not_say_is_as_the_options_say(write):
+    collection = read_collection(None, write("run", RUN))
+    new = pd.DataFrame({"run": ["new"], "topic": ["1"], "document": ["x"], "score": [1.0]})
+    table = pd.DataFrame({"run": ["new"], "team": ["them"]})
+    grown = add_runs(collection, new, contributed=False, run_table=table)
+    assert not grown["contributed"].sel(run="new") and grown["team"].sel(run="new") == "them"
+    grown = add_runs(
+        collection, new, team="us", run_table=table.drop(columns="team").assign(contributed=False)
+    )
+    assert not grown["contributed"].sel(run="new") and grown["team"].sel(run="new") == "us"
+    with pytest.raises(ValueError, match="team is given, and run_table has 'team' too"):
+        add_runs(collection, new, team="us", run_table=table)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -114,7 +115,8 @@ def attach_judgments(
         ``draw_count``.
     qrels : path or DataFrame (topic, document, grade)
         The judgments. A negative grade counts as not judged. A topic without any judgment is one
-        that has not been judged yet, and scores NaN.
+        that has not been judged yet, and scores NaN; of a Poisson sample, which may well be empty
+        in a topic, only where the design says that pairs of it were ``selected``.
     grades : sequence of float, optional
         Grades that the assessors could give. Default: those that came back; then a graded measure
         with a prediction fixed in advance is unbiased only where every grade is sure to occur.
@@ -171,6 +173,9 @@ def attach_judgments(
     if design.attrs["scheme"] == "with_replacement":
         count = xr.DataArray(design["draw_count"].to_numpy().astype(np.int64), dims="pair")
         judgments["draw_count"] = ("pair", placed_sample(grown, design, count))
+    waiting = _not_begun(design, in_design)
+    if waiting:
+        judgments = judgments.assign_attrs(not_begun=json.dumps(waiting))
     if grades is not None:
         _check_grades(judged, grades, source)
         scale = sorted({float(value) for value in grades})
@@ -220,6 +225,22 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
             f"{source} judges {counts[wrong[0]]} pairs of stratum {wrong[0]} (topic '{topic}') "
             f"where the design drew {int(design['stratum_sample_size'].to_numpy()[wrong[0]])}"
         )
+
+
+def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
+    """Topics in which pairs were selected and none has been judged; none known otherwise."""
+    pair_topic, topics = design["pair_topic"].to_numpy(), design["topic"].to_numpy()
+    if "selected" not in design:
+        if design.attrs["scheme"] == "poisson":
+            warnings.warn(
+                "the design does not say which pairs were selected, and of a Poisson sample "
+                "nothing else tells whether judgments are missing; missing ones would count as not "
+                "relevant. Save it as design.assign(selected=be.draw(design, random_seed=...))",
+                stacklevel=3,
+            )
+        return []
+    due = np.isin(np.arange(topics.size), pair_topic[design["selected"].to_numpy().astype(bool)])
+    return topics[due & ~np.isin(np.arange(topics.size), pair_topic[judged])].tolist()
 
 
 def _first(design: xr.Dataset, chosen: np.ndarray) -> str:

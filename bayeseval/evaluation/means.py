@@ -88,13 +88,14 @@ def mean_over_topics(
         freedom = (n_topics - 1.0).where(n_topics > 1)
         wide = error = (spread / freedom / n_topics) ** 0.5
         believed = freedom
+    outside = scores["outside_weight"]
     result = xr.Dataset(
         {
             "estimate": mean,
             "standard_error": error,
             "degrees_of_freedom": freedom,
             "interval": interval(mean, wide, ci_prob=ci_prob, degrees_of_freedom=believed),
-            "outside_weight": scores["outside_weight"].mean("topic", skipna=True),
+            "outside_weight": outside.where(known | (outside > 0)).mean("topic", skipna=True),
             "n_topics": n_topics,
             "n_limited": scores["limited"].sum("topic"),
         },

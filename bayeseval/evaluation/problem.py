@@ -104,12 +104,12 @@ class Problem:
         """Topics that can be scored: those with a judgment.
 
         Under Poisson sampling a sample may well be empty in a topic, and leaving that topic out
-        would bias what is left: there every topic of the frame counts.
+        would bias what is left: there every topic of the frame counts whose judging has begun.
         """
         sample = self.frame.sample
         judged = sample.selected.any(axis=0)
         if self.random and (sample.stratum < 0).all():
-            judged = np.ones(sample.n_pairs, dtype=bool)
+            judged = ~self.frame.not_begun[sample.topic]
         return np.bincount(sample.topic[judged], minlength=sample.n_topics) > 0
 
     @property

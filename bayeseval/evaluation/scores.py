@@ -59,7 +59,8 @@ def evaluate(
     missing_topics : {"zero", "skip"}
         A topic that a run lacks scores 0, or NaN.
     random_seed : int, optional
-        For Rprec, whose variance is found by replication. Default 0.
+        For Rprec, whose variance is found by replication, and for the draws of the numbers of
+        relevant documents that AP, nDCG and R@k divide by. Default 0.
     ci_prob : float
         Coverage of the interval per topic.
     estimator_options : dict, optional
@@ -202,6 +203,14 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
     """Refuse or blank scores with weight outside the frame."""
     if outside == "nonrelevant":
         return
+    if problem.frame.lists_sampled_alone:
+        raise ValueError(
+            Message(
+                Option("outside", outside),
+                " needs to know what lies outside the frame, and these judgments (prels or probs) "
+                "list only the sampled documents of it; allowed: nonrelevant",
+            )
+        )
     lost = (arrays["outside_weight"] > 1e-12) & ~np.isnan(arrays["estimate"])
     if outside == "error" and lost.any():
         measure, run, topic, _ = np.argwhere(lost)[0]

@@ -1,5 +1,6 @@
 """What is known of a collection: its frame, grades, rankings, and the runs that shaped it."""
 
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -97,6 +98,12 @@ class Frame:
     def moved_by_labels(self) -> bool:
         """Whether labels made documents of one fused rank more or less likely to be judged."""
         return moved_by_labels(self.collection)
+
+    @property
+    def not_begun(self) -> NDArray[np.bool_]:
+        """Topics (topic,) in which judgments are due and none has come."""
+        waiting = json.loads(self.collection["judgments"].attrs.get("not_begun", "[]"))
+        return np.isin(self.collection["topic"].to_numpy(), waiting)
 
     @cached_property
     def row_of_pair(self) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ from bayeseval.collection import (
     with_node,
 )
 from bayeseval.collection.labels import label_positions
+from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import check_overlap, gathered
 from bayeseval.trec.run import RunReader
 
@@ -42,7 +43,7 @@ def add_runs(
     team : str
         Who made them.
     run_table : DataFrame (run[, contributed][, team]), optional
-        The same, run by run.
+        The same, run by run; what it has no column for is as the options say.
     on_duplicate : {"error", "best"}
         As in `read_collection`.
 
@@ -54,7 +55,8 @@ def add_runs(
     Raises
     ------
     ValueError
-        As in `read_collection`, and where none of a run's topics is in the collection.
+        As in `read_collection`, and where none of a run's topics is in the collection, or an option
+        says what `run_table` says too.
 
     Examples
     --------
@@ -66,6 +68,9 @@ def add_runs(
     [[[1]], [[0]]]
     """
     check_collection(collection)
+    for name, value in (("contributed", contributed), ("team", team or None)):
+        if value is not None and run_table is not None and name in run_table:
+            raise ValueError(Message(Option(name), f" is given, and run_table has '{name}' too"))
     if contributed is None:
         contributed = "design" not in collection
     score_type = collection.attrs.get("score_type", "float64")
@@ -82,9 +87,12 @@ def add_runs(
     ranking = position[new["rankings/ranking"].to_numpy()]
     absent = np.full_like(ranking[:, :1], -1)
     ranking = np.concatenate([ranking, absent], axis=1)[:, kept_topic]
-    facts = {"contributed": new["contributed"].to_numpy(), "team": new["team"].to_numpy()}
-    if run_table is None:
-        facts = {"contributed": np.full(len(found), contributed), "team": [team] * len(found)}
+    given = {"contributed": contributed, "team": team}
+    told = () if run_table is None else run_table.columns
+    facts = {
+        name: new[name].to_numpy() if name in told else np.array([value] * len(found))
+        for name, value in given.items()
+    }
     facts["runs_cut"] = collection.attrs.get("runs_cut", 0) + new.attrs["runs_cut"]
     return _with_runs(grown, new["run"].to_numpy(), ranking, facts)
 

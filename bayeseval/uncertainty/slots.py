@@ -51,7 +51,8 @@ def topic_slots(sample: Sample, topic: int) -> Slots:
     inside = sample.of_topic(topic)
     stratum = sample.stratum[inside].astype(np.int64)
     probability = sample.inclusion_probability[inside]
-    order = np.argsort(stratum, kind="stable")
+    # strata judged in full first, so that open strata that are joined lie side by side
+    order = np.lexsort((stratum, (stratum >= 0) & (probability < 1.0)))
     replicate, place = np.nonzero(sample.selected[:, inside][:, order])
     drawn = np.bincount(replicate, minlength=sample.n_replicates)
     slot = np.arange(replicate.size) - np.repeat(np.cumsum(drawn) - drawn, drawn)
@@ -105,7 +106,7 @@ def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray
     Parameters
     ----------
     stratum : int array (slot,)
-        Strata, ascending from the first slot that has one; -1 for none.
+        Strata, ascending among those that are not judged in full; -1 for none.
     probability : float array (slot,)
         Inclusion probabilities.
 

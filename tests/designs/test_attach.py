@@ -222,3 +222,20 @@ def test_a_sample_may_be_an_array_in_any_order_of_dims(collection):
 
 def collection_design(sampled) -> xr.Dataset:
     return sampled.children["design"].to_dataset(inherit=False)
+
+
+def test_a_topic_of_a_poisson_sample_that_waits_for_its_judgments_scores_nan(collection):
+    design = be.designs.poisson(collection, budget=4)
+    selected = be.draw(design, random_seed=3)
+    both = qrels_of(collection, selected)
+    assert set(both["topic"]) == {"1", "2"}
+    known = design.assign(selected=selected)
+    rankings = be.read_collection(None, run_frame("ab"))
+    partly = be.attach_judgments(rankings, known, both[both["topic"] == "1"])
+    with pytest.warns(UserWarning, match="1 topic has no judgment and scores NaN: '2'"):
+        scores = be.evaluate(partly, "P@3", estimator="stat").estimate
+    assert scores.sel(topic="1").notnull().all() and scores.sel(topic="2").isnull().all()
+    whole = be.attach_judgments(rankings, known, both)
+    assert be.evaluate(whole, "P@3", estimator="stat").estimate.notnull().all()
+    with pytest.warns(UserWarning, match="does not say which pairs were selected"):
+        be.attach_judgments(rankings, design, both.iloc[1:])

@@ -198,6 +198,20 @@ def test_a_topic_without_judgments_is_nan_and_said_once(collection):
     assert (scores.estimate.sel(topic="1") == 1).all()
 
 
+@pytest.mark.parametrize("outside", ["missing", "error"])
+def test_what_a_list_of_sampled_documents_cannot_tell_is_refused(outside):
+    documents = [f"d{i}" for i in range(6)]
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": documents, "score": range(6, 0, -1)})
+    qrels = pd.DataFrame(
+        {"topic": "1", "document": documents[:3], "grade": [1, 0, 1], "method": 1,
+         "probability": [1.0, 0.5, 0.25]}
+    )  # fmt: skip
+    listed = be.read_collection(qrels, run, qrels_format="prels")
+    assert be.evaluate(listed, "P@3", estimator="stat").estimate.notnull().all()
+    with pytest.raises(ValueError, match="list only the sampled documents of it"):
+        be.evaluate(listed, "P@3", estimator="stat", outside=outside)
+
+
 def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
     sampled = sampled_once(collection, budget=4, n_strata=2, pool_depth=2)
     scores = be.evaluate(sampled, ["P@5", "AP"], estimator="stat")

@@ -1,6 +1,7 @@
 """Sampled documents in the order that variances need, collapsed strata, intervals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -67,3 +68,22 @@ def test_an_interval_is_central_and_widens_with_few_degrees_of_freedom():
     np.testing.assert_allclose(half, [0.16448536, 0.29199856], rtol=1e-7)
     np.testing.assert_allclose(bounds.mean("ci_bound"), 0.5)
     assert bounds.dims == ("run", "ci_bound")
+
+
+def test_strata_are_joined_across_one_that_was_judged_in_full():
+    documents = [f"d{i:02d}" for i in range(12)]
+    run = pd.DataFrame({"run": "a", "document": documents, "score": range(12, 0, -1)})
+    runs = pd.concat([run.assign(topic=topic) for topic in "12"])
+    qrels = pd.DataFrame(
+        {"document": documents, "grade": [1, 0, -1, -1, 1, 0, 0, 0, -1, -1, -1, -1]}
+    )
+
+    def errors(strata):
+        given = pd.concat([qrels.assign(topic=topic, stratum=strata) for topic in "12"])
+        sampled = be.read_collection(given, runs, qrels_format="sampleval")
+        return be.evaluate(sampled, ["P@10", "AP"], estimator="stat").standard_error
+
+    between = errors([1] * 4 + [2] * 3 + [3] * 5)
+    first = errors([2] * 4 + [1] * 3 + [3] * 5)
+    assert (between > 0).all()
+    xr.testing.assert_allclose(between, first, rtol=1e-12)
