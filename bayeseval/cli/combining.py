@@ -50,6 +50,12 @@ def write_combined(
     how = {"estimator": "dyn", "relevance_level": request["relevance_level"]}
     scores = be.evaluate(collection, request["measures"], **how)
     mean = be.mean_over_topics(scores, ci_prob=request["ci_prob"])
+    if mean["standard_error"].isnull().any():
+        remark(
+            "no combined intervals: the sample is too small for an error of dyn (one judged "
+            "document to a topic tells none)"
+        )
+        return []
     combined = be.combine(mean, post)
     table = be.compare_intervals(mean, summary, combined)
     write_result(_rows(table).to_csv(index=False), output / INTERVALS)

@@ -73,6 +73,10 @@ FitFormat = Annotated[
     typer.Option(help="How to write scores."),
 ]
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
+# names of the plots of a fit, and of the three intervals
+PICTURES = ("trace.png", "rank.png", "energy.png", "convergence.png", "prior_posterior.png")
+PICTURES += ("calibration_*.png", "forest_*.png", "scores_*.png", "judgments_*.png")
+PICTURES += ("intervals-*.png",)
 EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 
@@ -160,6 +164,7 @@ def fit(
     if model != "urn":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
         files += write_combined(collection, post, summary, request, output, plots)
+    _remove_older(output, {output / name for name in files} | set(paths))
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")
 
@@ -179,6 +184,16 @@ def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
     check_outputs({f"--output ({path.name})": path for path in there}, inputs)
     if not 0 < ci_prob < 1:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
+
+
+def _remove_older(output: Path, written: set[Path]) -> None:
+    """Remove what this command wrote here before and has not replaced: it is of another fit."""
+    there = {path for pattern in (*FILES, *PICTURES) for path in output.glob(pattern)}
+    older = sorted(there - written)
+    for path in older:
+        path.unlink()
+    if older:
+        remark(f"removed from {output}, as of an earlier fit: {', '.join(p.name for p in older)}")
 
 
 def _check_model(model: str, approximation: str | None, relevance_level: int, labels) -> None:

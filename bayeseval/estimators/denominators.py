@@ -55,7 +55,7 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
             return None  # everything was judged
     else:
         try:
-            return CountModel(frame.ranked_sample, random_seed, frame.moved_by_labels)
+            return CountModel(frame.ranked_sample, random_seed, bool(frame.design_labels))
         except ValueError:  # of contributing_runs
             lacking = "no run contributed to the frame, so its documents have no fused rank"
     warnings.warn(

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.frame.gather import (
+    design_labels,
     design_runs,
     framed_sample,
     grade_scale,
     judged_sample,
-    moved_by_labels,
 )
 from bayeseval.frame.members import contributing_runs
 from bayeseval.frame.rankings import Rankings, TopicRanks
@@ -95,9 +95,9 @@ class Frame:
         return Rankings.of(self.collection)
 
     @property
-    def moved_by_labels(self) -> bool:
-        """Whether labels made documents of one fused rank more or less likely to be judged."""
-        return moved_by_labels(self.collection)
+    def design_labels(self) -> list[str]:
+        """Labels that made documents of one fused rank more or less likely to be judged."""
+        return design_labels(self.collection)
 
     @property
     def not_begun(self) -> NDArray[np.bool_]:

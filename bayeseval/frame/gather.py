@@ -124,9 +124,11 @@ def _parameters(collection: xr.DataTree) -> dict[str, Any]:
     return json.loads(collection.children["design"].attrs.get("parameters", "{}"))
 
 
-def moved_by_labels(collection: xr.DataTree) -> bool:
-    """Whether the design took documents in an order that labels had a say in."""
-    return "design" in collection.children and bool(_parameters(collection).get("labels"))
+def design_labels(collection: xr.DataTree) -> list[str]:
+    """Names of the labels that had a say in the order in which the design took documents."""
+    if "design" not in collection.children:
+        return []
+    return list(_parameters(collection).get("labels", []))
 
 
 def design_runs(collection: xr.DataTree) -> list[str] | None:

@@ -14,6 +14,7 @@ import xarray as xr
 
 from bayeseval.inference.verdict import verdict, verdict_text
 from bayeseval.messages import Message, Option
+from bayeseval.models.identity import changed_parts
 from bayeseval.processors import usable_processors
 
 KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
@@ -193,6 +194,12 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
             f"approximation={approximation!r} is made for {' and '.join(made_for)}; this is "
             f"another model, which observes {', '.join(known) or 'nothing'}: leave approximation "
             "out"
+        )
+    changed = changed_parts(model)
+    if changed:
+        raise ValueError(
+            f"approximation={approximation!r} knows the model as it was made, and this one has "
+            f"been changed ({', '.join(changed)}): leave approximation out"
         )
     fitted = ways[approximation](model, known, draws=draws, random_seed=random_seed)
     fitted.attrs |= {"approximation": approximation, "seed": int(random_seed)}

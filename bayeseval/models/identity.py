@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+BUILT = "built_part"  # coord of a model that no variable has
 VERSION = 4  # of what a fit holds; counts up when older fits can no longer be read
 
 
@@ -15,6 +16,25 @@ def name_model(name: str) -> None:
     model: Any = pm.modelcontext(None)
     model.add_coord("model_name", [name])
     pm.Data("model_version", np.array([VERSION]), dims="model_name")
+
+
+def parts_of(model) -> list[str]:
+    """Random variables of a model and what was added to its log density, by kind and name."""
+    kinds = {"free": model.free_RVs, "observed": model.observed_RVs, "potential": model.potentials}
+    return [f"{kind} {variable.name}" for kind, found in kinds.items() for variable in found]
+
+
+def keep_parts() -> None:
+    """Write what the model of the context is made of into it, once it is complete."""
+    import pymc as pm
+
+    model: Any = pm.modelcontext(None)
+    model.add_coord(BUILT, parts_of(model))
+
+
+def changed_parts(model) -> list[str]:
+    """What a user has added to a model of this package, taken away from it or observed."""
+    return sorted(set(parts_of(model)) ^ set(model.coords[BUILT]))
 
 
 def model_name(model_or_fit) -> str | None:

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli.combining import write_combined
 from bayeseval.inference import prior_fit
 from tests.cli.test_bad_input import refused
 from tests.posterior.handmade import handmade_fit
@@ -359,8 +360,28 @@ def test_design_model_and_combination_stand_side_by_side(command, sampled):
     assert (sampled / "out" / "intervals-P_10.png").exists()
 
 
-def test_without_a_sample_there_is_nothing_to_combine(command, sampled):
+def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left_goes(
+    command, sampled
+):
+    (sampled / "out").mkdir()
+    for name in ("intervals.csv", "intervals-AP.png", "trace.png", "mine.png", "notes.csv"):
+        (sampled / "out" / name).write_text("of another fit")
     code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
     assert code == 0, err
     assert "no combined intervals: the judgments have no --design" in err
-    assert not (sampled / "out" / "intervals.csv").exists()
+    assert "as of an earlier fit: intervals-AP.png, intervals.csv, trace.png" in " ".join(
+        err.split()
+    )
+    left = sorted(path.name for path in (sampled / "out").iterdir())
+    assert left == ["fit.nc", "mine.png", "notes.csv", "scores.csv", "scores.json"]
+
+
+def test_one_document_a_topic_gives_no_error_and_no_combination(tmp_path, capsys):
+    collection = be.simulate.urn_collection([0.1, 0.3], n_topics=2, prevalence=0.2, random_seed=1)
+    design = be.designs.pps_strata(collection, budget=1, n_strata=1)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    request = {"measures": ["P@10"], "outside": "nonrelevant", "population": "sample"}
+    request |= {"ci_prob": 0.9, "relevance_level": 1}
+    assert write_combined(sampled, None, None, request, tmp_path, False) == []
+    assert "no combined intervals: the sample is too small" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -186,7 +186,7 @@ def test_where_labels_had_a_say_in_the_probabilities_numbers_are_still_right(tru
         assert (np.abs(error) < means.standard_error.mean("replicate")).all()
     frame = Frame.drawn_from(drawn)
     cut, chance = (
-        cells(frame.ranked_sample, frame.moved_by_labels),
+        cells(frame.ranked_sample, bool(frame.design_labels)),
         frame.sample.inclusion_probability,
     )
     for cell in range(cut.size.size):

@@ -134,7 +134,7 @@ def _framed(sampled: xr.DataTree) -> tuple[Frame, Cells]:
             "the design lists only its sampled documents, so that the sizes of its cells are not "
             "known; counts need judgments with strata (sampleval) or the design itself"
         )
-    return frame, cells(frame.ranked_sample, frame.moved_by_labels)
+    return frame, cells(frame.ranked_sample, bool(frame.design_labels))
 
 
 def _model(

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.frame.frame import Frame
-from bayeseval.models.identity import name_model
+from bayeseval.models.identity import keep_parts, name_model
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import linear_predictor, prior_values
@@ -171,4 +171,5 @@ def relevance_model(
         pm.Data("judged_relevance", observed, dims="judged_pair")
         relevance = pm.Bernoulli("relevance", logit_p=logit, dims="judged_pair")
         label_judgments(relevance, frame, judged, external, ["nonrelevant", "relevant"])
+        keep_parts()
     return model

@@ -16,6 +16,7 @@ columns that copy each other, which count twice; labels of unjudged documents ar
 the error rates.
 """
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.frame.frame import Frame
+from bayeseval.messages import Message, Option
 
 MANY_VALUES = 20
 N_GROUPS = 10
@@ -37,6 +39,17 @@ def label_judgments(
     import pytensor.tensor as pt
 
     columns = [external] if isinstance(external, str) else list(external)
+    unseen = [name for name in frame.design_labels if name not in columns]
+    if unseen:
+        warnings.warn(
+            Message(
+                f"the design followed the labels '{unseen[0]}', of which the model knows nothing: "
+                "among documents of the same ranks it takes those judged for the others, which "
+                "had other labels, and its scores will be off; give ",
+                Option("external", unseen, f"external={unseen}"),
+            ),
+            stacklevel=3,
+        )
     if not columns:
         return
     model: Any = pm.modelcontext(None)

@@ -103,3 +103,14 @@ def response_sum(model, known, given) -> float:
     conditioned = pm.observe(model, known)
     logp = conditioned.compile_logp(mode="FAST_COMPILE")
     return float(logp(conditioned.initial_point() | given))
+
+
+@pytest.mark.parametrize("make", [be.models.relevance_model, be.models.grade_model])
+def test_labels_that_made_the_design_belong_into_the_model(make):
+    labels = {"1": {"d8": 3, "d0": 0, "d5": 1}, "2": {"d7": 1}}
+    collection = be.add_predictions(small_collection(), "judge", labels)
+    design = be.designs.pps_strata(collection, budget=6, n_strata=2, labels="judge")
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    with pytest.warns(UserWarning, match="followed the labels 'judge', of which the model knows"):
+        make(sampled, external="llm")
+    make(sampled, external=["llm", "judge"])

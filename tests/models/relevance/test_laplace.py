@@ -1,4 +1,5 @@
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 
@@ -33,6 +34,20 @@ def started(model):
     relevance = model["judged_relevance"].get_value().astype(float)
     regression = Regression.of(data, relevance, 8)
     return regression, *normal_start(regression, data)
+
+
+@pytest.mark.parametrize("added", ["potential", "observed", "free"])
+def test_a_model_that_was_extended_is_not_approximated_as_if_it_were_not(sampled, added):
+    extended = be.models.relevance_model(sampled)
+    with extended:
+        if added == "potential":
+            pm.Potential("pull", -((extended["curvature"] - 3.0) ** 2))
+        else:
+            seen = {"observed": 1.0} if added == "observed" else {}
+            pm.Normal("more", extended["curvature"], np.float64(0.1), **seen)
+    name = "pull" if added == "potential" else "more"
+    with pytest.raises(ValueError, match=f"been changed .{added} {name}.: leave approximation out"):
+        be.fit(extended, approximation="laplace", draws=10, random_seed=1)
 
 
 def minus_log_posterior(regression, spreads, common, own) -> float:
