@@ -131,6 +131,8 @@ def compare(
     check_seed(random_seed)
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
+    if not isinstance(reference, str | None):
+        raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
     runs = sampled["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
     found = differences(
@@ -210,7 +212,7 @@ def _by_permutation(
         scores = np.zeros((len(of_measure), runs.size))
         scores[:, others] = sign * of_measure[:, chosen]
         scores = scores[~np.isnan(scores).any(axis=1)]
-        if len(scores):
+        if len(scores) > 1:  # one topic says nothing of what is random
             row[:] = tukey_randomised(
                 scores,
                 pairs,

@@ -64,7 +64,7 @@ def compare(
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
-    check_level(collection, estimated.relevance_level)
+    check_level(collection, estimated.relevance_level, measure)
     with working("comparing"):
         pairs = be.compare(
             collection,

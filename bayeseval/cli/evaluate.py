@@ -37,7 +37,7 @@ def evaluate(
     best_by = _sorting(sort, labels, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
-    check_level(collection, estimated.relevance_level)
+    check_level(collection, estimated.relevance_level, labels)
     if per_topic:
         check_topics(collection)
     with working("estimating"):

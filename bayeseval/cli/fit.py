@@ -138,8 +138,7 @@ def fit(
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         _rehearse(made, collection, asked)
-    if model != "grades":
-        check_level(collection, relevance_level, fitting=True)
+    check_level(collection, relevance_level, measure, fitting=model != "grades")
     if pool_depth is not None:
         _remark_urn(collection, made, depth, pool_depth)
     else:

@@ -60,7 +60,7 @@ def rank(
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
-    check_level(collection, estimated.relevance_level)
+    check_level(collection, estimated.relevance_level, measure)
     estimator = estimated.estimator
     population = population or ("sample" if estimator in ("stat", "dyn") else "topics")
     with working("estimating"):

@@ -51,25 +51,32 @@ def check_measures(
     return [measure.label for measure in parsed]
 
 
-def check_level(collection: xr.DataTree, relevance_level: int, *, fitting: bool = False) -> None:
+def check_level(
+    collection: xr.DataTree, relevance_level: int, measures: list[str], *, fitting: bool = False
+) -> None:
     """Refuse a level that makes no document relevant, as a mistyped one does.
 
-    A sample may have missed the highest grades: then it is said, and 0 is the estimate. A model
-    has nothing to be fitted to.
+    It is the option's, or that of a measure (``rel=``). A sample may have missed the highest
+    grades: then it is said, and 0 is the estimate. A model has nothing to be fitted to.
     """
+    from bayeseval.measures.names import parse_measures
+
     grades = collection["judgments/grade"]
-    if relevance_level == 1 or grades.isnull().all():
+    if grades.isnull().all():
         return
     highest = int(grades.max(skipna=True).item())
-    if relevance_level <= highest:
-        return
-    text = (
-        f"no judged document has the grade --relevance-level {relevance_level} or more; the "
-        f"highest is {highest}"
-    )
-    if fitting or "design" not in collection.children:
-        raise ValueError(text)
-    remark(f"{text}; the sample may have missed what there is")
+    asked = {f"the grade --relevance-level {relevance_level}": relevance_level}
+    for measure in parse_measures(measures, relevance_level=relevance_level):
+        if not measure.graded and measure.relevance_level != relevance_level:
+            asked[f"the grade {measure.relevance_level} of {measure.label}"] = (
+                measure.relevance_level
+            )
+    for what, level in asked.items():
+        if level > max(highest, 1):
+            text = f"no judged document has {what} or more; the highest is {highest}"
+            if fitting or "design" not in collection.children:
+                raise ValueError(text)
+            remark(f"{text}; the sample may have missed what there is")
 
 
 def check_apart(runs: list[str], unpooled: list[str]) -> None:

@@ -86,6 +86,14 @@ def place_name(number: int, n_runs: int) -> str:
     return ascii_lowercase[number] if n_runs <= len(ascii_lowercase) else str(number + 1)
 
 
+def placed_names(rows: pd.DataFrame, about: dict) -> dict[str, str]:
+    """Runs as a table names them: with their letters, where marks are letters of runs."""
+    names = list(dict.fromkeys(rows["run"]))
+    if "mark" not in rows or about["against"] != EVERY:
+        return {name: name for name in names}
+    return {name: f"{name} ({place_name(i, len(names))})" for i, name in enumerate(names)}
+
+
 def marks_note(rows: pd.DataFrame, about: dict) -> list[str]:
     """What the marks mean, as one sentence; none where there are none."""
     if "mark" not in rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import printable
-from bayeseval.cli.significance import marks_note
+from bayeseval.cli.significance import marks_note, placed_names
 from bayeseval.cli.tables import ALL, FORMATS, as_json, caption, cell_text, rendered, title
 
 if TYPE_CHECKING:
@@ -21,14 +21,16 @@ _LATEX = {
 
 def as_latex(rows: pd.DataFrame, about: dict) -> str:
     """A tabular for the package booktabs, the title and the notes as comments."""
-    header, lines = _cells(rows, lambda text: f"$^{{{text}}}$", _latex)
+    named = _named(rows, about)
+    header, lines = _cells(named, lambda text: f"$^{{{text}}}$", _latex)
     notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
     return _tabular(header, lines, len(header) - len(set(rows["measure"])), notes)
 
 
 def as_markdown(rows: pd.DataFrame, about: dict) -> str:
     """A table of Markdown, the title above and the notes below."""
-    header, lines = _cells(rows, lambda text: f"<sup>{text}</sup>", _markdown)
+    named = _named(rows, about)
+    header, lines = _cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
     notes = [*caption(rows), *marks_note(rows, about)]
     table = _pipes(header, lines, len(header) - len(set(rows["measure"])))
     return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
@@ -78,6 +80,11 @@ def _pipes(header: list[str], lines: list[list[str]], n_keys: int) -> list[str]:
     """Lines of a Markdown table, the first columns to the left and the others to the right."""
     rule = ["---"] * n_keys + ["---:"] * (len(header) - n_keys)
     return [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
+
+
+def _named(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
+    """Rows whose runs have the letters that marks name them by."""
+    return rows.assign(run=rows["run"].map(placed_names(rows, about)))
 
 
 def _cells(rows: pd.DataFrame, raised, escape) -> tuple[list[str], list[list[str]]]:

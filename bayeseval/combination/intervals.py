@@ -106,6 +106,8 @@ def compare_intervals(
             Message(Option("discovery_rate"), f" is {discovery_rate}; allowed: between 0 and 1")
         )
     check_alike(mean, summary, ("the means", "the posterior's summary"))
+    if "standard_error" not in summary:
+        raise ValueError("summary must be what summarize returns; these scores have no error yet")
     parts = {"design": mean, "model": summary}
     if combined is not None:
         check_alike(mean, combined, ("the means", "the combination"))

@@ -12,7 +12,14 @@ import xarray as xr
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.schema import describe_pair
-from bayeseval.designs.placing import drawn_counts, frame_pairs, placed_design, placed_sample
+from bayeseval.designs.files import read_design
+from bayeseval.designs.placing import (
+    check_design,
+    drawn_counts,
+    frame_pairs,
+    placed_design,
+    placed_sample,
+)
 from bayeseval.frame.gather import grade_scale
 from bayeseval.trec import read_qrels
 
@@ -99,7 +106,7 @@ def reveal(
 
 def attach_judgments(
     collection: xr.DataTree,
-    design: xr.Dataset,
+    design: str | os.PathLike | xr.Dataset,
     qrels: str | os.PathLike | pd.DataFrame,
     *,
     grades: Sequence[float] | None = None,
@@ -110,9 +117,9 @@ def attach_judgments(
     ----------
     collection : DataTree
         Rankings to evaluate; they may include runs that the design has never seen.
-    design : Dataset
-        The design, with ``selected`` where the sample is known; draws with replacement need their
-        ``draw_count``.
+    design : Dataset or path
+        The design, or its file, with ``selected`` where the sample is known; draws with
+        replacement need their ``draw_count``.
     qrels : path or DataFrame (topic, document, grade)
         The judgments. A negative grade counts as not judged. A topic without any judgment is one
         that has not been judged yet, and scores NaN; of a Poisson sample, which may well be empty
@@ -145,6 +152,9 @@ def attach_judgments(
     array([1., 0., 1., 0.], dtype=float32)
     """
     check_collection(collection)
+    if isinstance(design, str | os.PathLike):
+        design = read_design(design)
+    check_design(design)
     source = "the DataFrame" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
     judged = read_qrels(qrels)
     judged = judged.loc[judged["grade"] >= 0]

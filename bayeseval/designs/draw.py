@@ -8,6 +8,7 @@ import xarray as xr
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.choices import check_seed
+from bayeseval.designs.placing import check_design
 
 DRAW_STREAM = 1
 SCHEMES = ("deterministic", "poisson", "stratified", "with_replacement")
@@ -65,6 +66,7 @@ def draw(
         if number is not None and number < 1:
             raise ValueError(f"{name} must be 1 or more, not {number}")
     check_seed(random_seed)
+    check_design(design)
     _check_scheme(design, n_draws)
     # a stream of its own: the strata of a design may have been made with the same seed
     random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.schema import describe_pair
+from bayeseval.designs.placing import check_design
 from bayeseval.whole_file import check_writable, whole_file
 
 DESIGN_VARIABLES = {
@@ -45,6 +46,7 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     >>> be.read_design(path).sizes["pair"]
     2
     """
+    check_design(design)
     path = Path(path)
     check_writable(path)
     kept = (design["inclusion_probability"] != 0) | (design["stratum"] >= 0)

@@ -1,5 +1,7 @@
 """A design and its sample over the pairs of a collection, found by topic and document label."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -60,6 +62,22 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
         },
         attrs=design.attrs,
     )
+
+
+def check_design(design: Any) -> None:
+    """Refuse what is no design.
+
+    Raises
+    ------
+    ValueError
+        Not a Dataset of a function of ``bayeseval.designs``, or read with ``read_design``.
+    """
+    known = isinstance(design, xr.Dataset) and "scheme" in design.attrs
+    if not known or "inclusion_probability" not in design:
+        raise ValueError(
+            "a design is the Dataset that a function of be.designs makes or be.read_design reads, "
+            f"not this {type(design).__name__}"
+        )
 
 
 def design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:

@@ -122,7 +122,7 @@ def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:
 
 def check_known(estimator: str) -> None:
     """Refuse an estimator that does not exist."""
-    if estimator not in ESTIMATORS:
+    if not isinstance(estimator, str) or estimator not in ESTIMATORS:
         known = ", ".join(sorted(ESTIMATORS))
         raise ValueError(f"no estimator '{estimator}'; estimators: {known}")
 

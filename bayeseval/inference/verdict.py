@@ -79,6 +79,10 @@ def verdict(
     >>> bool(found.passed.all())
     True
     """
+    if not isinstance(fitted, xr.DataTree):
+        raise ValueError(
+            f"a fit is the DataTree that be.fit returns, not this {type(fitted).__name__}"
+        )
     rows: dict[str, tuple[float, float, str]] = {}
     if "sample_stats" in fitted.children:
         rows |= _sampler(fitted, rhat_max, ess_min, bfmi_min)

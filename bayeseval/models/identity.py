@@ -53,6 +53,11 @@ def model_name(model_or_fit) -> str | None:
     'urn_model'
     """
     if not isinstance(model_or_fit, xr.DataTree):
+        if not hasattr(model_or_fit, "coords"):
+            raise ValueError(
+                "a fit is the DataTree that be.fit returns, and a model a pymc.Model, not this "
+                f"{type(model_or_fit).__name__}"
+            )
         labels = model_or_fit.coords.get("model_name")
         return None if labels is None else str(labels[0])
     if "constant_data" not in model_or_fit.children:

@@ -151,7 +151,7 @@ def _check_dims(data, name: str) -> None:
 
 
 def _ordered_runs(score: xr.DataArray, first: xr.Dataset, runs) -> list[str]:
-    runs = [str(run) for run in (first["run"].values if runs is None else runs)]
+    runs = chosen_runs(first, runs)
     values = _of_runs(score, runs, "the score that orders the runs").to_numpy()
     return [runs[i] for i in np.argsort(-values, kind="stable")]  # NaN goes last
 

@@ -28,9 +28,10 @@ def having(data: xr.Dataset, needed: Sequence[str], name: str = "the Dataset") -
     return data
 
 
-def chosen_runs(data, runs: Sequence[str] | None, name: str = "the result") -> list[str]:
+def chosen_runs(data, runs: str | Sequence[str] | None, name: str = "the result") -> list[str]:
     """Labels of the runs to show, by default all."""
     known = [str(run) for run in data["run"].to_numpy()]
+    runs = [runs] if isinstance(runs, str) else runs
     chosen = known if runs is None else [str(run) for run in runs]
     absent = sorted(set(chosen) - set(known))
     if absent:

@@ -145,7 +145,11 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     matrix = _matching(matrix, scores)
     estimate = scores["estimate"].transpose("measure", "run").to_numpy()
     _refuse_nan(estimate)
-    _refuse_nan(matrix)
+    if np.isnan(matrix).any():
+        raise ValueError(
+            "an order of runs needs the errors of their scores, and some are NaN: from one judged "
+            "document to a topic no error can be told"
+        )
     # the degrees of freedom of single runs say little of differences: some have 3 where the normal
     # distribution serves the pairs (benchmarks/rankings_reliability.py)
     unlimited = np.full((estimate.shape[1],) * 2, np.inf)

@@ -11,7 +11,7 @@ VALUE = {"run": "score", "judgments": "grade"}
 # our name of a column -> names that others have for it, the first that is there being taken
 SYNONYMS = {
     "topic": ("qid", "query_id", "q_id", "topic_id"),
-    "document": ("docno", "doc_id", "docid"),
+    "document": ("docno", "doc_id", "docid", "passage_id", "pid"),
     "grade": ("relevance", "label", "rel"),
     "score": ("relevance_score",),
     "run": ("run_id", "system", "name", "tag"),

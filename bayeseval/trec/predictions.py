@@ -139,10 +139,15 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
     if headed is not None:
         return _of_columns(headed, str(path), (name, *VALUES), of_file=True)
     first = data.split(b"\n", 1)[0]
+    if first.lstrip().startswith((b"{", b"[")):
+        raise ValueError(
+            f"{path}: JSON is not read; write the labels as CSV with the columns "
+            "topic,document,label"
+        )
     if b"," in first and len(first.split()) < 3:
         raise ValueError(
             f"{path}: a file with commas needs a first line that names its columns, such as "
-            "topic,document,label"
+            f"topic,document,label; this one begins {first.decode(errors='replace').strip()!r}"
         )
     return _of_lines(path, data)
 

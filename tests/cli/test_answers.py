@@ -114,6 +114,10 @@ def test_marks_stand_raised_in_every_format(evaluate, monkeypatch):
     assert re.search(r"good .*\d\.\d{4}\(↑\) \[", evaluate(*words)[1])
     assert "$^{\\uparrow}$" in evaluate(*words, "--format", "latex")[1]
     assert "<sup>↑</sup>" in evaluate(*words, "--format", "markdown")[1]
+    for format in ("latex", "markdown"):  # letters stand beside the runs that they mean
+        lines = evaluate("--against", "all", "--sort", "AP", "--format", format)[1].splitlines()
+        for run, letter in ((r"bad\_1", "c"), ("good", "a")):
+            assert any(re.match(rf"(\| )?{re.escape(run)} \({letter}\) ", line) for line in lines)
     code, _, err = evaluate("--against", "nobody")
     assert code == 2 and "no run 'nobody'" in err
 

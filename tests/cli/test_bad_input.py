@@ -215,6 +215,9 @@ def test_a_level_above_all_grades_is_refused(command, files, name):
     answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator",
                      "assumed", "--relevance-level", "5")  # fmt: skip
     refused(answer, "no judged document has the grade --relevance-level 5", "the highest is 2")
+    answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P(rel=3)@5",
+                     "--estimator", "assumed")  # fmt: skip
+    refused(answer, "no judged document has the grade 3 of P(rel=3)@5 or more; the highest is 2")
 
 
 def test_a_level_that_the_sample_missed_is_said(command, files, design):
