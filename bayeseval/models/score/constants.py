@@ -14,8 +14,9 @@ from bayeseval.messages import Message, Option
 
 TABLE = "constants.csv"
 GROUPS = ("contributed", "new")  # of the table
-# of measures: weighted sums over ranks; all others; AP whose denominators the counts have moved
+# of measures: weighted sums over ranks; ratios whose denominators the counts have moved; all others
 KINDS = ("linear", "ratio", "counted")
+COUNTED = ("AP", "R")  # what the counts have a say in; the constants were learned of AP
 
 
 @dataclass(frozen=True)
@@ -115,15 +116,15 @@ def kind_of_measure(measure: Measure, denominator: str) -> str:
     Examples
     --------
     >>> from bayeseval.measures.names import parse_measures
-    >>> precision, average = parse_measures(["P@10", "AP"])
-    >>> kind_of_measure(precision, "counts"), kind_of_measure(average, "counts")
-    ('linear', 'counted')
-    >>> kind_of_measure(average, "model")
+    >>> precision, recall, gain = parse_measures(["P@10", "R@100", "nDCG@10"])
+    >>> [kind_of_measure(measure, "counts") for measure in (precision, recall, gain)]
+    ['linear', 'counted', 'ratio']
+    >>> kind_of_measure(recall, "model")
     'ratio'
     """
     if measure.kind == "linear":
         return "linear"
-    return "counted" if measure.name == "AP" and denominator == "counts" else "ratio"
+    return "counted" if measure.name in COUNTED and denominator == "counts" else "ratio"
 
 
 def denominator_of(post: xr.Dataset) -> str:
