@@ -341,3 +341,16 @@ def test_what_a_table_of_new_runs_does_not_say_is_as_the_options_say(write):
     assert not grown["contributed"].sel(run="new") and grown["team"].sel(run="new") == "us"
     with pytest.raises(ValueError, match="team is given, and run_table has 'team' too"):
         add_runs(collection, new, team="us", run_table=table)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"), [(range(9), "scores rise from line to line"), ([1] * 9, "are the same")]
+)
+def test_scores_that_the_lines_are_not_ordered_by_are_warned_of(write, scores, message):
+    lines = [f"1 Q0 d{rank} {rank} {score} r\n" for rank, score in enumerate(scores)]
+    with pytest.warns(UserWarning, match=message):
+        read_collection(None, write("run", "".join(lines)))
+    read_collection(None, write("run", "".join(lines[:4])))  # too few to tell
+    swapped = [*lines[1:], lines[0]]
+    if message.startswith("scores"):
+        read_collection(None, write("run", "".join(swapped)))

@@ -40,12 +40,13 @@ def with_model_errors(
     was learned from fits of ``relevance_model`` to samples of 100 judgments a topic: for P@10 and
     RBP (the linear measures), for AP by ``denominator="counts"`` of :func:`posterior_scores` (the
     runs that the model learned from have no such errors there; R@k by the counts takes the same),
-    and for AP as the model has it, whose constants all other measures take. By what the other collections taught, 90 % intervals of
-    the runs that the model learned from hold .83 to 1.00 on each of six at 100 judgments, and AP
-    .76 on the worst of them at 50 (``models/README.md``); and the draws say how sure a model of
-    documents can be of which run is better (``benchmarks/combined_intervals/README.md``). Where the
-    judgments are a random sample, :func:`bayeseval.combine` knows more. Give all runs and select
-    afterwards: a run's distance is measured from the mean of all.
+    and for AP as the model has it, whose constants all other measures take. By what the other
+    collections taught, 90 % intervals of the runs that the model learned from hold .83 to 1.00 on
+    each of six at 100 judgments, and AP .76 on the worst of them at 50 (``models/README.md``); and
+    the draws say how sure a model of documents can be of which run is better
+    (``benchmarks/combined_intervals/README.md``). Where the judgments are a random sample,
+    :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a run's distance is
+    measured from the mean of all.
 
     What is random: as in the posterior, and the model's errors. What breaks it: a collection on
     which the model is further off than on those; runs that are not as modelled at all, which only a

@@ -18,6 +18,7 @@ from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.lines import Lines, blocks
 from bayeseval.trec.sources import expanded
 
+FEW_LINES = 5  # in which an order may be by chance
 COLUMNS = "topic iter document rank score tag"
 
 
@@ -68,6 +69,7 @@ class RunReader:
             return f"{path}, line {number[row]}"
 
         score = _as_type(score, self.score_type, where)
+        _warn_of_order(path, topic, score)
         return Run(_tag(parts, path), str(path), topic, document, score, where)
 
     def _read_frame(self, frame: pd.DataFrame) -> Iterator[Run]:
@@ -82,6 +84,20 @@ class RunReader:
 
             score = _as_type(scores[rows], self.score_type, where)
             yield Run(str(name), "", topic, document, score, where)
+
+
+def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:
+    """Say where scores cannot be what the lines are ordered by, as where they hold the ranks."""
+    step = np.diff(score)[topic[1:] == topic[:-1]]
+    if step.size < FEW_LINES:
+        return
+    if (step > 0).all():
+        found = "scores rise from line to line: what stands last in the file is ranked first"
+    elif (step == 0).all():
+        found = "all scores of a topic are the same: documents are ranked by their names alone"
+    else:
+        return
+    warnings.warn(f"{path}: {found}, since ranks come from scores, as in trec_eval.", stacklevel=2)
 
 
 def _tag(parts: list[Lines], path: Path) -> str:
