@@ -84,7 +84,8 @@ def _pipes(header: list[str], lines: list[list[str]], n_keys: int) -> list[str]:
 
 def _named(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
     """Rows whose runs have the letters that marks name them by."""
-    return rows.assign(run=rows["run"].map(placed_names(rows, about)))
+    names = placed_names(rows, about)
+    return rows.assign(run=[names[run] for run in rows["run"]])
 
 
 def _cells(rows: pd.DataFrame, raised, escape) -> tuple[list[str], list[list[str]]]:
