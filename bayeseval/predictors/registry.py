@@ -46,8 +46,8 @@ def predicted_relevance(
     columns : mapping of str to float array (frame_pair,), optional
         External predictions by name.
     counted : tuple of float
-        Grades of the collection that count as relevant; read by ``external`` where the column
-        holds grades.
+        Grades of the collection that count as relevant, with infinity where all above the lowest
+        do; read by ``external`` where the column holds grades.
 
     Returns
     -------
