@@ -156,6 +156,7 @@ def fit(
     _remark_verdict(found, output)
     _remark_judgments(right)
     about = _about(summary, found, right, seed)
+    again = (output / "fit.nc").exists()
     _write(fitted, _rows(summary, collection), about, output, format)
     files = ["fit.nc", "scores.csv", "scores.json"]
     options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
@@ -163,7 +164,8 @@ def fit(
     if model != "urn":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
         files += write_combined(collection, post, summary, request, output, plots)
-    _remove_older(output, {output / name for name in files} | set(paths))
+    if again:
+        _remove_older(output, {output / name for name in files} | set(paths))
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")
 

@@ -364,7 +364,8 @@ def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left
     command, sampled
 ):
     (sampled / "out").mkdir()
-    for name in ("intervals.csv", "intervals-AP.png", "trace.png", "mine.png", "notes.csv"):
+    older = ["intervals.csv", "intervals-AP.png", "trace.png"]
+    for name in ("fit.nc", *older, "mine.png", "notes.csv"):
         (sampled / "out" / name).write_text("of another fit")
     code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
     assert code == 0, err
@@ -374,6 +375,14 @@ def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left
     )
     left = sorted(path.name for path in (sampled / "out").iterdir())
     assert left == ["fit.nc", "mine.png", "notes.csv", "scores.csv", "scores.json"]
+
+
+def test_where_there_was_no_fit_nothing_is_removed(command, sampled):
+    (sampled / "out").mkdir()
+    (sampled / "out" / "trace.png").write_text("of something else")
+    code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
+    assert code == 0 and "as of an earlier fit" not in err
+    assert (sampled / "out" / "trace.png").read_text() == "of something else"
 
 
 def test_one_document_a_topic_gives_no_error_and_no_combination(tmp_path, capsys):
