@@ -156,7 +156,7 @@ def fit(
     _remark_verdict(found, output)
     _remark_judgments(right)
     about = _about(summary, found, right, seed)
-    again = (output / "fit.nc").exists()
+    older = _older(output)
     _write(fitted, _rows(summary, collection), about, output, format)
     files = ["fit.nc", "scores.csv", "scores.json"]
     options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
@@ -164,8 +164,7 @@ def fit(
     if model != "urn":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
         files += write_combined(collection, post, summary, request, output, plots)
-    if again:
-        _remove_older(output, {output / name for name in files} | set(paths))
+    _remove(older - {output / name for name in files} - set(paths), output)
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")
 
@@ -187,14 +186,20 @@ def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
 
 
-def _remove_older(output: Path, written: set[Path]) -> None:
-    """Remove what this command wrote here before and has not replaced: it is of another fit."""
-    there = {path for pattern in (*FILES, *PICTURES) for path in output.glob(pattern)}
-    older = sorted(there - written)
+def _older(output: Path) -> set[Path]:
+    """Results of this command in a folder that holds a fit; none in any other folder."""
+    if not (output / "fit.nc").exists():
+        return set()
+    return {path for pattern in (*FILES, *PICTURES) for path in output.glob(pattern)}
+
+
+def _remove(older: set[Path], output: Path) -> None:
+    """Remove what a fit has not replaced: it is of another one."""
     for path in older:
         path.unlink()
     if older:
-        remark(f"removed from {output}, as of an earlier fit: {', '.join(p.name for p in older)}")
+        names = ", ".join(sorted(path.name for path in older))
+        remark(f"removed from {output}, as of an earlier fit: {names}")
 
 
 def _check_model(model: str, approximation: str | None, relevance_level: int, labels) -> None:
