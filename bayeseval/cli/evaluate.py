@@ -30,8 +30,8 @@ def evaluate(
     """Score RUNs by the judgments in QRELS.
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper,
-    denominator_error, modelled_share, degrees_of_freedom, limited_share; better_than and
-    worse_than with --against.
+    denominator_error, modelled_share, degrees_of_freedom, limited_share, n_topics (topics that
+    have a judgment); better_than and worse_than with --against.
     """
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)

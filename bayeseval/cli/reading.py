@@ -57,12 +57,12 @@ def check_level(
     """Refuse a level that makes no document relevant, as a mistyped one does.
 
     It is the option's, or that of a measure (``rel=``). A sample may have missed the highest
-    grades: then it is said, and 0 is the estimate. A model has nothing to be fitted to.
+    grades: then the estimate is 0, with a warning. A model has nothing to be fitted to.
     """
     from bayeseval.measures.names import parse_measures
 
     grades = collection["judgments/grade"]
-    if grades.isnull().all():
+    if grades.isnull().all() or ("design" in collection.children and not fitting):
         return
     highest = int(grades.max(skipna=True).item())
     asked = {f"the grade --relevance-level {relevance_level}": relevance_level}
@@ -73,10 +73,7 @@ def check_level(
             )
     for what, level in asked.items():
         if level > max(highest, 1):
-            text = f"no judged document has {what} or more; the highest is {highest}"
-            if fitting or "design" not in collection.children:
-                raise ValueError(text)
-            remark(f"{text}; the sample may have missed what there is")
+            raise ValueError(f"no judged document has {what} or more; the highest is {highest}")
 
 
 def check_apart(runs: list[str], unpooled: list[str]) -> None:

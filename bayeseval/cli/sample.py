@@ -77,10 +77,12 @@ def sample(
         design = design_of(collection, pool_depth=pool_depth, **strata)
         selected = be.draw(design, random_seed=draw_seed)
     sampled = design.assign(selected=selected).assign_attrs(command_seed=seed)
+    judged = None if certain is None else collection
+    rows = be.designs.to_judge(sampled, judged, random_seed=order_seed).itertuples()
     kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
-        write_result(_to_judge(sampled, np.asarray(kept), order_seed), output)
+        write_result("".join(f"{row.topic}\t{row.document}\n" for row in rows), output)
     remark_depth(collection, rankings.depth)
     _remark_sample(sampled, np.asarray(kept), seed)
 
@@ -103,21 +105,6 @@ def _kept(collection: xr.DataTree, budget: int) -> dict:
     topics = collection["topic"].to_numpy().tolist()
     budgets = dict(zip(topics, (number + budget).tolist(), strict=True))
     return {"certain": judged, "budget": budgets, "frame": "retrieved"}
-
-
-def _to_judge(design: xr.Dataset, kept: np.ndarray, random_seed: int) -> str:
-    """Lines `topic TAB document`: topics in order, their sampled documents shuffled."""
-    import numpy as np
-
-    random = np.random.default_rng(random_seed)
-    chosen = np.flatnonzero(design["selected"].to_numpy() & ~kept)
-    topic = design["pair_topic"].to_numpy()[chosen]
-    order = np.lexsort((random.random(chosen.size), topic))
-    labels = design["topic"].to_numpy()[topic[order]]
-    documents = design["document"].to_numpy()[chosen[order]]
-    return "".join(
-        f"{label}\t{document}\n" for label, document in zip(labels, documents, strict=True)
-    )
 
 
 def _check_files(

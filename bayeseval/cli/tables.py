@@ -30,6 +30,7 @@ COLUMNS = [
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
 FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", "limited_share"]
+OF_TOPICS = ["n_topics"]  # topics that a row rests on
 OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where they were asked for
 
@@ -103,7 +104,7 @@ def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 def as_csv(rows: pd.DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    further = [name for name in FURTHER + MARKS if name in rows]
+    further = [name for name in FURTHER + OF_TOPICS + MARKS if name in rows]
     return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS + further)
 
 

@@ -12,6 +12,7 @@ from bayeseval.designs.poisson import poisson
 from bayeseval.designs.pooling import depth_pool
 from bayeseval.designs.probability import inclusion_probability, joint_inclusion_probability
 from bayeseval.designs.stratified import pps_strata, uniform_strata
+from bayeseval.designs.to_judge import to_judge
 from bayeseval.designs.with_replacement import with_replacement
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "read_design",
     "reveal",
     "save_design",
+    "to_judge",
     "uniform_strata",
     "with_replacement",
     "with_stage_predictions",

@@ -1,5 +1,6 @@
 """What an evaluation works on: measures, relevance and the runs' rankings, topic by topic."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,6 +87,7 @@ class Problem:
             raise ValueError("the collection has no runs to evaluate")
         grades = grade_scale(collection)
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
+        _warn_level(collection, parsed)
         check_estimator(collection, estimator)
         check_estimable(parsed, estimator)
         options = checked_options(estimator, estimator_options)
@@ -188,3 +190,17 @@ class Problem:
         judged = sample.selected[:, sample.of_topic(topic)]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
+
+
+def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
+    """Say of the first measure that counts from a grade that no judged document has."""
+    grade = collection["judgments/grade"].to_numpy()
+    highest = grade[~np.isnan(grade)].max(initial=1.0)
+    for measure in measures:
+        if not measure.graded and measure.relevance_level > highest:
+            warnings.warn(
+                f"{measure.label} counts documents of grade {measure.relevance_level} or more, and "
+                f"no judged document has one; the highest is {highest:g}",
+                stacklevel=4,
+            )
+            return

@@ -225,7 +225,7 @@ def test_a_level_that_the_sample_missed_is_said(command, files, design):
         command, files, "--design", design, "--relevance-level", "2", qrels="judged",
         measure="P@5", estimator="dyn",
     )  # fmt: skip
-    assert code == 0 and "the highest is 1; the sample may have missed what there is" in said
+    assert code == 0 and said.count("no judged document has one; the highest is 1") == 1
 
 
 @pytest.mark.parametrize(

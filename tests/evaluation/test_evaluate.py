@@ -319,3 +319,15 @@ def test_inferred_measures_take_the_pool_of_plain_qrels_for_one_stratum():
 def test_options_that_a_list_estimator_lacks_are_refused(collection, estimator, given, message):
     with pytest.raises(ValueError, match=message):
         be.evaluate(sampled_once(collection), "P@2", estimator=estimator, estimator_options=given)
+
+
+@pytest.mark.parametrize("options", [{"relevance_level": 4}, {}])
+def test_a_level_above_all_grades_is_warned_of(options):
+    collection = small_collection()
+    measure = "P@3" if options else "P(rel=4)@3"
+    highest = int(collection["judgments/grade"].max())
+    assert highest < 4
+    words = rf"counts documents of grade 4 or more, and no judged .* the highest is {highest}"
+    with pytest.warns(UserWarning, match=words):
+        scores = be.evaluate(collection, [measure, "nDCG@3"], estimator="assumed", **options)
+    assert (scores.estimate.sel(measure=scores.measure[0]) == 0).all()

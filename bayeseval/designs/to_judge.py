@@ -1,0 +1,84 @@
+"""What an assessor gets of a sample."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayeseval.collection.choices import check_seed
+from bayeseval.designs.placing import check_design, design_rows
+
+
+def to_judge(
+    design: xr.Dataset, judged: xr.DataTree | None = None, *, random_seed: int | None
+) -> pd.DataFrame:
+    """Sampled documents that are to be judged, those of a topic in random order.
+
+    The order says nothing of how relevant a document may be, as an assessor should get them; a pool
+    that has an order of its own (``judging_order``) keeps that.
+
+    Parameters
+    ----------
+    design : Dataset
+        A design with its sample, ``design.assign(selected=bayeseval.draw(design, ...))`` (with
+        replacement ``draw_count``), or a deterministic one.
+    judged : DataTree, optional
+        Leave out what has a grade in this collection.
+    random_seed : int or None
+        Of the order.
+
+    Returns
+    -------
+    DataFrame
+        Columns topic and document, topics in the order of the design.
+
+    Raises
+    ------
+    ValueError
+        No sample, or replicates of one.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcdef")})
+    >>> collection = be.read_collection(None, run.assign(score=range(6)))
+    >>> design = be.designs.pps_strata(collection, budget=3, n_strata=2)
+    >>> sample = design.assign(selected=be.draw(design, random_seed=1))
+    >>> print(be.designs.to_judge(sample, random_seed=1).to_string(index=False))
+    topic document
+        1        f
+        1        d
+        1        e
+    """
+    check_design(design)
+    check_seed(random_seed)
+    chosen = _selected(design)
+    if judged is not None:
+        row = design_rows(judged, design)
+        chosen[row[(row >= 0) & judged["judgments/grade"].notnull().to_numpy()]] = False
+    pair = np.flatnonzero(chosen)
+    topic = design["pair_topic"].to_numpy()[pair]
+    if "judging_order" in design:
+        within = design["judging_order"].to_numpy()[pair].astype(float)
+    else:
+        within = np.random.default_rng(random_seed).random(pair.size)
+    pair = pair[np.lexsort((within, topic))]
+    return pd.DataFrame(
+        {
+            "topic": design["topic"].to_numpy()[design["pair_topic"].to_numpy()[pair]],
+            "document": design["document"].to_numpy()[pair],
+        }
+    )
+
+
+def _selected(design: xr.Dataset) -> np.ndarray:
+    """The pairs of the one sample that a design has."""
+    for name in ("selected", "draw_count"):
+        if name in design:
+            if design[name].ndim > 1:
+                raise ValueError("the design has replicates of a sample; select one of them")
+            return design[name].to_numpy() > 0
+    if design.attrs["scheme"] == "deterministic":
+        return design["inclusion_probability"].to_numpy() > 0
+    raise ValueError(
+        "the design has no sample; draw one, design.assign(selected=draw(design, random_seed=...))"
+    )
