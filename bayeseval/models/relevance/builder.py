@@ -72,6 +72,11 @@ def relevance_model(
     topic_agreement_sd     HalfNormal(1)         the same
     =====================  ====================  =================================================
 
+    In the model intercept and slope are ``population_effect`` over the dim predictor, their
+    standard deviations over topics ``topic_sd``, and the tail is ``tail_effect``; the other
+    variables have the names of the table. What they govern are ``topic_effect``, ``reliability``,
+    ``agreement_effect``, ``topic_component_effect`` and ``topic_agreement_effect``.
+
     The reliabilities are independent normal given their standard deviation. They are sampled as the
     coefficients of the leading principal components of the runs' g, which are independent normal
     with the same standard deviation, and nearly uncorrelated in the posterior too; ``reliability``
