@@ -179,11 +179,13 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
     """
     import numpy as np
 
+    from bayeseval.frame.rankings import Rankings
+
     n_topics = collection.sizes["topic"]
     counting = np.zeros(n_topics, dtype=bool) if counting is None else counting.copy()
     grade = collection["judgments/grade"].to_numpy()
     counting[np.unique(collection["pair_topic"].to_numpy()[~np.isnan(grade)])] = True
-    lacks = (collection["rankings/ranking"].to_numpy() < 0).all(axis=2)[:, counting]
+    lacks = (Rankings.of(collection).length == 0)[:, counting]
     number = lacks.sum(axis=1)
     n_runs = int((number > 0).sum())
     if not n_runs:
