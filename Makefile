@@ -33,7 +33,7 @@ test: setup-test
 slow: setup-test
 	$(BIN)/python -m pytest -q -m slow
 bench: setup-test
-	$(BIN)/python -m pytest -q benchmarks
+	$(BIN)/python -m pytest -q -rP benchmarks
 table: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/round5_table.py
 aslam: setup-test

@@ -68,7 +68,7 @@ def test_import_takes_little_more_than_its_libraries(benchmark, compiled, touche
     benchmark.pedantic(lambda: seen.append(seconds(names, compiled)), rounds=7, warmup_rounds=1)
     libraries, everything = np.transpose(seen[1:])
     ratio = float(np.median(everything / libraries))
-    benchmark.extra_info["ratio"] = ratio
+    print(f"importing: {ratio:.2f} times numpy, pandas and xarray, allowed {limit}")
     assert ratio <= limit
 
 

@@ -40,7 +40,7 @@ def test_tau_of_a_million_pairs_of_rankings(benchmark, n_runs):
     if benchmark.stats is None:  # run with --benchmark-disable
         return
     least = benchmark.stats.stats.min
-    benchmark.extra_info["times_faster"] = theirs / least
+    print(f"tau, {n_runs} systems: {theirs / least:.0f} times as fast as scipy, {least:.1f} s")
     assert theirs >= FASTER * least, f"{theirs:.0f} s against {least:.2f} s"
     assert least < SECONDS
 

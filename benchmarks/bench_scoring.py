@@ -65,6 +65,5 @@ def test_scoring_is_ten_times_faster_than_pytrec_eval(benchmark, collection):
     if benchmark.stats is None:  # run with --benchmark-disable
         return
     least = benchmark.stats.stats.min
-    benchmark.extra_info["pytrec_eval_seconds"] = theirs
-    benchmark.extra_info["times_faster"] = theirs / least
+    print(f"scoring: {theirs / least:.1f} times as fast as pytrec_eval")
     assert theirs >= FASTER * least, f"{theirs:.2f} s against {least:.2f} s"

@@ -45,7 +45,8 @@ def rank_probabilities(
         each difference has the variance at which a flat prior would be as sure.
     ``"flat"``
         none: too sure where true differences are small beside their errors, as between most runs
-        that one would like to tell apart.
+        that one would like to tell apart. Errors are normal here too (but for scores per topic):
+        the degrees of freedom of single runs say little of their differences.
 
     These are probabilities on average over pairs like those at hand. For sets of ranks that hold
     whatever the true scores see :func:`rank_sets`.
