@@ -162,6 +162,42 @@ def test_one_run_twice_is_not_better_than_itself():
     assert same.probability_better.item() == 0.5
 
 
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+@pytest.mark.parametrize("population", ["sample", "topics"])
+def test_a_reranking_of_the_same_documents_ties(estimator, population):
+    """Sums of the same terms in another order, which differ by rounding."""
+    random = np.random.default_rng(1)
+    runs, judged = [], []
+    for topic in map(str, range(12)):
+        relevant = random.random(30) < 0.4
+        judged += [(topic, f"d{i}", int(grade)) for i, grade in enumerate(relevant)]
+        first = random.permutation(30)
+        again = np.concatenate([random.permutation(first[:10]), first[10:]])
+        for run, order in (("a", first), ("b", again), ("c", random.permutation(30))):
+            runs += [(run, topic, f"d{i}", -rank) for rank, i in enumerate(order)]
+    collection = be.read_collection(
+        pd.DataFrame(judged, columns=["topic", "document", "grade"]),
+        pd.DataFrame(runs, columns=["run", "topic", "document", "score"]),
+    )
+    design = be.designs.pps_strata(collection, budget=12, n_strata=3)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    measures = ["P@10", "R@10", "NumRelRet"]
+    scores = be.evaluate(sampled, measures, estimator=estimator)
+    apart = scores.estimate.sel(run="a") - scores.estimate.sel(run="b")
+    assert 0 < abs(apart).max() < 1e-12  # else there is nothing to see
+    found = be.compare(sampled, measures, estimator=estimator, population=population, **FAST)
+    same = found.isel(comparison=0)
+    for name in ("estimate", "standard_error"):
+        assert (same[name] == 0).all()
+    for name in ("p_value", "p_holm", "p_tukey"):
+        assert (same[name] == 1).all()
+    assert (same.probability_better == 0.5).all() and same.standardised.isnull().all()
+    mean = be.mean_over_topics(scores)
+    covariance = be.covariance(sampled, measures, estimator=estimator)
+    ranks = be.rankings.rank_sets(mean, covariance=covariance)["rank"]
+    np.testing.assert_array_equal(ranks.sel(run="a"), ranks.sel(run="b"))
+
+
 def test_errors_about_these_topics_are_unknown_without_a_design(truth):
     pairs = be.compare(truth, "P@10", estimator="assumed", population="sample", **FAST)
     assert pairs.estimate.notnull().all()

@@ -139,7 +139,13 @@ def combine(
     whole = found.widened(sources.topic_variance)
     ci_prob = float(mean.attrs.get("ci_prob", 0.9))
     tail = 0.5 * (1.0 - ci_prob)
-    bounds = np.stack([whole.quantile(tail), whole.quantile(1.0 - tail)], axis=-1)
+    bounds = np.stack(
+        [
+            np.minimum(whole.quantile(tail), whole.estimate),  # beside a model without doubt the
+            np.maximum(whole.quantile(1.0 - tail), whole.estimate),  # mean may lie farther out
+        ],
+        axis=-1,
+    )
     if guarantee == "each":
         bounds = _each(sources, prior, ci_prob)
     dims = ("measure", "run")

@@ -8,6 +8,7 @@ from bayeseval.combination.mixture import Prior
 Floats = NDArray[np.floating]
 N_SCORES = 401  # values of the true score that are tried, over
 REACH = 4.0  # standard errors and distances to the prior on each side
+N_BEYOND = 21  # more of them beyond each end
 N_SHARES = 49  # shares of the error probability in one tail
 
 
@@ -45,7 +46,7 @@ def intervals_for_each(
     >>> bool(high - low < 2 * 1.645 * 0.1)
     True
     """
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
     alpha = 1.0 - ci_prob
     share = np.linspace(0.0, 1.0, N_SHARES + 2)[1:-1]
@@ -55,19 +56,31 @@ def intervals_for_each(
         if s <= 0.0:
             low[run] = high[run] = d
             continue
+        own = Prior(*(np.asarray(part[run]) for part in _parts(prior)))
         score = np.linspace(d - REACH * s, d + REACH * s, N_SCORES)
-        mass = np.zeros((score.size, share.size))
-        for weight, variance in (
-            (1.0 - prior.weight[run], prior.near[run]),
-            (prior.weight[run], prior.far[run]),
-        ):
-            spread = np.sqrt(variance + s**2)
-            off = (score - prior.mean[run])[:, None]
-            mass += weight * (
-                ndtr((off + s * tails[1]) / spread) - ndtr((off + s * tails[0]) / spread)
-            )
-        best = mass.argmin(axis=1)
-        off = (d - score) / s
-        accepted = score[(tails[0][best] <= off) & (off <= tails[1][best])]
-        low[run], high[run] = accepted.min(), accepted.max()
+        accepted = score[_accepted(score, own, d, s, tails)]
+        for bounds, end, outwards in ((low, accepted.min(), -1.0), (high, accepted.max(), 1.0)):
+            # the shares turn over at the prior's mean, where an end may lie: never inside of it
+            step = outwards * (score[1] - score[0])
+            beyond = end + step * np.linspace(0.0, 1.0, N_BEYOND)
+            held = np.flatnonzero(_accepted(beyond, own, d, s, tails))
+            bounds[run] = beyond[min(held[-1] + 1, N_BEYOND - 1)]
     return low, high
+
+
+def _parts(prior: Prior) -> tuple[Floats, Floats, Floats, Floats]:
+    return prior.mean, prior.near, prior.far, prior.weight
+
+
+def _accepted(score: Floats, prior: Prior, d: float, s: float, tails) -> NDArray[np.bool_]:
+    """True scores (score,) of one run that are not rejected."""
+    from scipy.special import ndtr
+
+    off = (score - prior.mean)[:, None]
+    mass = np.zeros((score.size, tails[0].size))
+    for weight, variance in ((1.0 - prior.weight, prior.near), (prior.weight, prior.far)):
+        spread = np.sqrt(variance + s**2)
+        mass += weight * (ndtr((off + s * tails[1]) / spread) - ndtr((off + s * tails[0]) / spread))
+    best = mass.argmin(axis=1)
+    ratio = (d - score) / s
+    return (tails[0][best] <= ratio) & (ratio <= tails[1][best])

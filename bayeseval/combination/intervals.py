@@ -18,10 +18,10 @@ from bayeseval.models.score.constants import (
 )
 from bayeseval.models.score.independent import MOST
 from bayeseval.models.score.sources import interval_error
+from bayeseval.rounding import ROUNDING
 from bayeseval.uncertainty.interval import PREDICTED_FREEDOM
 
 FLAGGED = 0.1  # false discovery rate of the flags
-TIE = 1e-12
 
 
 def compare_intervals(
@@ -128,7 +128,7 @@ def compare_intervals(
     if truth is not None:
         known = truth["estimate"] if isinstance(truth, xr.Dataset) else truth
         low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
-        held = (low <= known + TIE) & (known - TIE <= high)
+        held = (low <= known + ROUNDING) & (known - ROUNDING <= high)
         table = table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
     tested = _contradiction(mean, summary, constants)
     z, p_value = tested["z"], _p_value(tested)
@@ -215,8 +215,11 @@ def _contradiction(mean: xr.Dataset, summary: xr.Dataset, constants) -> xr.Datas
     own_error = _own_errors(model, denominator_of(summary), constants)
     spread = apart.where(apart > least, least) + (own_error * error) ** 2
     off = mean["estimate"] - model
-    known = (spread > TIE**2) & off.notnull()
-    z = (off / spread.where(known, 1.0) ** 0.5).where(known, 0.0)
+    known = (spread > ROUNDING**2) & off.notnull()
+    # two that are sure either agree or contradict each other for certain
+    unlike = (spread <= ROUNDING**2) & (abs(off) > ROUNDING * abs(model).clip(min=1.0))
+    sure = xr.where(unlike, np.sign(off) * np.inf, 0.0)
+    z = xr.where(known, off / spread.where(known, 1.0) ** 0.5, sure)
     own = mean.get("degrees_of_freedom", xr.full_like(v, np.inf))
     own = own.where(np.isfinite(own) | ("degrees_of_freedom" not in mean), PREDICTED_FREEDOM)
     freedom = (own * (spread / v.where(v > 0)) ** 2).clip(min=1.0).fillna(np.inf)

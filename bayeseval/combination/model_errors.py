@@ -13,8 +13,7 @@ from bayeseval.models.score.constants import (
     denominator_of,
     kind_of_measure,
 )
-
-ROUNDING = 1e-12
+from bayeseval.rounding import ROUNDING
 
 
 def with_model_errors(

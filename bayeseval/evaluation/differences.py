@@ -11,6 +11,7 @@ from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import evaluate
+from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
 
 BLOCK = 2000  # pairs of runs whose deviations are held at once
@@ -115,7 +116,8 @@ def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -
     scores = evaluate(sampled, measures, estimator=estimator, **options)
     estimate = scores["estimate"].transpose("measure", "run", "topic").to_numpy()
     first, second = pairs
-    difference = estimate[:, first] - estimate[:, second]
+    one, other = estimate[:, first], estimate[:, second]
+    difference = settled(one - other, one, other)
     unknown = np.full(difference.shape, np.nan)
     labels = {name: scores[name].to_numpy() for name in ("measure", "run", "topic")}
     return _labelled(labels, pairs, difference, unknown, unknown, estimator)
@@ -137,17 +139,19 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
         for start in range(0, first.size, BLOCK):
             block = slice(start, start + BLOCK)
             a, b = first[block], second[block]
+            one, other = score.estimate[a], score.estimate[b]
             pair = replace(
                 score,
-                estimate=score.estimate[a] - score.estimate[b],
+                estimate=settled(one - other, one, other),
                 deviation=score.deviation[a] - score.deviation[b],
                 effect=None if score.effect is None else score.effect[a] - score.effect[b],
                 anticipated=None,
             )
             if pair.effect is not None:
-                effect[index, block, topic] = pair.effect[:, 0]
+                effect[index, block, topic] = settled(pair.effect, one, other)[:, 0]
             estimate[index, block, topic] = pair.estimate[:, 0]
-            variance[index, block, topic] = pair.variance[:, 0]
+            error = settled(np.sqrt(pair.variance), one, other)
+            variance[index, block, topic] = np.square(error)[:, 0]
             freedom[index, block, topic] = degrees_of_freedom(pair.variance, pair.spread)[:, 0]
     scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
     if not direction:

@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.rounding import ROUNDING
+
 
 def error_summary(
     result: xr.Dataset, *, groups: dict[str, xr.DataArray] | None = None, n_topics: int = 200
@@ -87,7 +89,10 @@ def _summary(result: xr.Dataset, n_topics: int) -> xr.Dataset:
     by_topic = result["truth_by_topic"]
     n_here, n_replicates = by_topic.sizes["topic"], error.sizes["replicate"]
     topic2 = by_topic.var("topic", skipna=False) / (n_here - 1)
-    covered = (result["lower"] <= result["truth"]) & (result["truth"] <= result["upper"])
+    margin = ROUNDING * abs(result["truth"]).clip(min=1.0)
+    covered = (result["lower"] - margin <= result["truth"]) & (
+        result["truth"] <= result["upper"] + margin
+    )
     share = covered.where(result["lower"].notnull()).mean("run", skipna=False)
     chance = result.attrs.get("scheme") != "deterministic"
     rms_sigma = np.sqrt(sigma2.mean("run"))

@@ -3,8 +3,7 @@
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
-
-ROUNDING = 1e-12
+from bayeseval.rounding import ROUNDING
 
 
 def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:

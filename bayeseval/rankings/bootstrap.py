@@ -7,9 +7,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice, check_seed
+from bayeseval.rounding import DECIMALS
 
 REPLICATES = ("shared", "per_run")
-DECIMALS = 10  # scores that differ by rounding alone must tie
 
 Floats = NDArray[np.floating]
 

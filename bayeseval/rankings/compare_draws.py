@@ -16,6 +16,7 @@ from bayeseval.rankings.comparisons import (
     with_equivalence,
 )
 from bayeseval.rankings.evidence import evidence_by_measure
+from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
 
@@ -129,7 +130,7 @@ def _of_draws(result: xr.Dataset, known, pairs, margins, scores: xr.DataArray) -
     tail = 0.5 * (1.0 - result.attrs["ci_prob"])
     for measure, one in enumerate(known):
         for pair, (run, other) in enumerate(zip(first, second, strict=True)):
-            drawn = one.draws[:, run] - one.draws[:, other]
+            drawn = settled(one.draws[:, run] - one.draws[:, other], one.draws[:, run])
             bounds[measure, pair] = np.quantile(drawn, [tail, 1.0 - tail])
             better[measure, pair] = 0.5 * (1.0 + np.sign(drawn).mean())
             if margins is not None:

@@ -17,6 +17,7 @@ from bayeseval.rankings.separation import (
     normal_draws,
     studentised,
 )
+from bayeseval.rounding import settled
 
 PRIORS = ("normal", "flat")
 
@@ -139,7 +140,7 @@ def _share_better(draws: Floats) -> Floats:
     """Share (run, run) of draws in which one run scores above another, ties as half."""
     share = np.empty((draws.shape[1],) * 2)
     for run in range(draws.shape[1]):
-        apart = np.sign(draws[:, [run]] - draws)
+        apart = np.sign(settled(draws[:, [run]] - draws, draws))
         share[run] = 0.5 * (1.0 + apart.mean(axis=0))
     return share
 

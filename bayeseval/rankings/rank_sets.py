@@ -7,6 +7,7 @@ from bayeseval.collection.choices import check_ci_prob, check_seed
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
+from bayeseval.rounding import DECIMALS
 
 
 def rank_sets(
@@ -136,10 +137,11 @@ def rank_sets(
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:
-    """1 + the number of strictly higher scores, (..., run)."""
+    """1 + the number of strictly higher scores, (..., run); rounding alone parts none."""
     from scipy.stats import rankdata
 
-    return rankdata(-scores, method="min", axis=-1).astype(int)
+    size = np.maximum(np.abs(scores).max(axis=-1, keepdims=True), 1.0)
+    return rankdata(-np.round(scores / size, DECIMALS), method="min", axis=-1).astype(int)
 
 
 def rank_bounds(found: Pairs) -> np.ndarray:

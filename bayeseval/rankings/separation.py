@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.rankings.evidence import Evidence
+from bayeseval.rounding import settled
 
 Floats = NDArray[np.floating]
 Pairs = NDArray[np.bool_]
@@ -22,10 +23,9 @@ def studentised(difference: Floats, error: Floats, freedom: Floats) -> Floats:
     """
     from scipy.special import ndtri, stdtr
 
+    difference = settled(difference)  # between runs without an error apart
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.abs(difference) / error
-    # a difference that rounding alone makes, between runs without an error apart
-    ratio = np.where(np.abs(difference) < 1e-12, 0.0, ratio)
+        ratio = np.where(difference == 0, 0.0, np.abs(difference) / error)
     known = np.isinf(freedom) | np.isinf(ratio) | np.isnan(freedom)
     tail = stdtr(np.where(known, 1.0, np.maximum(freedom, 1.0)), -np.where(known, 0.0, ratio))
     return np.sign(difference) * np.where(known, ratio, -ndtri(np.maximum(tail, 1e-300)))

@@ -101,7 +101,9 @@ def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray
     A stratum from which a single document was sampled says nothing about its own variance. It is
     joined with the next stratum of the topic (the last one with the one before); strata judged in
     full have no variance and are left alone. The variance over a joined group is on average too
-    large where the strata's totals differ. Cochran, Sampling Techniques, 1977, section 5A.12.
+    large where the strata's totals differ, and right where the documents of the group are alike but
+    for chance; for one set of documents it can be too small. Cochran, Sampling Techniques, 1977,
+    section 5A.12.
 
     Parameters
     ----------

@@ -129,6 +129,25 @@ def test_complete_judgments_are_returned_as_they_are():
     np.testing.assert_allclose(found.conflict_modelled, found.conflict)
 
 
+@pytest.mark.parametrize("guarantee", ["average", "each"])
+@pytest.mark.parametrize("known", [0.5, 8.9 / 13])  # the mean of many is not the second itself
+def test_a_run_that_is_known_exactly_stays_so_beside_others(guarantee, known):
+    mean = means(estimate=(0.5, known, 0.8), error=(0.03, 0.0, 0.03))
+    post = draws()
+    post["estimate"][..., 1] = known
+    one = combined(mean, post, guarantee=guarantee).isel(run=1)
+    assert one.estimate == known and one.standard_error == 0
+    assert (one.interval == known).all()
+
+
+def test_the_interval_holds_its_estimate_beside_a_model_without_doubt():
+    post = draws(spread=0.0)
+    post["estimate"][...] = 0.45
+    found = combined(means(), post, constants={"contributed": {"near_ratio": 0.0}})
+    low, high = (found.interval.sel(ci_bound=name) for name in ("lower", "upper"))
+    assert ((low <= found.estimate) & (found.estimate <= high)).all()
+
+
 def test_covariance_makes_differences_of_combined_scores():
     matrix = np.array([[[9.0, 6.0, 0.0], [6.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]) * 1e-4
     covariance = xr.DataArray(
@@ -340,6 +359,13 @@ def test_scores_that_are_exact_contradict_nothing():
     for one in (post, be.with_model_errors(post)):
         table = be.compare_intervals(mean, be.summarize(one))
         assert not table.flagged.any() and float(abs(table.z).max()) == 0.0
+
+
+def test_two_that_are_sure_contradict_each_other():
+    post = draws().assign(estimate=xr.zeros_like(draws().estimate) + 0.45)
+    mean = means(estimate=[0.45, 0.4, 0.45], error=(0.0, 0.0, 0.0))
+    table = be.compare_intervals(mean, be.summarize(post))
+    assert table.flagged.values.ravel().tolist() == [False, True, False]
 
 
 def test_a_design_of_few_degrees_of_freedom_is_believed_less():

@@ -51,6 +51,18 @@ def test_the_interval_for_each_run_holds_whatever_the_true_score(truth):
     assert held > 0.9 - 3 * np.sqrt(0.09 / 1000)
 
 
+@pytest.mark.parametrize("near", [5e-4, 1e-5])
+@pytest.mark.parametrize("ci_prob", [0.9, 0.5])
+@pytest.mark.parametrize("off", [0.0, 0.005, 0.02, 0.05])
+def test_it_holds_near_the_mean_of_the_prior_too(near, ci_prob, off):
+    """Ends of intervals lie at the prior's mean, where the shares of the tails turn over."""
+    estimate = 0.4 + 0.1 * off + 0.1 * norm.ppf((np.arange(2001) + 0.5) / 2001)
+    some = prior(2001, mean=0.4, near=near, far=0.02, weight=0.05)
+    low, high = intervals_for_each(some, estimate, np.full(2001, 0.1), ci_prob)
+    truth = 0.4 + 0.1 * off
+    assert ((low <= truth) & (truth <= high)).mean() > ci_prob - 0.005
+
+
 def test_the_interval_for_each_run_is_shorter_where_the_prior_is_right_and_never_too_short():
     random = np.random.default_rng(2)
     truth = random.normal(0.4, 0.02, 2000)

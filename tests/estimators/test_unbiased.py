@@ -174,10 +174,11 @@ def test_a_fitted_prediction_leaves_a_small_bias_in_the_numerator_of_average_pre
 @pytest.mark.parametrize(
     "predictor", [None, ("constant", 0.3), ("external", "llm"), ("external", "labels"), "pooled"]
 )
+@pytest.mark.filterwarnings("ignore:P.rel=2.@3 counts")  # a sample may lack the grade
 def test_samples_evaluated_one_by_one_give_what_they_give_side_by_side(collection, predictor):
     """M must not learn from which grades happened to be drawn, nor from other replicates."""
     design = designs(collection)["few"]
-    samples = every_stratified_sample(design).isel(replicate=slice(None, None, 29))
+    samples = every_stratified_sample(design).isel(replicate=slice(None, None, 61))
     estimator = "stat" if predictor is None else "dyn"
     options = {"estimator": estimator, "predictor": predictor}
     measures = ["P@3", "P(rel=2)@3", "DCG@4", "AP", "Rprec"]

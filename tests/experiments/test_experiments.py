@@ -91,3 +91,19 @@ def test_replicates_do_not_depend_on_the_other_estimators(truth, result):
     )
     expected = result.estimate.sel(estimator="stat", measure="P@10")
     np.testing.assert_array_equal(alone.estimate.squeeze().to_numpy(), expected.to_numpy())
+
+
+def test_all_intervals_hold_where_everything_is_judged():
+    collection = be.simulate.urn_collection(
+        [0.05, 0.1, 0.2, 0.3, 0.5], n_topics=13, n_documents=60, prevalence=0.2, random_seed=1
+    )
+    result = be.experiments.replicate(
+        collection,
+        be.designs.pps_strata(collection, budget=60),
+        ["P@10", "RBP", "AP", "nDCG@10"],
+        estimators=["stat", "dyn"],
+        n_replicates=2,
+        random_seed=1,
+    )
+    assert 0 < abs(result.estimate - result.truth).max() < 1e-12
+    assert (be.experiments.error_summary(result).coverage == 1).all()

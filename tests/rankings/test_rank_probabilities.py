@@ -29,6 +29,16 @@ def test_draws_are_counted():
     assert found.interval.sel(run="r0").values.tolist() == [1, 3]
 
 
+def test_draws_that_differ_by_rounding_tie():
+    draws = np.random.default_rng(1).uniform(0.3, 0.4, (50, 1)) * np.ones(3)
+    draws[:, 1] *= 1.0 + 1e-15 * np.random.default_rng(2).choice([-1, 1], 50)
+    assert (draws[:, 0] != draws[:, 1]).any()
+    post = posterior(draws)
+    found = be.rankings.rank_probabilities(post).isel(measure=0)
+    assert (found.better == 0.5).all() and (found.probability.isel(rank=0) == 1.0).all()
+    assert (be.rankings.compare_draws(post).probability_better == 0.5).all()
+
+
 def test_a_flat_prior_is_the_normal_distribution_of_the_differences():
     covariance = shared_errors(4, 3)
     estimate = np.array([0.3, 0.31, 0.32, 0.4])

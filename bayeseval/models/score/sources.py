@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.origin import check_drawn_together, check_errors_once
 from bayeseval.models.score.constants import denominator_of
 from bayeseval.models.score.independent import Independent
+from bayeseval.rounding import settled
 
 Floats = NDArray[np.floating]
 DIMS = ("measure", "run")
@@ -157,8 +158,11 @@ def _moments(draws: xr.DataArray) -> tuple[Floats, Floats]:
     flat = values.reshape(len(values), -1, values.shape[-1])
     if np.isnan(flat).any():
         raise ValueError("the posterior scores hold NaN; combine runs that have scores")
-    covariance = [np.atleast_2d(np.cov(one, rowvar=False)) for one in flat]
-    return flat.mean(axis=1), np.stack(covariance)
+    covariance = np.stack([np.atleast_2d(np.cov(one, rowvar=False)) for one in flat])
+    # draws that are all one score: no rounding of their mean shall stand beside it as an error
+    known = settled(np.ptp(flat, axis=1), flat[:, 0]) == 0
+    covariance[known[:, :, None] | known[:, None, :]] = 0.0
+    return np.where(known, flat[:, 0], flat.mean(axis=1)), covariance
 
 
 def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
