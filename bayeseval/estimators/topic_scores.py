@@ -30,6 +30,8 @@ class TopicScore:
         Posterior of the denominator, where there is one.
     anticipated : float array (run, replicate), optional
         Design variance to be expected if documents are relevant with the predicted probabilities.
+    beyond : float array (run, replicate), optional
+        What the limits [0, 1] took from the estimate.
     """
 
     estimate: NDArray[np.float64]
@@ -40,6 +42,7 @@ class TopicScore:
     direction: NDArray[np.float64] | None = None
     counts: TopicCounts | None = None
     anticipated: NDArray[np.float64] | None = None
+    beyond: NDArray[np.float64] | None = None
 
     @property
     def shared(self) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
+from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
@@ -130,29 +131,34 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)
     shape = (len(problem.measures), first.size, sampled.sizes["topic"])
-    estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
+    variance, freedom = (np.full(shape, np.nan) for _ in range(2))
     effect = np.zeros(shape)
+    of_run, beyond = (np.full((shape[0], runs.size, shape[2]), np.nan) for _ in range(2))
     direction: dict[tuple[int, int], NDArray] = {}
     for index, topic, score in problem.topic_scores(runs.tolist()):
         if score.direction is not None:
             direction[index, topic] = score.direction[0]
+        of_run[index, :, topic] = score.estimate[:, 0]
+        beyond[index, :, topic] = 0.0 if score.beyond is None else score.beyond[:, 0]
         for start in range(0, first.size, BLOCK):
             block = slice(start, start + BLOCK)
             a, b = first[block], second[block]
             one, other = score.estimate[a], score.estimate[b]
             pair = replace(
                 score,
-                estimate=settled(one - other, one, other),
+                estimate=one - other,
                 deviation=score.deviation[a] - score.deviation[b],
                 effect=None if score.effect is None else score.effect[a] - score.effect[b],
                 anticipated=None,
             )
             if pair.effect is not None:
                 effect[index, block, topic] = settled(pair.effect, one, other)[:, 0]
-            estimate[index, block, topic] = pair.estimate[:, 0]
             error = settled(np.sqrt(pair.variance), one, other)
             variance[index, block, topic] = np.square(error)[:, 0]
             freedom[index, block, topic] = degrees_of_freedom(pair.variance, pair.spread)[:, 0]
+    of_run = of_run + given_back(beyond[..., None])[..., 0]
+    one, other = of_run[:, first], of_run[:, second]
+    estimate = settled(one - other, one, other)
     scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
     if not direction:
         return scores

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.assumed import JudgedRelevance
+from bayeseval.estimators.denominators import given_back
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.lists import CollectionLists
@@ -30,6 +31,7 @@ def scored(problem: Problem) -> Arrays:
     arrays["limited"] = np.zeros(shape, dtype=bool)
     arrays["anticipated_error"] = np.full(shape, np.nan)
     arrays["denominator_effect"] = np.zeros(shape)
+    beyond = np.zeros(shape)
     for name in OF_TOPIC[:2]:
         arrays[name] = np.full((shape[0], *shape[2:]), np.nan)
     arrays["denominator_direction"] = np.zeros((shape[0], *shape[2:], 0))
@@ -37,11 +39,14 @@ def scored(problem: Problem) -> Arrays:
     for topic, position in problem.topics():
         arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
         for index, score in enumerate(scores(topic, position)):
+            beyond[index, :, topic] = score.pop("beyond", 0.0)
             for name, values in score.items():
                 if name in OF_TOPIC:
                     arrays[name] = _placed(arrays[name], index, topic, values)
                 else:
                     arrays[name][index, :, topic] = values
+    beyond[np.isnan(arrays["estimate"])] = np.nan
+    arrays["estimate"] = arrays["estimate"] + given_back(beyond)
     return arrays
 
 
@@ -85,6 +90,8 @@ def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:
             "standard_error": np.sqrt(score.variance),
             "degrees_of_freedom": degrees_of_freedom(score.variance, score.spread),
         }
+        if score.beyond is not None:
+            answer["beyond"] = score.beyond
         if score.anticipated is not None:
             answer["anticipated_error"] = np.sqrt(score.anticipated)
         if score.counts is not None and score.effect is not None and score.direction is not None:
