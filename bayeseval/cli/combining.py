@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import bayeseval as be
 from bayeseval.cli.output import remark, write_result, written_whole
 from bayeseval.cli.remarks import counted
+from bayeseval.cli.tables import as_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,7 @@ def write_combined(
     request: dict[str, Any],
     output: Path,
     plots: bool,
+    shown: bool,
 ) -> list[str]:
     """Write the three intervals of every run; returns the names of the files.
 
@@ -42,6 +44,8 @@ def write_combined(
         Folder.
     plots : bool
         Whether to draw a picture for every measure.
+    shown : bool
+        Whether to print the combined scores, as a table.
     """
     lacking = _lacking(collection, request)
     if lacking:
@@ -58,7 +62,11 @@ def write_combined(
         return []
     combined = be.combine(mean, post)
     table = be.compare_intervals(mean, summary, combined)
-    write_result(_rows(table).to_csv(index=False), output / INTERVALS)
+    rows = _rows(table)
+    write_result(rows.to_csv(index=False), output / INTERVALS)
+    if shown:
+        about = request | {"estimator": "dyn and the model combined"}
+        write_result(as_table(rows[rows["estimator"] == "combined"], about), None)
     written = [INTERVALS]
     for measure in table["measure"].to_numpy().tolist() if plots else []:
         name = f"intervals-{''.join(c if c.isalnum() else '_' for c in measure)}.png"
@@ -109,8 +117,7 @@ def _remark(table: xr.Dataset) -> None:
     names = table["run"].to_numpy()[odd.to_numpy()].tolist()
     if names:
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        said = "contradicts" if len(names) == 1 else "contradict"
         remark(
-            f"warning: dyn {said} the model on {counted(len(names), 'run')}: "
+            f"warning: dyn contradicts the model on {counted(len(names), 'run')}: "
             f"{', '.join(names[:NAMED])}{more}; see {INTERVALS}"
         )

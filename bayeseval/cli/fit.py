@@ -121,8 +121,9 @@ def fit(
     CSV columns: the first eight of evaluate; estimate is the posterior mean, standard_error the
     posterior standard deviation with the model's own errors, if any (--posterior-only). Where the
     judgments are of a random sample, intervals.csv has design (dyn), model and both combined side
-    by side. A sampler that did not pass is warned of (exit code 0: what it found is written, and
-    the JSON says `passed`); one that broke writes nothing (exit code 1).
+    by side, and the table of the combined scores is printed too: short intervals, honest for runs
+    that the model does not understand. A sampler that did not pass is warned of (exit code 0: what
+    it found is written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
     """
     _check_output(output, ci_prob, judged_files(qrels, runs, judged))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
@@ -163,7 +164,8 @@ def fit(
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
     if model != "urn":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
-        files += write_combined(collection, post, summary, request, output, plots)
+        shown = format == "table"
+        files += write_combined(collection, post, summary, request, output, plots, shown)
     _remove(older - {output / name for name in files} - set(paths), output)
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")

@@ -126,7 +126,9 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
         "scores_P@10.png",
         *(f"judgments_{kind}.png" for kind in ("strata", "topics", "agreement", "runs")),
     }
-    assert "relevance_model, 90% intervals over these topics" in " ".join(out.split())
+    printed = " ".join(out.split())
+    assert "relevance_model, 90% intervals over these topics" in printed
+    assert "dyn and the model combined, 90% intervals over these topics" in printed
     assert (
         f"intervals.csv, intervals-P_10.png and 8 plots of the fit in {sampled / 'out'}, seed 1"
         in err.splitlines()[-1]
