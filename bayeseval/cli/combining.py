@@ -66,7 +66,7 @@ def write_combined(
     write_result(rows.to_csv(index=False), output / INTERVALS)
     if shown:
         about = request | {"estimator": "dyn and the model combined"}
-        write_result(as_table(rows[rows["estimator"] == "combined"], about), None)
+        write_result(as_table(rows.query("estimator == 'combined'"), about), None)
     written = [INTERVALS]
     for measure in table["measure"].to_numpy().tolist() if plots else []:
         name = f"intervals-{''.join(c if c.isalnum() else '_' for c in measure)}.png"

@@ -78,11 +78,12 @@ def sample(
         selected = be.draw(design, random_seed=draw_seed)
     sampled = design.assign(selected=selected).assign_attrs(command_seed=seed)
     judged = None if certain is None else collection
-    rows = be.designs.to_judge(sampled, judged, random_seed=order_seed).itertuples()
+    listed = be.designs.to_judge(sampled, judged, random_seed=order_seed)
     kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
-        write_result("".join(f"{row.topic}\t{row.document}\n" for row in rows), output)
+        lines = listed["topic"] + "\t" + listed["document"] + "\n"
+        write_result("".join(lines), output)
     remark_depth(collection, rankings.depth)
     _remark_sample(sampled, np.asarray(kept), seed)
 
