@@ -4,6 +4,8 @@ Half of the runs contribute, every other one in the order of their names unless 
 did; the others are new. Every contributing run has a dual run beside it, which is new too.
 """
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
@@ -11,6 +13,7 @@ import bayeseval as be
 from bayeseval.collection import with_node
 from benchmarks.factor_worlds import factor_world
 from benchmarks.real_data import clef_tar, trec_covid, unpacked
+from benchmarks.text_worlds import text_world
 from benchmarks.webber_park_2009 import two_stages
 
 
@@ -141,6 +144,10 @@ HELD_OUT = {
     "trec-covid-1": (round1, True),
     "factors-17": (factors_17, False),
     "factors-38": (factors_38, False),
+    "text-17": (partial(text_world, "text-17"), False),
+    "text-37": (partial(text_world, "text-37"), False),
+    "text-25": (partial(text_world, "text-25"), False),
+    "text-6": (partial(text_world, "text-6"), False),
 }
 
 
