@@ -118,12 +118,13 @@ def fit(
 ) -> None:
     """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
 
-    CSV columns: the first eight of evaluate; estimate is the posterior mean, standard_error the
-    posterior standard deviation with the model's own errors, if any (--posterior-only). Where the
-    judgments are of a random sample, intervals.csv has design (dyn), model and both combined side
-    by side, and the table of the combined scores is printed too: short intervals, honest for runs
-    that the model does not understand. A sampler that did not pass is warned of (exit code 0: what
-    it found is written, and the JSON says `passed`); one that broke writes nothing (exit code 1).
+    CSV columns: the first eight of evaluate and n_topics; estimate is the posterior mean,
+    standard_error the posterior standard deviation with the model's own errors, if any
+    (--posterior-only). Where the judgments are of a random sample, intervals.csv has design (dyn),
+    model and both combined side by side, and the table of the combined scores is printed too: short
+    intervals, honest for runs that the model does not understand. A sampler that did not pass is
+    warned of (exit code 0: what it found is written, and the JSON says `passed`); one that broke
+    writes nothing (exit code 1).
     """
     _check_output(output, ci_prob, judged_files(qrels, runs, judged))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)

@@ -57,7 +57,7 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
         "--draws", "50", "--chains", "2", "--ci-prob", "0.8", "--population", "topics",
         "--no-plots", measures=("P@10", "AP"),
     )  # fmt: skip
-    assert (code, out.splitlines()[0]) == (0, HEADER)
+    assert (code, out.splitlines()[0]) == (0, f"{HEADER},n_topics")
     runs = [str(sampled / name) for name in "abc"]
     collection = be.attach_judgments(
         be.read_collection(None, runs), be.read_design(sampled / "design.nc"),
@@ -393,6 +393,6 @@ def test_one_document_a_topic_gives_no_error_and_no_combination(tmp_path, capsys
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     request = {"measures": ["P@10"], "outside": "nonrelevant", "population": "sample"}
     request |= {"ci_prob": 0.9, "relevance_level": 1}
-    assert write_combined(sampled, None, None, request, tmp_path, False) == []
+    assert write_combined(sampled, None, None, request, tmp_path, False, False) == []
     assert "no combined intervals: the sample is too small" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
