@@ -25,7 +25,6 @@ def write_combined(
     request: dict[str, Any],
     output: Path,
     plots: bool,
-    shown: bool,
 ) -> list[str]:
     """Write the three intervals of every run; returns the names of the files.
 
@@ -39,13 +38,12 @@ def write_combined(
     summary : Dataset
         What stands for the model beside the others.
     request : dict
-        Options of the command: measures, outside, population, ci_prob, relevance_level.
+        Options of the command: measures, outside, population, ci_prob, relevance_level, and format,
+        of which "table" prints the combined scores.
     output : Path
         Folder.
     plots : bool
         Whether to draw a picture for every measure.
-    shown : bool
-        Whether to print the combined scores, as a table.
     """
     lacking = _lacking(collection, request)
     if lacking:
@@ -64,7 +62,7 @@ def write_combined(
     table = be.compare_intervals(mean, summary, combined)
     rows = _rows(table)
     write_result(rows.to_csv(index=False), output / INTERVALS)
-    if shown:
+    if request["format"] == "table":
         about = request | {"estimator": "dyn and the model combined"}
         write_result(as_table(rows.query("estimator == 'combined'"), about), None)
     written = [INTERVALS]

@@ -164,9 +164,8 @@ def fit(
     options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
     if model != "urn":
-        request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level}
-        shown = format == "table"
-        files += write_combined(collection, post, summary, request, output, plots, shown)
+        request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
+        files += write_combined(collection, post, summary, request, output, plots)
     _remove(older - {output / name for name in files} - set(paths), output)
     written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
     remark(f"{written} in {output}, seed {seed}")

@@ -139,13 +139,10 @@ def combine(
     whole = found.widened(sources.topic_variance)
     ci_prob = float(mean.attrs.get("ci_prob", 0.9))
     tail = 0.5 * (1.0 - ci_prob)
-    bounds = np.stack(
-        [
-            np.minimum(whole.quantile(tail), whole.estimate),  # beside a model without doubt the
-            np.maximum(whole.quantile(1.0 - tail), whole.estimate),  # mean may lie farther out
-        ],
-        axis=-1,
-    )
+    # beside a model without doubt the mean may lie beyond a quantile
+    low = np.minimum(whole.quantile(tail), whole.estimate)
+    high = np.maximum(whole.quantile(1.0 - tail), whole.estimate)
+    bounds = np.stack([low, high], axis=-1)
     if guarantee == "each":
         bounds = _each(sources, prior, ci_prob)
     dims = ("measure", "run")

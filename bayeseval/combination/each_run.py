@@ -56,7 +56,8 @@ def intervals_for_each(
         if s <= 0.0:
             low[run] = high[run] = d
             continue
-        own = Prior(*(np.asarray(part[run]) for part in _parts(prior)))
+        parts = (prior.mean, prior.near, prior.far, prior.weight)
+        own = Prior(*(np.asarray(part[run]) for part in parts))
         score = np.linspace(d - REACH * s, d + REACH * s, N_SCORES)
         accepted = score[_accepted(score, own, d, s, tails)]
         for bounds, end, outwards in ((low, accepted.min(), -1.0), (high, accepted.max(), 1.0)):
@@ -66,10 +67,6 @@ def intervals_for_each(
             held = np.flatnonzero(_accepted(beyond, own, d, s, tails))
             bounds[run] = beyond[min(held[-1] + 1, N_BEYOND - 1)]
     return low, high
-
-
-def _parts(prior: Prior) -> tuple[Floats, Floats, Floats, Floats]:
-    return prior.mean, prior.near, prior.far, prior.weight
 
 
 def _accepted(score: Floats, prior: Prior, d: float, s: float, tails) -> NDArray[np.bool_]:

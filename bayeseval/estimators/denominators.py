@@ -130,12 +130,12 @@ def by_counts(
 def given_back(beyond: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""What of that which limits took from a run's scores is given back to them.
 
-    .. math:: \max(0,\; 1 - s^2 / ar b^2)\, b_t
+    .. math:: \max(0,\; 1 - s^2 / \bar b^2)\, b_t
 
     with b the part of each topic's estimate beyond [0, 1] and s the standard error of its mean over
     topics. A run that finds what others do not shows documents of low probability: its estimates
     are 0 on most topics and far above 1 on a few, right on average, and with limits half too low
-    and sure of it. There :math:`ar b` is many times s, and all is given back. Elsewhere it is
+    and sure of it. There :math:`\bar b` is many times s, and all is given back. Elsewhere it is
     made by a topic or two, and the limits do what they are for.
 
     Parameters

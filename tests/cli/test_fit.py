@@ -393,6 +393,6 @@ def test_one_document_a_topic_gives_no_error_and_no_combination(tmp_path, capsys
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     request = {"measures": ["P@10"], "outside": "nonrelevant", "population": "sample"}
     request |= {"ci_prob": 0.9, "relevance_level": 1}
-    assert write_combined(sampled, None, None, request, tmp_path, False, False) == []
+    assert write_combined(sampled, None, None, request, tmp_path, False) == []
     assert "no combined intervals: the sample is too small" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
