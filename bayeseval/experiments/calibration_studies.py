@@ -24,12 +24,14 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "topic_sd": {},
     "topic_correlation": {},
     "reliability_sd": {},
+    "curve_component_sd": {},
     "agreement_sd": {},
     "topic_component_sd": {},
     "topic_agreement_sd": {},
     "grade_gap": {},
     "topic_effect": {"topic": slice(0, 3)},
     "reliability": {"run": slice(0, 3)},
+    "run_curve": {"curve": slice(0, 2), "run": slice(0, 1)},
     "topic_component_effect": {"topic": slice(0, 2), "topic_component": slice(0, 1)},
 }
 

@@ -25,6 +25,17 @@ def discount(depth: int, reach: int = 0) -> NDArray[np.float64]:
     return values
 
 
+def bow(discounted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Parabola over a discount: 0 where it is 0 or 1, and 1 half-way.
+
+    Examples
+    --------
+    >>> bow(discount(3)).round(3)
+    array([0.   , 0.   , 1.   , 0.658, 0.   ])
+    """
+    return 4.0 * discounted * (1.0 - discounted)
+
+
 def log_ranks(fused_rank: NDArray[np.integer]) -> NDArray[np.float64]:
     """1, x and x squared (frame_pair, 3) with x the log of the fused rank less its mean."""
     log_rank = np.log(fused_rank.astype(float))

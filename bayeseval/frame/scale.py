@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.agreement import Agreement, best_ranks
-from bayeseval.frame.features import discount, principal_directions
+from bayeseval.frame.features import bow, discount
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
+from bayeseval.frame.run_columns import Moments, RunColumns
 from bayeseval.progress import track
 
 SMALLEST_SD = 1e-6  # of what is no more than rounding
 REACH = 1000  # rank, or deeper, where a document is that a run did not retrieve
+CURVES = ["bow", "found"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +28,16 @@ class RankScale:
     hardly depends on how deep the frame is. Plainly weighed, nearly all pairs of a frame are deep.
 
     A run's predictor is :math:`g(rank) = 1 - \log rank / \log(1 + \max(depth, 1000))`, 0 where the
-    run did not retrieve the document, less its regression on the log of the fused rank: what the
-    run says that the fusion does not. Where lists end at rank 100, say, their last documents are
-    still better than what is not in them. The runs agree a lot, so the predictors are rotated to
-    their principal components, of which the leading ones are kept. A rotation of coefficients that
-    are independent normal with one variance leaves them so: what is lost is only what the last
-    components hold. All predictors of a kind are then uncorrelated, which shortens the sampler's
-    way.
+    run did not retrieve the document, less its regression on the log of the fused rank and its
+    curve: what the run says that the fusion does not. Where lists end at rank 100, say, their last
+    documents are still better than what is not in them. Two more bend its line, less the same
+    regression: :math:`4 g (1 - g)`, since a reranker puts what is relevant at its very top and
+    another run brings as much in the middle; and 1 where the run retrieved the document,
+    since lists end where they are still good or long after. The runs agree a lot, so the predictors
+    of each kind are rotated to their principal components, of which the leading ones are kept. A
+    rotation of coefficients that are independent normal with one variance leaves them so: what is
+    lost is only what the last components hold. All predictors of a kind are then uncorrelated,
+    which shortens the sampler's way.
 
     Parameters
     ----------
@@ -45,12 +50,10 @@ class RankScale:
     tail : float array (4,)
         Of the cube root of the fused rank: mean, slopes on log rank and curve, and the standard
         deviation of what is left.
-    run_mean, run_slope : float array (run,)
-        Mean of g, and its regression on the scaled log rank.
-    rotation : float array (run, component)
-        Principal directions, the one that varies most first; the largest entry of each is positive.
-    component_sd : float array (component,)
-        Standard deviation of each component.
+    lines : RunColumns
+        Of g.
+    curves : RunColumns
+        Of the other two, which have components in common.
     agreement : Agreement
         What the best ranks over the runs say.
     """
@@ -61,16 +64,14 @@ class RankScale:
     log_rank_skew: float
     curve_sd: float
     tail: NDArray[np.float64]
-    run_mean: NDArray[np.float64]
-    run_slope: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    component_sd: NDArray[np.float64]
+    lines: RunColumns
+    curves: RunColumns
     agreement: Agreement
 
     @property
     def first_sd(self) -> float:
         """Standard deviation of the first component; 1 where the fused rank says it all."""
-        return float(self.component_sd[0]) if self.component_sd.size else 1.0
+        return float(self.lines.spread[0]) if self.lines.spread.size else 1.0
 
     def shape(self, ranks: TopicRanks, rows: NDArray) -> NDArray[np.float64]:
         """Log rank, curve and tail (row, 3) of the fused rank: uncorrelated, mean 0 and sd 1."""
@@ -84,16 +85,22 @@ class RankScale:
         tail = (np.cbrt(rank) - mean - slope * log_rank - bend * curve) / sd
         return np.column_stack([log_rank, curve, tail])
 
-    def components(self, run_rank: NDArray, log_rank: NDArray) -> NDArray[np.float64]:
-        """Components (row, component) of the runs' discounted ranks."""
-        deepest = np.minimum(run_rank, self.depth + 1)
-        values = discount(self.depth, REACH)[deepest]
-        values = values - self.run_mean - np.outer(log_rank, self.run_slope)
-        return values @ self.rotation
+
+def rank_functions(depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Line (rank, 1) and curves (rank, 2) of a run: at rank 0 (not retrieved) to below the depth.
+
+    Examples
+    --------
+    >>> line, curves = rank_functions(2)
+    >>> line.round(2).tolist(), curves.round(2).tolist()
+    ([[0.0], [1.0], [0.9], [0.0]], [[0.0, 0.0], [0.0, 1.0], [0.36, 1.0], [0.0, 0.0]])
+    """
+    line = discount(depth, REACH)
+    return line[:, None], np.column_stack([bow(line), (line > 0.0).astype(float)])
 
 
-def rank_scale(frame: Frame, n_components: int) -> RankScale:
-    """Scale of the predictors of a frame, with at most ``n_components`` components.
+def rank_scale(frame: Frame, n_components: int, n_curves: int) -> RankScale:
+    """Scale of the predictors of a frame, with at most so many components of lines and of curves.
 
     Examples
     --------
@@ -101,40 +108,41 @@ def rank_scale(frame: Frame, n_components: int) -> RankScale:
     >>> runs = pd.DataFrame({"run": list("aaabbb"), "topic": "1", "document": list("xyzzyx")})
     >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyz"), "grade": [1, 0, 0]})
     >>> collection = be.read_collection(qrels, runs.assign(score=[3, 2, 1] * 2))
-    >>> rank_scale(Frame.of_one_sample(collection), 60).depth
+    >>> rank_scale(Frame.of_one_sample(collection), 60, 20).depth
     3
     """
     depth, n_runs = frame.shaping.depth, frame.run.size
-    total, cross, product = np.zeros(n_runs), np.zeros(n_runs), np.zeros((n_runs, n_runs))
+    lines, curves = (Moments(values, n_runs) for values in rank_functions(depth))
     parts, best = [], []
     for _, ranks in track(list(frame.topics()), "ranks of the frame"):
         parts.append(ranks.fused_rank[ranks.in_frame])
         run_rank = ranks.run_rank[ranks.in_frame]
         best.append(best_ranks(run_rank, depth + 1))
-        values, weight = discount(depth, REACH)[run_rank], 1.0 / parts[-1]
-        total += weight @ values
-        cross += (weight * np.log(parts[-1])) @ values
-        product += (weight[:, None] * values).T @ values
+        for moments in (lines, curves):
+            moments.add(run_rank, 1.0 / parts[-1], np.log(parts[-1]))
     rank = np.concatenate(parts)
     weight = 1.0 / rank
-    whole = weight.sum()
-    line = _fused_line(rank, weight / whole)
-    centre, spread = line["log_rank_mean"], line["log_rank_sd"]
-    mean = total / whole
-    slope = (cross / whole - centre * mean) / spread
-    left = product / whole - np.outer(mean, mean) - np.outer(slope, slope)
-    rotation, component_sd = principal_directions(left, n_components)
+    weight /= weight.sum()
+    line = _fused_line(rank, weight)
     shape = line.pop("shape")
-    agreement = Agreement.of(np.concatenate(best), depth + 1, shape, weight / whole)
+    powers = _powers(**{name: line[name] for name in line if name != "tail"})
     return RankScale(
         depth=depth,
         **line,
-        run_mean=mean,
-        run_slope=slope,
-        rotation=rotation,
-        component_sd=component_sd,
-        agreement=agreement,
+        lines=lines.columns(powers, n_components),
+        curves=curves.columns(powers, n_curves),
+        agreement=Agreement.of(np.concatenate(best), depth + 1, shape, weight),
     )
+
+
+def _powers(
+    log_rank_mean: float, log_rank_sd: float, log_rank_skew: float, curve_sd: float
+) -> NDArray[np.float64]:
+    """Scaled log rank and curve (3, 2) in terms of 1, the log of the rank, and its square."""
+    log_rank = np.array([-log_rank_mean, 1.0, 0.0]) / log_rank_sd
+    square = np.array([log_rank_mean**2, -2.0 * log_rank_mean, 1.0]) / log_rank_sd**2
+    curve = (square - np.array([1.0, 0.0, 0.0]) - log_rank_skew * log_rank) / curve_sd
+    return np.column_stack([log_rank, curve])
 
 
 def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> dict[str, Any]:

@@ -63,14 +63,16 @@ def test_predictors_of_the_sample_are_on_the_scale_of_the_whole(collection):
     design = be.designs.pps_strata(complete, budget=6, n_strata=2)
     sampled = be.reveal(complete, design, be.draw(design, random_seed=1))
     whole, part = be.models.relevance_model(complete), be.models.relevance_model(sampled)
-    for name in ("rotation", "log_rank_mean", "log_rank_sd", "run_mean", "component_sd"):
+    for name in ("run_line_rotation", "log_rank_mean", "run_curve_mean", "run_line_spread"):
         np.testing.assert_array_equal(whole[name].get_value(), part[name].get_value())
 
 
 def test_prevalence_of_the_truth_follows_its_parameters(collection):
     narrow = {"topic_intercept_sd": (-6, 0.01), "topic_slope_sd": (-6, 0.01), "slope": (0, 0.01)}
     narrow |= {"curvature": (0, 0.01), "tail": (0, 0.01)}
-    narrow |= dict.fromkeys(("reliability_sd", "agreement_sd", "topic_agreement_sd"), 0.01)
+    narrow |= dict.fromkeys(
+        ("reliability_sd", "curve_component_sd", "agreement_sd", "topic_agreement_sd"), 0.01
+    )
     high = be.experiments.prior_truth(
         collection,
         lambda c: be.models.relevance_model(c, priors=narrow | {"intercept": (3, 0.01)}),

@@ -41,6 +41,8 @@ def states(model, fitted, truth: str) -> np.ndarray:
     x = model["topic_value"].get_value()[:, 1]
     effect = posterior["topic_effect"].transpose("chain", "draw", "topic", "predictor").to_numpy()
     along = posterior["component_effect"].to_numpy() @ model["component_value"].get_value().T
+    bent = posterior["curve_component_effect"].to_numpy()
+    along = along + bent @ model["curve_component_value"].get_value().T
     logit = effect[:, :, topic, 0] + effect[:, :, topic, 1] * x + along
     logit += posterior["curvature"].to_numpy()[..., None] * model["curve_value"].get_value()
     logit += posterior["tail_effect"].to_numpy()[..., None] * model["tail_value"].get_value()
@@ -86,10 +88,13 @@ def handmade_effects(fitted) -> xr.DataTree:
     unit = xr.concat([first, slope], deviation["predictor"], coords="minimal")
     effect = posterior["population_effect"] + posterior["topic_sd"] * unit
     along = posterior["reliability_sd"] * posterior["component_deviation"]
+    bent = posterior["curve_component_sd"] * posterior["curve_component_deviation"]
     whole = fitted.copy()
     whole["posterior"] = xr.DataTree(
         posterior.assign(
-            topic_effect=effect, component_effect=along.transpose("chain", "draw", ...)
+            topic_effect=effect,
+            component_effect=along.transpose("chain", "draw", ...),
+            curve_component_effect=bent.transpose("chain", "draw", ...),
         )
     )
     return whole

@@ -85,10 +85,12 @@ def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     component = constant["component_value"].to_numpy()
     along = effect["component_effect"].to_numpy()[0]
     logit = logit + along @ component.T
+    bent = effect["curve_component_effect"].to_numpy()[0]
+    logit = logit + bent @ constant["curve_component_value"].to_numpy().T
     logit = logit + np.outer(effect["curvature"].to_numpy()[0], constant["curve_value"].to_numpy())
     logit = logit + np.outer(effect["tail_effect"].to_numpy()[0], constant["tail_value"].to_numpy())
     own = effect["topic_component_effect"].to_numpy()[0][:, topic]
-    first = component[:, : own.shape[-1]] / constant["component_sd"].to_numpy()[0]
+    first = component[:, : own.shape[-1]] / constant["run_line_spread"].to_numpy()[0]
     probability = expit(logit + (own * first).sum(-1)).mean(axis=0)
     np.testing.assert_allclose(share, probability, atol=4 * 0.5 / np.sqrt(1000))
 

@@ -13,7 +13,8 @@ MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]
 FIXED = {
     "topic_effect": np.array([[-0.4, 0.7], [0.6, -0.2]]),
     "topic_component_effect": np.array([[0.5], [-1.0]]),
-    "component_effect": np.array([0.8, -0.5]),
+    "component_effect": np.array([0.8]),
+    "curve_component_effect": np.array([-0.6]),
     "curvature": 0.2,
     "tail_effect": 0.4,
 }
@@ -54,13 +55,20 @@ def relevance_probability(sampled, fitted) -> np.ndarray:
             left = left - (weight * before) @ column * before
         shape.append(left / np.sqrt(weight @ left**2))
     x = shape[0]
-    g = g - weight @ g
-    z = (g - np.outer(x, g.T @ (weight * x))) @ constant["rotation"].to_numpy()
+    curves = np.hstack([4 * g * (1 - g), g > 0])
+    known = np.stack([np.ones(n_pairs), *shape[:2]])
+
+    def rotated(values, name):
+        rotation = constant[f"{name}_rotation"].to_numpy().reshape(values.shape[1], -1)
+        return (values - known.T @ (known * weight @ values)) @ rotation
+
+    z = rotated(g, "run_line")
     topic = sampled["pair_topic"].to_numpy()
     effect, own = FIXED["topic_effect"][topic], FIXED["topic_component_effect"][topic, 0]
     logit = effect[:, 0] + effect[:, 1] * x + own * z[:, 0] / np.sqrt(weight @ z[:, 0] ** 2)
     logit += FIXED["curvature"] * shape[1] + FIXED["tail_effect"] * shape[2]
     logit += z @ FIXED["component_effect"]
+    logit += rotated(curves, "run_curve") @ FIXED["curve_component_effect"]
     probability = 1.0 / (1.0 + np.exp(-logit))
     grade = sampled["judgments/grade"].to_numpy()
     return np.where(np.isnan(grade), probability, grade >= 1)

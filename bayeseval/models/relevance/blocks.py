@@ -19,6 +19,7 @@ EFFECTS = {
     "curve": ("curvature", False),
     "tail": ("tail_effect", False),
     "component": ("component_effect", False),
+    "curve_component": ("curve_component_effect", False),
     "agreement": ("agreement_effect", False),
     "topic_component": ("topic_component_effect", True),
     "topic_agreement": ("topic_agreement_effect", True),
@@ -83,24 +84,26 @@ def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> 
     >>> import pandas as pd, bayeseval as be
     >>> from bayeseval.frame.frame import Frame
     >>> from bayeseval.frame.scale import rank_scale
-    >>> runs = pd.DataFrame({"run": list("aaabbb"), "topic": "1", "document": list("xyzzyx")})
-    >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyz"), "grade": [1, 0, 0]})
-    >>> collection = be.read_collection(qrels, runs.assign(score=[3, 2, 1] * 2))
+    >>> runs = pd.DataFrame({"run": list("aaaabb"), "topic": "1", "document": list("xyzwzw")})
+    >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyzw"), "grade": [1, 0, 0, 0]})
+    >>> collection = be.read_collection(qrels, runs.assign(score=[4, 3, 2, 1, 4, 3]))
     >>> frame = Frame.of_one_sample(collection)
     >>> found = blocks(
-    ...     rank_scale(frame, 1), frame.ranks(0), np.arange(3), Parts(1, True, False)
+    ...     rank_scale(frame, 1, 0), frame.ranks(0), np.arange(4), Parts(1, True, False)
     ... )
     >>> [block.effect for block in found]
     ['topic_effect', 'curvature', 'tail_effect', 'component_effect', 'topic_component_effect']
     """
     shape, run_rank = scale.shape(ranks, rows), ranks.run_rank[rows]
     log_rank, curve, tail = shape.T
-    component = scale.components(run_rank, log_rank)
+    component = scale.lines.components(run_rank, shape[:, :2])
     own = np.column_stack([np.ones(log_rank.size), log_rank])
     found = [Block("topic" if parts.topic_effects else "population", own)]
     found += [Block("curve", curve), Block("tail", tail)]
     if component.shape[1]:
         found.append(Block("component", component))
+    if scale.curves.spread.size:
+        found.append(Block("curve_component", scale.curves.components(run_rank, shape[:, :2])))
     if parts.n_topic_components:
         scaled = component[:, : parts.n_topic_components] / scale.first_sd
         found.append(Block("topic_component", scaled))

@@ -14,6 +14,7 @@ from bayeseval.models.relevance.predictor import linear_predictor, prior_values
 
 N_COMPONENTS = 60
 N_TOPIC_COMPONENTS = 16
+N_CURVE_COMPONENTS = 30
 
 
 def relevance_model(
@@ -24,6 +25,7 @@ def relevance_model(
     external: str | Sequence[str] = (),
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
+    n_curve_components: int = N_CURVE_COMPONENTS,
     topic_effects: bool | str = True,
     agreement: bool = True,
     runs: Sequence[str] | None = None,
@@ -31,22 +33,25 @@ def relevance_model(
     r"""Hierarchical logistic model of the relevance of topic-document pairs.
 
     .. math:: \mathrm{logit} P(rel_d = 1) = \alpha_t + \beta_t x_d + \kappa q(x_d) + \lambda s(x_d)
-              + \sum_r \rho_r g_r(d) + \sum_j \delta_j a_j(d)
+              + \sum_r (\rho_r g_r(d) + \omega_r h_r(d) + \phi_r f_r(d)) + \sum_j \delta_j a_j(d)
               + \sum_{c=1}^{16} \gamma_{tc} z_c(d) + \epsilon_{t1} b(d) + \epsilon_{t2} n(d)
 
     t is the topic of the pair d, x the log of its rank in the reciprocal-rank fusion of the runs, q
     its square and s the cube root of the rank, which bends the far tail, g_r a discount that falls
-    with the log of the rank in run r from 1 to 0, :math:`\rho_r` the reliability of run r, and z
-    the first principal components of the g of all runs: runs of one kind may be good on one topic
-    and bad on another. The a say how far the runs agree: components of the best, 2nd, 4th, ... best
-    rank over the runs and of the number of runs that retrieved the document, their squares and
-    products, and of whether no run or one alone found it
-    (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that
-    number themselves. Each is taken less its regression on those before it, with mean 0 and
-    standard deviation 1 over the frame (g and a keep their spread) where a pair weighs 1 / fused
-    rank (:class:`bayeseval.frame.scale.RankScale`), so that the priors mean the same whatever the
-    depth of the frame. A topic's intercept and slope are correlated: where much is relevant, it may
-    lie deeper.
+    with the log of the rank in run r from 1 to 0, :math:`\rho_r` the reliability of run r, :math:`h
+    = 4 g (1 - g)` a curve that bends what the run says, f = 1 where it retrieved the document,
+    :math:`\omega_r` and :math:`\phi_r` how much (:math:`\omega_r` below 0: the run is steep, like a
+    reranker, which puts what is relevant at its very top; above: it brings more in the middle than
+    a straight line), and z the first principal components of the g of all runs: runs of one kind
+    may be good on one topic and bad on another. The a say how far the runs agree: components of the
+    best, 2nd, 4th, ... best rank over the runs and of the number of runs that retrieved the
+    document, their squares and products, and of whether no run or one alone found it
+    (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that number
+    themselves. Each is taken less its regression on those before it, with mean 0 and standard
+    deviation 1 over the frame (g, h, f and a keep their spread, and are taken less their regression
+    on x and q alone) where a pair weighs 1 / fused rank (:class:`bayeseval.frame.scale.RankScale`),
+    so that the priors mean the same whatever the depth of the frame. A topic's intercept and slope
+    are correlated: where much is relevant, it may lie deeper.
 
     =====================  ====================  =================================================
     name in ``priors``     default               why
@@ -66,6 +71,7 @@ def relevance_model(
     reliability_sd         HalfNormal(2)         a run's first rank multiplies the odds; learned:
                                                  hundreds of like runs shrink each other, a few that
                                                  differ do not
+    curve_component_sd     HalfNormal(2)         runs may fall off alike, or not; learned
     agreement_sd           HalfNormal(2)         may say nothing beyond the fusion, or much
     topic_component_sd     HalfNormal(1)         may be none at all; the largest effects are those
                                                  of a topic's intercept
@@ -75,12 +81,13 @@ def relevance_model(
     In the model intercept and slope are ``population_effect`` over the dim predictor, their
     standard deviations over topics ``topic_sd``, and the tail is ``tail_effect``; the other
     variables have the names of the table. What they govern are ``topic_effect``, ``reliability``,
-    ``agreement_effect``, ``topic_component_effect`` and ``topic_agreement_effect``.
+    ``run_curve``, ``agreement_effect``, ``topic_component_effect`` and
+    ``topic_agreement_effect``.
 
     The reliabilities are independent normal given their standard deviation. They are sampled as the
     coefficients of the leading principal components of the runs' g, which are independent normal
     with the same standard deviation, and nearly uncorrelated in the posterior too; ``reliability``
-    is their image, 0 along the components left out.
+    is their image, 0 along the components left out. So are the runs' curves, ``run_curve``.
 
     The model is generative: ``relevance`` over ``judged_pair`` is not observed. The judgments are
     in the data ``judged_relevance``, and :func:`bayeseval.fit` observes the one with the other.
@@ -111,10 +118,12 @@ def relevance_model(
     n_components : int
         Components of the runs' ranks that are kept. With 30 instead of 60 the error of mean P@10 on
         126 real runs was .0179 instead of .0162 and the coverage .85 instead of .89
-        (``models/README.md``). With 0 no run has a reliability, and no topic effects of components
-        either.
+        (``models/README.md``). With 0 no run has a reliability or a curve, and topics have no
+        effects of components either.
     n_topic_components : int
         Components that have an effect per topic.
+    n_curve_components : int
+        Components of the runs' curves that are kept; with 0 all runs fall off alike.
     topic_effects : bool or "centred"
         Whether every topic has an intercept and a slope of its own; without them documents of all
         topics are alike but for their ranks, which real topics are not. Both parts can be left out
@@ -131,7 +140,8 @@ def relevance_model(
     Returns
     -------
     pymc.Model
-        Dims topic, run, component, agreement, topic_component, topic_agreement, judged_pair.
+        Dims topic, run, component, curve, curve_component, agreement, topic_component,
+        topic_agreement, judged_pair.
 
     Raises
     ------
@@ -164,6 +174,7 @@ def relevance_model(
         frame,
         n_components=n_components,
         n_topic_components=n_topic_components,
+        n_curve_components=n_curve_components,
         topic_effects=topic_effects,
         agreement=agreement,
     )

@@ -8,7 +8,8 @@ import xarray as xr
 from bayeseval.collection.labels import ranking_checksums
 from bayeseval.frame.agreement import Agreement
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.scale import RankScale
+from bayeseval.frame.run_columns import RunColumns
+from bayeseval.frame.scale import CURVES, RankScale, rank_functions
 
 NUMBERS = {
     "rank_depth": "depth",
@@ -17,12 +18,10 @@ NUMBERS = {
     "log_rank_skew": "log_rank_skew",
     "curve_sd": "curve_sd",
 }
-ARRAYS = {
-    "run_slope": ("run",),
-    "run_mean": ("run",),
-    "rotation": ("run", "component"),
-    "component_sd": ("component",),
-    "tail": ("line",),
+# columns of runs -> dims of the columns, and that of their components
+RUN_COLUMNS = {
+    "run_line": (("run",), "component"),
+    "run_curve": (("curve", "run"), "curve_component"),
 }
 AGREEMENT = {
     "mean": ("rank_feature",),
@@ -36,6 +35,7 @@ AGREEMENT = {
 LABELS = {
     "line": ["mean", "log_rank", "curvature", "sd"],
     "shape": ["log_rank", "curvature"],
+    "curve": CURVES,
     "topic_agreement": ["best_rank", "n_runs"],
 }
 
@@ -47,8 +47,15 @@ def keep_scale(frame: Frame, scale: RankScale) -> None:
     for name, field in NUMBERS.items():
         value = getattr(scale, field)
         pm.Data(name, np.int64(value) if name == "rank_depth" else np.float64(value))
-    for name, dims in ARRAYS.items():
-        pm.Data(name, getattr(scale, name), dims=dims)
+    pm.Data("tail", scale.tail, dims="line")
+    runs = (scale.lines, scale.curves)
+    for columns, (name, (dims, component)) in zip(runs, RUN_COLUMNS.items(), strict=True):
+        sizes = (len(CURVES), frame.run.size)[-len(dims) :]
+        pm.Data(f"{name}_mean", columns.mean.reshape(sizes), dims=dims)
+        pm.Data(f"{name}_slope", columns.slope.reshape(2, *sizes), dims=("shape", *dims))
+        rotation = columns.rotation.reshape(*sizes, columns.spread.size)
+        pm.Data(f"{name}_rotation", rotation, dims=(*dims, component))
+        pm.Data(f"{name}_spread", columns.spread, dims=component)
     for name, dims in AGREEMENT.items():
         pm.Data(f"rank_feature_{name}", getattr(scale.agreement, name), dims=dims)
     pm.Data("frame_checksum", np.int64(frame.checksum))
@@ -73,11 +80,20 @@ def scale_coords(scale: RankScale) -> dict[str, Any]:
 def kept_scale(constant: xr.Dataset) -> RankScale:
     """Scale that a fit has kept."""
 
-    def array(name: str, dims: tuple[str, ...]):
+    def array(name: str, *dims: str):
         return constant[name].transpose(*dims).to_numpy()
 
     numbers: dict[str, Any] = {field: constant[name].item() for name, field in NUMBERS.items()}
-    arrays: dict[str, Any] = {name: array(name, dims) for name, dims in ARRAYS.items()}
-    parts = {name: array(f"rank_feature_{name}", dims) for name, dims in AGREEMENT.items()}
+    tail = array("tail", "line")
+    runs = []
+    for of_rank, (name, (dims, component)) in zip(
+        rank_functions(numbers["depth"]), RUN_COLUMNS.items(), strict=True
+    ):
+        spread = array(f"{name}_spread", component)
+        mean = array(f"{name}_mean", *dims).ravel()
+        slope = array(f"{name}_slope", "shape", *dims).reshape(2, mean.size)
+        rotation = array(f"{name}_rotation", *dims, component).reshape(mean.size, spread.size)
+        runs.append(RunColumns(of_rank, mean, slope, rotation, spread))
+    parts = {name: array(f"rank_feature_{name}", *dims) for name, dims in AGREEMENT.items()}
     agreement = Agreement(absent_rank=numbers["depth"] + 1, **parts)
-    return RankScale(**numbers, **arrays, agreement=agreement)
+    return RankScale(**numbers, tail=tail, lines=runs[0], curves=runs[1], agreement=agreement)

@@ -8,7 +8,11 @@ import xarray as xr
 
 from bayeseval.frame.frame import Frame
 from bayeseval.models.identity import name_model
-from bayeseval.models.relevance.builder import N_COMPONENTS, N_TOPIC_COMPONENTS
+from bayeseval.models.relevance.builder import (
+    N_COMPONENTS,
+    N_CURVE_COMPONENTS,
+    N_TOPIC_COMPONENTS,
+)
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import linear_predictor, prior_values
@@ -21,6 +25,7 @@ def grade_model(
     external: str | Sequence[str] = (),
     n_components: int = N_COMPONENTS,
     n_topic_components: int = N_TOPIC_COMPONENTS,
+    n_curve_components: int = N_CURVE_COMPONENTS,
     topic_effects: bool | str = True,
     agreement: bool = True,
     runs: Sequence[str] | None = None,
@@ -43,7 +48,9 @@ def grade_model(
 
     Parameters
     ----------
-    sampled, priors, external, n_components, n_topic_components, topic_effects, agreement, runs
+    sampled, priors, external, runs
+        As for :func:`relevance_model`.
+    n_components, n_topic_components, n_curve_components, topic_effects, agreement
         As for :func:`relevance_model`.
 
     Returns
@@ -81,6 +88,7 @@ def grade_model(
         frame,
         n_components=n_components,
         n_topic_components=n_topic_components,
+        n_curve_components=n_curve_components,
         topic_effects=topic_effects,
         agreement=agreement,
     )

@@ -37,17 +37,22 @@ class Predictors:
         *,
         n_components: int,
         n_topic_components: int,
+        n_curve_components: int,
         topic_effects: bool | str = True,
         agreement: bool = True,
     ) -> "Predictors":
         """Predictors of the judged pairs of a frame, with the parts that it has columns for."""
-        numbers = {"n_components": n_components, "n_topic_components": n_topic_components}
+        numbers = {
+            "n_components": n_components,
+            "n_topic_components": n_topic_components,
+            "n_curve_components": n_curve_components,
+        }
         for name, number in numbers.items():
             if number < 0:
                 raise ValueError(f"{name} is {number}; allowed: 0 or more")
         check_choice("topic_effects", str(topic_effects), ("True", "False", "centred"))
-        scale = rank_scale(frame, n_components)
-        n_own = min(n_topic_components, scale.component_sd.size)
+        scale = rank_scale(frame, n_components, n_curve_components if n_components else 0)
+        n_own = min(n_topic_components, scale.lines.spread.size)
         agree = agreement and scale.agreement.rotation.shape[1] > 0
         return cls(frame, scale, Parts(n_own, topic_effects, agree))
 
@@ -79,16 +84,23 @@ class Predictors:
     def coords(self) -> dict[str, Any]:
         """Labels of the model's dims."""
         collection = self.frame.collection
-        number = np.arange(1, self.scale.component_sd.size + 1)
+        number = np.arange(1, self.scale.lines.spread.size + 1)
         return scale_coords(self.scale) | {
             "topic": collection["topic"].to_numpy(),
             "run": collection["run"].to_numpy()[self.frame.run],
             "predictor": ["intercept", "log_rank"],
             "fixed_effect": ["intercept", "log_rank", "curvature", "tail"],
             "topic_number": ["intercept_sd", "slope_sd", "fisher_z"],
-            "scale": ["reliability", "agreement", "topic_component", "topic_agreement"],
+            "scale": [
+                "reliability",
+                "curve_component",
+                "agreement",
+                "topic_component",
+                "topic_agreement",
+            ],
             "prior_number": ["mean", "sd"],
             "component": number,
+            "curve_component": np.arange(1, self.scale.curves.spread.size + 1),
             "topic_component": number[: self.parts.n_topic_components],
             "judged_pair": self.frame.labels(self.judged),
         }

@@ -173,7 +173,10 @@ def _named(model, regression: Regression, common, own, spread) -> dict[str, NDAr
         }
     if "component" in shared:
         values["reliability_sd"] = sd["component"]
-        values["reliability"] = shared["component"] @ model["rotation"].get_value().T
+        values["reliability"] = shared["component"] @ model["run_line_rotation"].get_value().T
+    if "curve_component" in shared:
+        rotation = model["run_curve_rotation"].get_value()  # (curve, run, component)
+        values["run_curve"] = np.einsum("crk,dk->dcr", rotation, shared["curve_component"])
     for name, effect in (shared | apart).items():
         values[f"{name}_effect"] = effect
         if name != "component":

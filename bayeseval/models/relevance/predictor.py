@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.frame.scale import CURVES
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.constants import keep_scale
 from bayeseval.models.relevance.judged import Predictors
@@ -20,6 +21,7 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "topic_slope_sd": (-0.7, 0.75),
     "topic_fisher_z": (0.0, 0.75),
     "reliability_sd": (2.0,),
+    "curve_component_sd": (2.0,),
     "agreement_sd": (2.0,),
     "topic_component_sd": (1.0,),
     "topic_agreement_sd": (1.0,),
@@ -27,7 +29,13 @@ PRIORS: dict[str, tuple[float, ...]] = {
 }
 FIXED = ("intercept", "slope", "curvature", "tail")  # not learned from the judgments
 TOPIC = ("topic_intercept_sd", "topic_slope_sd", "topic_fisher_z")
-SCALES = ("reliability_sd", "agreement_sd", "topic_component_sd", "topic_agreement_sd")
+SCALES = (
+    "reliability_sd",
+    "curve_component_sd",
+    "agreement_sd",
+    "topic_component_sd",
+    "topic_agreement_sd",
+)
 
 COLUMNS = {
     "topic": ("judged_pair", "predictor"),
@@ -35,6 +43,7 @@ COLUMNS = {
     "curve": ("judged_pair",),
     "tail": ("judged_pair",),
     "component": ("judged_pair", "component"),
+    "curve_component": ("judged_pair", "curve_component"),
     "agreement": ("judged_pair", "agreement"),
     "topic_component": ("judged_pair", "topic_component"),
     "topic_agreement": ("judged_pair", "topic_agreement"),
@@ -95,14 +104,23 @@ def linear_predictor(
 def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> dict[str, Any]:
     """Variables of the effects by their names."""
     import pymc as pm
+    import pytensor.tensor as pt
 
     effects: dict[str, Any] = {
         "curvature": pm.Normal("curvature", *values["curvature"]),
         "tail_effect": pm.Normal("tail_effect", *values["tail"]),
     }
     parts = predictors.parts
-    if predictors.scale.component_sd.size:
+    if predictors.scale.lines.spread.size:
         effects["component_effect"] = _component_effects(predictors, values)
+    if predictors.scale.curves.spread.size:
+        effects["curve_component_effect"] = curve = _shrunk("curve_component", values)
+        image: Any = pt.dot(predictors.scale.curves.rotation, curve)
+        pm.Deterministic(
+            "run_curve",
+            image.reshape((len(CURVES), predictors.frame.run.size)),
+            dims=("curve", "run"),
+        )
     if parts.agreement:
         effects["agreement_effect"] = _shrunk("agreement", values)
     mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
@@ -173,7 +191,7 @@ def _component_effects(predictors: Predictors, values) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    number = predictors.scale.component_sd.size
+    number = predictors.scale.lines.spread.size
     known = predictors.judged.size >= PAIRS_PER_COMPONENT * number
     sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
     if known and number >= MANY_COMPONENTS:
@@ -181,7 +199,7 @@ def _component_effects(predictors: Predictors, values) -> Any:
     else:
         deviation = pm.Normal("component_deviation", np.float64(0), np.float64(1), dims="component")
         effect = pm.Deterministic("component_effect", sd * deviation, dims="component")
-    pm.Deterministic("reliability", pt.dot(predictors.scale.rotation, effect), dims="run")
+    pm.Deterministic("reliability", pt.dot(predictors.scale.lines.rotation, effect), dims="run")
     return effect
 
 

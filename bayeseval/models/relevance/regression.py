@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.blocks import EFFECTS
 
-COMMON = ("curve", "tail", "component", "agreement")
+COMMON = ("curve", "tail", "component", "curve_component", "agreement")
 OWN = ("topic_component", "topic_agreement")
 
 
@@ -26,7 +26,8 @@ class Regression(NamedTuple):
     known : float array (topic, row)
         1 where there is a judged pair, 0 where there is room left.
     common : float array (topic, row, column)
-        Columns whose effects all topics share: population, curvature, tail, components, agreement.
+        Columns whose effects all topics share: population, curvature, tail, components, curves
+        of runs, agreement.
     own : float array (topic, row, own column)
         Columns whose effects differ by topic: intercept and slope, components, agreement.
     common_spans, own_spans : dict of block -> slice

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.regression import Regression
 
-SHRUNK: tuple[str, ...] = ("component", "agreement", "topic_component", "topic_agreement")
+SHRUNK: tuple[str, ...] = (
+    "component",
+    "curve_component",
+    "agreement",
+    "topic_component",
+    "topic_agreement",
+)
 TOPIC: tuple[str, ...] = ("intercept", "slope")
 CORRELATION = "fisher_z"
 N_TRIES = 6  # of Metropolis steps that need no likelihood

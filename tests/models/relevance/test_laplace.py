@@ -100,14 +100,21 @@ def test_the_gradient_of_a_path_is_that_of_its_energy(started):
 
 def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
     topics = 5
-    names = {"topic": 2, "curve": 1, "tail": 1, "component": 6, "agreement": 3}
+    names = {
+        "topic": 2,
+        "curve": 1,
+        "tail": 1,
+        "component": 6,
+        "curve_component": 2,
+        "agreement": 3,
+    }
     names |= {"topic_component": 2, "topic_agreement": 2}
     data = {f"{name}_value": np.zeros((topics, width)) for name, width in names.items()}
     data |= {
         "judged_topic": np.arange(topics),
         "fixed_prior": np.array([[-3.0, -1.0, 0.0, 0.5], [3.0, 2.0, 1.0, 2.0]]),
         "topic_prior": np.array([[0.0, -0.7, 0.0], [0.75, 0.5, 0.6]]),
-        "scale_prior": np.array([2.0, 1.0, 0.5, 1.0]),
+        "scale_prior": np.array([2.0, 1.5, 1.0, 0.5, 1.0]),
     }
     regression = Regression.of(data, np.ones(topics), topics)
     common, own, arrow, spreads = normal_start(regression, data)
@@ -126,11 +133,11 @@ def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
     )
     found = draws.mean(axis=0)
     error = found.std(axis=1) / np.sqrt(15)
-    half_normal = np.log(np.array([2.0, 1.0, 0.5, 1.0])) - 0.635  # mean of log |z|
+    half_normal = np.log(np.array([2.0, 1.5, 1.0, 0.5, 1.0])) - 0.635  # mean of log |z|
     expected = np.array([*half_normal, 0.0, -0.7, 0.0, -3.0, 0.0, 0.0])
     assert (np.abs(found.mean(axis=1) - expected) < 4 * error).all(), share
-    spread = np.array([1.11, 1.11, 1.11, 1.11, 0.75, 0.5, 0.6, 3.0])
-    np.testing.assert_allclose(draws.std(axis=(0, 2))[:8], spread, rtol=0.15)
+    spread = np.array([*np.full(5, 1.11), 0.75, 0.5, 0.6, 3.0])
+    np.testing.assert_allclose(draws.std(axis=(0, 2))[:9], spread, rtol=0.15)
 
 
 def test_effects_without_spreads_are_drawn_from_their_posterior(sampled):

@@ -22,14 +22,14 @@ def sampled() -> xr.DataTree:
 
 def frame_predictors(frame, n_components=60):
     """Scale, fused ranks, ranks in the runs, shape and components of the frame pairs."""
-    scale = rank_scale(frame, n_components)
+    scale = rank_scale(frame, n_components, n_components)
     fused, run_rank, shape = [], [], []
     for _, ranks in frame.topics():
         fused.append(ranks.fused_rank[ranks.in_frame])
         run_rank.append(ranks.run_rank[ranks.in_frame])
         shape.append(scale.shape(ranks, np.flatnonzero(ranks.in_frame)))
     fused, run_rank, shape = map(np.concatenate, (fused, run_rank, shape))
-    return scale, fused, run_rank, shape, scale.components(run_rank, shape[:, 0])
+    return scale, fused, run_rank, shape, scale.lines.components(run_rank, shape[:, :2])
 
 
 def test_ranks_are_those_of_the_runs_and_of_their_sum_of_reciprocals(sampled):
@@ -66,18 +66,21 @@ def test_predictors_are_uncorrelated_where_each_octave_of_ranks_weighs_the_same(
     scale, fused, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
     agreement, own = scale.agreement.predictors(run_rank, shape[:, :2])
     weight = (1 / fused) / (1 / fused).sum()
-    parts = {"shape": shape, "component": component, "agreement": agreement, "own": own}
+    curve = scale.curves.components(run_rank, shape[:, :2])
+    parts = {"shape": shape, "agreement": agreement, "own": own}
+    parts |= {"component": component, "curve": curve}
     for values in parts.values():
         np.testing.assert_allclose(weight @ values, 0.0, atol=1e-12)
     within = {name: (values.T * weight) @ values for name, values in parts.items()}
     np.testing.assert_allclose(within["shape"], np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(within["component"], np.diag(scale.component_sd**2), atol=1e-12)
+    for name, columns in (("component", scale.lines), ("curve", scale.curves)):
+        np.testing.assert_allclose(within[name], np.diag(columns.spread**2), atol=1e-12)
     spread = np.diag(within["agreement"])
     np.testing.assert_allclose(within["agreement"], np.diag(spread), atol=1e-12)
     assert (spread[:-1] >= spread[1:]).all()
     np.testing.assert_allclose(np.diag(within["own"]), 1.0)
-    np.testing.assert_allclose((shape[:, 0] * weight) @ component, 0.0, atol=1e-12)
-    np.testing.assert_allclose((shape[:, :2].T * weight) @ agreement, 0.0, atol=1e-12)
+    for name in ("component", "curve", "agreement"):
+        np.testing.assert_allclose((shape[:, :2].T * weight) @ parts[name], 0.0, atol=1e-12)
 
 
 def test_shape_is_made_of_log_rank_its_square_and_the_cube_root(sampled):
@@ -102,11 +105,15 @@ def test_agreement_tells_a_document_of_one_run_from_one_of_many():
 
 
 def test_all_components_say_what_the_runs_say_beyond_the_fusion(sampled):
-    scale, fused, run_rank, shape, component = frame_predictors(Frame.of_one_sample(sampled))
-    values = discount(scale.depth, REACH)[run_rank]
-    line = np.polyfit(shape[:, 0], values, 1, w=1 / np.sqrt(fused))
-    left = values - np.outer(shape[:, 0], line[0]) - line[1]
-    np.testing.assert_allclose(component @ scale.rotation.T, left, atol=1e-12)
+    scale, fused, run_rank, shape, _ = frame_predictors(Frame.of_one_sample(sampled))
+    discounted = discount(scale.depth, REACH)[run_rank]
+    root = np.sqrt(1 / fused)[:, None]
+    known = np.column_stack([np.ones(fused.size), np.log(fused), np.log(fused) ** 2])
+    curves = np.hstack([4 * discounted * (1 - discounted), run_rank > 0])
+    for columns, values in ((scale.lines, discounted), (scale.curves, curves)):
+        effect = np.linalg.lstsq(root * known, root * values, rcond=None)[0]
+        found = columns.components(run_rank, shape[:, :2]) @ columns.rotation.T
+        np.testing.assert_allclose(found, values - known @ effect, atol=1e-12)
 
 
 def test_discount_falls_from_one_to_zero():
@@ -156,7 +163,9 @@ def centred_at(model, shared, population, topics) -> dict[str, np.ndarray]:
     """Where the model's own coordinates of population and topics (topic, 2) are at some effects."""
     names = {variable.name: variable for variable in model.free_RVs}
     sd = np.exp(shared["topic_sd_log__"])
-    scales = {"agreement_sd": np.exp(shared.get("agreement_sd_log__", 0.0)), "topic_sd": sd}
+    scales = {"topic_sd": sd}
+    for name in ("agreement_sd", "curve_component_sd"):
+        scales[name] = np.exp(shared.get(f"{name}_log__", 0.0))
     plain = {name: value for name, value in (shared | scales).items() if name in names}
     zero = {name: np.zeros_like(value) for name, value in plain.items()}
     own = {name: np.zeros(len(topics)) for name in ("topic_level", "topic_tilt_deviation")}
@@ -189,6 +198,8 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
         "topic_component_deviation": np.array([[1.0], [-2.0]]),
         "agreement_sd_log__": np.log(0.5),
         "agreement_deviation": np.linspace(-1, 1, len(model.coords["agreement"])),
+        "curve_component_sd_log__": np.log(0.9),
+        "curve_component_deviation": np.linspace(0.7, -1, len(model.coords["curve_component"])),
         "topic_agreement_sd_log__": np.log(0.4),
         "topic_agreement_deviation": np.array([[1.0, -1.5], [0.5, 2.0]]),
         "topic_sd_log__": np.log([0.8, 0.6]),
@@ -205,9 +216,11 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     logit = effect[:, 0] + effect[:, 1] * shape[:, 0] + point["curvature"] * shape[:, 1]
     logit = logit + component @ point["component_effect"]
     logit = logit + point["tail_effect"] * shape[:, 2]
+    curve = scale.curves.components(run_rank, shape[:, :2])
+    logit = logit + 0.9 * curve @ point["curve_component_deviation"]
     logit = logit + 0.5 * agreement @ point["agreement_deviation"]
     logit = logit + 0.4 * (alone * point["topic_agreement_deviation"][topic]).sum(axis=1)
-    logit = (logit + own * component[:, 0] / scale.component_sd[0])[rows]
+    logit = (logit + own * component[:, 0] / scale.lines.spread[0])[rows]
     expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
     found = response_logp(model, {"relevance": known}, "relevance", **point)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -232,6 +245,10 @@ def test_both_ways_of_writing_effects_are_one_model(sampled, monkeypatch, seed):
         given |= {"reliability_sd_log__": np.log(0.7), "agreement_sd_log__": np.log(0.5)}
         given |= {"curvature": np.array(0.4), "tail_effect": np.array(-0.8)}
         given["agreement_deviation"] = np.linspace(-1, 1, number)
+        given["curve_component_sd_log__"] = np.log(0.8)
+        given["curve_component_deviation"] = np.linspace(
+            0.5, 1, len(model.coords["curve_component"])
+        )
         if least:
             given |= {"component_deviation": unit, "population_effect": population}
             given["topic_deviation"] = deviation
@@ -283,7 +300,7 @@ def test_effects_of_components_are_parameters_where_each_has_many_judged_pairs(
 def test_reliabilities_are_the_image_of_the_components(sampled, centred):
     model = be.models.relevance_model(sampled)
     effect = np.arange(1.0, 1 + len(model.coords["component"]))
-    rotation = model["rotation"].get_value()
+    rotation = model["run_line_rotation"].get_value()
     node = model["reliability"]
     reliability = node.eval({model["component_effect"]: effect}, mode="FAST_COMPILE")
     np.testing.assert_allclose(reliability, rotation @ effect)
@@ -294,6 +311,7 @@ def test_parts_left_out_leave_no_variables(sampled):
         key: {variable.name for variable in be.models.relevance_model(sampled, **left).basic_RVs}
         for key, left in {
             "all": {"agreement": False},
+            "lines": {"agreement": False, "n_curve_components": 0},
             "no_runs": {"n_components": 0, "agreement": False},
             "no_topics": {"topic_effects": False, "n_topic_components": 0, "agreement": False},
             "ranks": {"topic_effects": False, "n_components": 0, "agreement": False},
@@ -303,10 +321,16 @@ def test_parts_left_out_leave_no_variables(sampled):
     }
     ranks = {"population_effect", "curvature", "tail_effect", "relevance"}
     topics = {"topic_sd", "topic_fisher_z", "topic_deviation"}
-    runs = {"reliability_sd", "component_deviation"}
+    runs = {
+        "reliability_sd",
+        "component_deviation",
+        "curve_component_sd",
+        "curve_component_deviation",
+    }
     assert names["ranks"] == ranks
     assert names["no_runs"] == ranks | topics
     assert names["no_topics"] == ranks | runs
+    assert names["all"] - names["lines"] == {"curve_component_sd", "curve_component_deviation"}
     assert names["all"] - ranks - topics - runs == {
         "topic_component_sd",
         "topic_component_deviation",

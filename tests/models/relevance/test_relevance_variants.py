@@ -11,6 +11,7 @@ VARIANTS = {
     "ranks": {"topic_effects": False, "n_components": 0, "agreement": False},
     "topics": {"n_components": 0, "agreement": False},
     "runs": {"topic_effects": False, "n_topic_components": 0, "agreement": False},
+    "lines": {"topic_effects": False, "n_curve_components": 0, "agreement": False},
     "runs, own": {"topic_effects": False, "agreement": False},
     "agreement": {"topic_effects": False, "n_components": 0},
     "all": {},
@@ -24,7 +25,7 @@ def sampled() -> xr.DataTree:
     return half_judged(collection_of_three())
 
 
-def probability(sampled, effect, along=None, agreed=None) -> np.ndarray:
+def probability(sampled, effect, along=None, bent=None, agreed=None) -> np.ndarray:
     """P@2 expected (run, topic), the predictors those of the complete judgments."""
     whole = be.models.relevance_model(collection_of_three(), n_topic_components=0)
     agreement = whole["agreement_value"].get_value()
@@ -38,6 +39,8 @@ def probability(sampled, effect, along=None, agreed=None) -> np.ndarray:
         logit = logit + agreed * agreement.sum(axis=1)
     if along is not None:
         logit = logit + whole["component_value"].get_value() @ along
+    if bent is not None:
+        logit = logit + whole["curve_component_value"].get_value() @ bent
     grade = sampled["judgments/grade"].to_numpy()
     relevance = np.where(np.isnan(grade), 1 / (1 + np.exp(-logit)), grade >= 1)
     return relevance[sampled["rankings/ranking"].to_numpy()[:, :, :2]].mean(axis=2)
@@ -48,7 +51,8 @@ def test_scores_rest_on_the_parts_that_the_model_has(sampled, name):
     given = {
         "population_effect": np.array([-0.4, 0.7]),
         "topic_effect": np.array([[0.8, -0.3], [-1.0, 0.4]]),
-        "component_effect": np.array([0.8, -0.5]),
+        "component_effect": np.array([0.8]),
+        "curve_component_effect": np.array([-0.9]),
         "curvature": 0.2,
         "tail_effect": -0.7,
         "agreement_effect": AGREED,
@@ -61,6 +65,7 @@ def test_scores_rest_on_the_parts_that_the_model_has(sampled, name):
         sampled,
         given["topic_effect" if name == "topics" else "population_effect"],
         given["component_effect"] if name == "runs" else None,
+        given["curve_component_effect"] if name == "runs" else None,
         AGREED if name == "agreement" else None,
     )
     mean = post.estimate.mean(["chain", "draw"]).sel(measure="P@2").transpose("run", "topic")
