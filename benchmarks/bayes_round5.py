@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 import bayeseval as be
+from benchmarks.held import held
 from benchmarks.real_data import trec_covid, unpacked
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
@@ -104,7 +105,7 @@ def _print_rows(
 ) -> None:
     error = summary["estimate"] - truth
     lower, upper = (summary["interval"].sel(ci_bound=bound) for bound in ("lower", "upper"))
-    covered = (lower <= truth) & (truth <= upper)
+    covered = held(truth, lower, upper)
     for measure in MEASURES:
         for group, runs in ((contributed, "real"), (~contributed, "dual")):
             part = {"run": np.flatnonzero(group)}

@@ -17,6 +17,7 @@ from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import TABLE, Constants, denominator_of, kind_of_measure
 from bayeseval.models.score.sources import Sources
+from benchmarks.held import held
 
 HERE = Path(__file__).parent / "combined_intervals"
 PACKAGE = Path(be.__file__).parent / "models" / "score" / TABLE
@@ -27,10 +28,10 @@ LEAST_HELD = 0.85
 CLOSE = 1.01  # ratio of two losses that count as alike
 LEARNED_AT = 100  # judgments a topic
 MIXTURE = ("near_ratio", "design_ratio", "far_sd", "far_weight")
-NEAR = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)  # values tried: half an error at least
-ALONE = (0.0, 0.3, *NEAR)
+NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)  # values tried
 APART = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5)
-BESIDE = (0.5, 0.7, 1.0)
+BESIDE = (0.0, 0.3, 0.5, 0.7, 1.0)
+LEAST = {"linear": 0.0, "counted": 0.5, "ratio": 0.5}  # of near_ratio and design_ratio
 FAR = (0.08, 0.15)
 WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
 GROUPS = ("contributed", "new")
@@ -132,13 +133,14 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
         cell = [some[name] for name in ("collection", "measure", "role")]
         design = interval_score(some.truth, some.low, some.high)
         scale = design.groupby(cell).transform("mean")
-        own = ((some.low <= some.truth) & (some.truth <= some.high)).groupby(cell).mean()
+        own = held(some.truth, some.low, some.high).groupby(cell).mean()
         square = ((some.d - some.truth) ** 2).groupby(cell).mean()
-        for constants in itertools.product(NEAR, BESIDE, FAR, WEIGHT):
+        near, beside = ([r for r in part if r >= LEAST[str(kind)]] for part in (NEAR, BESIDE))
+        for constants in itertools.product(near, beside, FAR, WEIGHT):
             now = combined(some, *constants)
             score = interval_score(some.truth, now.lower, now.upper) / scale
-            held = (now.lower <= some.truth) & (some.truth <= now.upper)
-            means = {"score": score, "held": held, "square": (now.estimate - some.truth) ** 2}
+            inside = held(some.truth, now.lower, now.upper)
+            means = {"score": score, "held": inside, "square": (now.estimate - some.truth) ** 2}
             table = pd.DataFrame({k: v.groupby(cell).mean() for k, v in means.items()})
             table = table.assign(ratio=np.sqrt(table.square / square))
             table = table.assign(loss=table.score + table.ratio)
@@ -200,10 +202,10 @@ def alone_scores(rows: pd.DataFrame) -> pd.DataFrame:
     """Log score and coverage where no design is beside the model, by family and errors tried."""
     found = []
     cell = [rows[name] for name in ("kind", "group", "collection", "measure", "role")]
-    for ratio in ALONE:
+    for ratio in NEAR:
         error = np.sqrt(np.maximum((1.0 + ratio**2) * rows.c, 1e-14))
-        held = np.abs(rows.truth - rows.m) <= Z * error
-        table = rows.assign(score=norm.logpdf(rows.truth, rows.m, error), held=held)
+        inside = held(rows.truth, rows.m - Z * error, rows.m + Z * error)
+        table = rows.assign(score=norm.logpdf(rows.truth, rows.m, error), held=inside)
         table = table.groupby(cell)[["score", "held"]].mean().reset_index()
         found.append(table.assign(alone_ratio=ratio))
     return pd.concat(found)
@@ -421,10 +423,10 @@ def summed(some: pd.DataFrame) -> dict[str, float]:
     def rms(error) -> float:
         return float(np.sqrt((error**2).mean()))
 
-    def held(low, high) -> pd.Series:
-        return (some[low] <= some.truth + 1e-12) & (some.truth - 1e-12 <= some[high])
+    def covered(low, high) -> pd.Series:
+        return held(some.truth, some[low], some[high])
 
-    own = held("lower", "upper")
+    own = covered("lower", "upper")
     by_sample = own.groupby(some["sample"]).mean()
     root = np.sqrt(len(by_sample))
     length = (some.high - some.low).mean()
@@ -442,11 +444,11 @@ def summed(some: pd.DataFrame) -> dict[str, float]:
         "ratio": ratio,
         "ratio_error": spread / (2 * ratio),
         "model_bias": (some.m - some.truth).mean(),
-        "design_covered": held("low", "high").mean(),
+        "design_covered": covered("low", "high").mean(),
         "model_covered": ((some.m - some.truth).abs() <= Z * np.sqrt(some.c) + 1e-12).mean(),
         "covered": own.mean(),
         "covered_error": by_sample.std(ddof=1) / root,
-        "each_covered": held("each_lower", "each_upper").mean(),
+        "each_covered": covered("each_lower", "each_upper").mean(),
         "length_ratio": (some.upper - some.lower).mean() / length,
         "each_length_ratio": (some.each_upper - some.each_lower).mean() / length,
         "shared": some["product"].mean() / np.minimum(some.c, some.v).mean(),

@@ -27,6 +27,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import denominator_of, kind_of_measure
 from benchmarks.combination_table import PACKAGE
 from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, halved, roles
+from benchmarks.held import held
 from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10", "R@100", "NumRel"]
@@ -254,7 +255,7 @@ def report(folder: Path) -> None:
         names = ["estimate", "standard_error", "interval"]
         whole = xr.concat([part[names] for part in parts], dim="replicate")
         whole = whole.assign(truth=parts[0].truth)
-        held = differences_held(parts)
+        of_differences = differences_held(parts)
         beside = same_samples(cells.get((name, budget, "dyn"), []), parts)
         for role, chosen in roles(collection).items():
             if chosen.any():
@@ -269,8 +270,8 @@ def report(folder: Path) -> None:
                         of_dyn = beside.sel(measure=label).isel(run=np.flatnonzero(chosen))
                         known_error = summed(of_dyn.assign(truth=some.truth.sel(measure=label)))
                         cell["over_dyn"] = cell["rms_error"] / known_error["rms_error"]
-                    if label in held:
-                        of_samples = held[label][:, chosen].mean(axis=1)
+                    if label in of_differences:
+                        of_samples = of_differences[label][:, chosen].mean(axis=1)
                         cell["difference_coverage"] = of_samples.mean()
                         cell["difference_error"] = of_samples.std(ddof=1) / len(of_samples) ** 0.5
                     rows.append(cell)
@@ -297,7 +298,7 @@ def summed(some: xr.Dataset) -> dict[str, float]:
     error = (some.estimate - some.truth).transpose("replicate", "run").to_numpy()
     bounds = some.interval.transpose("replicate", "run", "ci_bound").to_numpy()
     truth = some.truth.to_numpy()
-    held = (bounds[..., 0] <= truth + 1e-12) & (truth - 1e-12 <= bounds[..., 1])
+    inside = held(truth, bounds[..., 0], bounds[..., 1])
     standard_error = some.standard_error.transpose("replicate", "run").to_numpy()
     n_samples = len(error)
     root = np.sqrt(n_samples)
@@ -310,8 +311,8 @@ def summed(some: xr.Dataset) -> dict[str, float]:
         "bias_error": error.mean(axis=1).std(ddof=1) / root,
         "rms_error": rms,
         "rms_error_error": squares.std(ddof=1) / root / (2 * rms) if rms > 0 else 0.0,
-        "coverage": held.mean(),
-        "coverage_error": held.mean(axis=1).std(ddof=1) / root,
+        "coverage": inside.mean(),
+        "coverage_error": inside.mean(axis=1).std(ddof=1) / root,
         "length": (bounds[..., 1] - bounds[..., 0]).mean(),
         "bias_over_error": error.mean() / standard_error.mean(),
         "variance_ratio": (standard_error**2).mean() / spread if spread > 0 else np.nan,
@@ -326,15 +327,13 @@ def differences_held(parts: list[xr.Dataset]) -> dict[str, np.ndarray]:
     if "difference_interval" not in parts[0]:
         return {}
     interval = xr.concat([part.difference_interval for part in parts], dim="replicate")
-    held = {}
+    found = {}
     for label in RATIOS:
         truth = parts[0].truth.sel(measure=label).to_numpy()
         difference = truth - np.roll(truth, -1)
         bounds = interval.sel(ratio=label).transpose("replicate", "run", "ci_bound").to_numpy()
-        held[label] = (bounds[..., 0] <= difference + 1e-12) & (
-            difference - 1e-12 <= bounds[..., 1]
-        )
-    return held
+        found[label] = held(difference, bounds[..., 0], bounds[..., 1])
+    return found
 
 
 if __name__ == "__main__":

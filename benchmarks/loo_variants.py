@@ -33,6 +33,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import verdict_text
+from benchmarks.held import held
 from benchmarks.real_data import REAL_DATA, trec_covid, unpacked
 
 VARIANTS = {
@@ -142,7 +143,7 @@ def score_errors(collection: xr.DataTree, samples: list, options) -> pd.DataFram
         summary = xr.concat(summaries, dim="replicate").sel(measure="P@10")
         error = summary.estimate - truth.sel(measure="P@10")
         lower, upper = (summary.interval.sel(ci_bound=bound) for bound in ("lower", "upper"))
-        inside = (lower <= truth.sel(measure="P@10")) & (truth.sel(measure="P@10") <= upper)
+        inside = held(truth.sel(measure="P@10"), lower, upper)
         share = inside.mean("run")
         rows[name] = {
             "bias": float(error.mean()),

@@ -17,6 +17,7 @@ import bayeseval as be
 from bayeseval.inference import prior_overlap, verdict_text
 from bayeseval.inference.predictive import predictive_draws
 from benchmarks.coverage_collections import COLLECTIONS
+from benchmarks.held import held
 from benchmarks.real_data import trec_covid, unpacked
 
 
@@ -112,7 +113,7 @@ def row(estimate: xr.DataArray, interval: xr.DataArray, truth: xr.DataArray) -> 
     """Bias, RMS error, mean width and coverage over runs."""
     error = estimate - truth
     lower, upper = (interval.sel(ci_bound=bound) for bound in ("lower", "upper"))
-    covered = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
+    covered = held(truth, lower, upper)
     numbers = [error.mean(), np.sqrt((error**2).mean()), (upper - lower).mean(), covered.mean()]
     return [float(number) for number in numbers]
 

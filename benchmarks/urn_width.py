@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 import bayeseval as be
+from benchmarks.held import held
 
 MEASURE = "RBP(p=0.95)"
 VARIANTS = {
@@ -68,7 +69,7 @@ def one(sampled, truth, variant: dict, seed: int) -> list[np.ndarray]:
     summary = summary.isel(measure=0)
     lower, upper = (summary.interval.sel(ci_bound=b).to_numpy() for b in ("lower", "upper"))
     error = summary.estimate.to_numpy() - truth
-    return [error, summary.standard_error.to_numpy(), (lower <= truth) & (truth <= upper)]
+    return [error, summary.standard_error.to_numpy(), held(truth, lower, upper)]
 
 
 def print_row(shared: float, name: str, results: np.ndarray) -> None:
