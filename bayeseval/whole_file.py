@@ -106,6 +106,17 @@ def whole_folder(path: str | os.PathLike) -> Iterator[Path]:
                 shutil.rmtree(kept)
 
 
+def file_name(label: str, suffix: str) -> str:
+    """Name of a file about something that has a label, such as a measure.
+
+    Examples
+    --------
+    >>> file_name("scores_RBP(p=0.8)", ".png"), file_name("intervals_P@10", ".png")
+    ('scores_RBP_p=0.8.png', 'intervals_P@10.png')
+    """
+    return re.sub(r"[^\w.@=-]+", "_", label).strip("_") + suffix
+
+
 def check_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before the work rather than after it.
 

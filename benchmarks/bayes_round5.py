@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--components", type=int, default=60)
     parser.add_argument("--topic-components", type=int, default=16)
+    parser.add_argument("--curve-components", type=int, default=30)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--score-draws", type=int, default=2000, help="of the sampler's draws")
     parser.add_argument("--approximation", choices=["laplace"])
@@ -67,6 +68,7 @@ def _posterior(sampled: xr.DataTree, options, number: int) -> tuple[xr.Dataset, 
         sampled,
         n_components=options.components,
         n_topic_components=options.topic_components,
+        n_curve_components=options.curve_components,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the verdict is printed for every sample

@@ -36,12 +36,14 @@ from bayeseval.inference import verdict_text
 from benchmarks.held import held
 from benchmarks.real_data import REAL_DATA, trec_covid, unpacked
 
+NO_CURVES = {"n_curve_components": 0}
 VARIANTS = {
     "fused rank": {"topic_effects": False, "n_components": 0, "agreement": False},
     "+ topics": {"n_components": 0, "agreement": False},
-    "+ run reliabilities": {"n_topic_components": 0, "agreement": False},
-    "+ topic components": {"agreement": False},
-    "+ agreement of runs": {},
+    "+ run reliabilities": {"n_topic_components": 0, "agreement": False} | NO_CURVES,
+    "+ topic components": {"agreement": False} | NO_CURVES,
+    "+ agreement of runs": NO_CURVES,
+    "+ curves of runs": {},
     "+ external label": {},
 }
 FULL, LABELLED = list(VARIANTS)[-2:]

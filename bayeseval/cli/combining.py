@@ -9,6 +9,7 @@ import bayeseval as be
 from bayeseval.cli.output import remark, write_result, written_whole
 from bayeseval.cli.remarks import counted
 from bayeseval.cli.tables import as_table
+from bayeseval.whole_file import file_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,7 @@ def write_combined(
         write_result(as_table(rows.query("estimator == 'combined'"), about), None)
     written = [INTERVALS]
     for measure in table["measure"].to_numpy().tolist() if plots else []:
-        name = f"intervals-{''.join(c if c.isalnum() else '_' for c in measure)}.png"
+        name = file_name(f"intervals_{measure}", ".png")
         figure: Any = be.plots.plot_combined(table, measure).figure
         with written_whole(output / name) as unfinished:
             figure.savefig(unfinished, dpi=150)

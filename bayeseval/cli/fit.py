@@ -76,7 +76,7 @@ FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 # names of the plots of a fit, and of the three intervals
 PICTURES = ("trace.png", "rank.png", "energy.png", "convergence.png", "prior_posterior.png")
 PICTURES += ("calibration_*.png", "forest_*.png", "scores_*.png", "judgments_*.png")
-PICTURES += ("intervals-*.png",)
+PICTURES += ("intervals_*.png",)
 EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 

@@ -119,7 +119,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     assert code == 0, err
     names = {path.name for path in (sampled / "out").glob("*.png")}
     assert names == {
-        "intervals-P_10.png",
+        "intervals_P@10.png",
         "prior_posterior.png",
         "calibration_relevance.png",
         "forest_reliability.png",
@@ -130,7 +130,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     assert "relevance_model, 90% intervals over these topics" in printed
     assert "dyn and the model combined, 90% intervals over these topics" in printed
     assert (
-        f"intervals.csv, intervals-P_10.png and 8 plots of the fit in {sampled / 'out'}, seed 1"
+        f"intervals.csv, intervals_P@10.png and 8 plots of the fit in {sampled / 'out'}, seed 1"
         in err.splitlines()[-1]
     )
     assert "Sampling" not in err
@@ -359,20 +359,20 @@ def test_design_model_and_combination_stand_side_by_side(command, sampled):
     assert sorted(table.estimator.unique()) == ["combined", "design", "model"]
     assert len(table) == 3 * 2 * 3
     assert "combined intervals over dyn's, mean over runs" in err
-    assert (sampled / "out" / "intervals-P_10.png").exists()
+    assert (sampled / "out" / "intervals_P@10.png").exists()
 
 
 def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left_goes(
     command, sampled
 ):
     (sampled / "out").mkdir()
-    older = ["intervals.csv", "intervals-AP.png", "trace.png"]
+    older = ["intervals.csv", "intervals_AP.png", "trace.png"]
     for name in ("fit.nc", *older, "mine.png", "notes.csv"):
         (sampled / "out" / name).write_text("of another fit")
     code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
     assert code == 0, err
     assert "no combined intervals: the judgments have no --design" in err
-    assert "as of an earlier fit: intervals-AP.png, intervals.csv, trace.png" in " ".join(
+    assert "as of an earlier fit: intervals.csv, intervals_AP.png, trace.png" in " ".join(
         err.split()
     )
     left = sorted(path.name for path in (sampled / "out").iterdir())
