@@ -10,9 +10,9 @@ ones, and "neural" ones, which do not read words: they see relevance with noise 
 (``text_runs.py``). What any run has on top is judged; relevant documents below are not known, as
 in a real pool.
 
-Two things were chosen with a look at these collections: limits of ratios are given back where that
-is more than chance, and the combination never takes a model's own errors for less than half of the
-posterior's and the design's.
+Three things were chosen with a look at these collections: limits of ratios are given back where
+that is more than chance, each run has a curve in the model of relevance, and the combination never
+takes a model's own errors for less than a share of the posterior's and the design's.
 """
 
 from dataclasses import dataclass
