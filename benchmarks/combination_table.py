@@ -28,10 +28,10 @@ LEAST_HELD = 0.85
 CLOSE = 1.01  # ratio of two losses that count as alike
 LEARNED_AT = 100  # judgments a topic
 MIXTURE = ("near_ratio", "design_ratio", "far_sd", "far_weight")
-NEAR = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)  # values tried
+NEAR = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)  # values tried: half an error at least
+ALONE = (0.0, 0.3, *NEAR)
 APART = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 2.5)
-BESIDE = (0.0, 0.3, 0.5, 0.7, 1.0)
-LEAST = {"linear": 0.3, "counted": 0.5, "ratio": 0.5}  # of near_ratio and design_ratio
+BESIDE = (0.5, 0.7, 1.0)
 FAR = (0.08, 0.15)
 WEIGHT = (0.02, 0.05, 0.1, 0.2, 0.3)
 GROUPS = ("contributed", "new")
@@ -135,8 +135,7 @@ def tried(rows: pd.DataFrame) -> pd.DataFrame:
         scale = design.groupby(cell).transform("mean")
         own = held(some.truth, some.low, some.high).groupby(cell).mean()
         square = ((some.d - some.truth) ** 2).groupby(cell).mean()
-        near, beside = ([r for r in part if r >= LEAST[str(kind)]] for part in (NEAR, BESIDE))
-        for constants in itertools.product(near, beside, FAR, WEIGHT):
+        for constants in itertools.product(NEAR, BESIDE, FAR, WEIGHT):
             now = combined(some, *constants)
             score = interval_score(some.truth, now.lower, now.upper) / scale
             inside = held(some.truth, now.lower, now.upper)
@@ -202,7 +201,7 @@ def alone_scores(rows: pd.DataFrame) -> pd.DataFrame:
     """Log score and coverage where no design is beside the model, by family and errors tried."""
     found = []
     cell = [rows[name] for name in ("kind", "group", "collection", "measure", "role")]
-    for ratio in NEAR:
+    for ratio in ALONE:
         error = np.sqrt(np.maximum((1.0 + ratio**2) * rows.c, 1e-14))
         inside = held(rows.truth, rows.m - Z * error, rows.m + Z * error)
         table = rows.assign(score=norm.logpdf(rows.truth, rows.m, error), held=inside)
