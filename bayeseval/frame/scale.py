@@ -46,7 +46,8 @@ class RankScale:
     log_rank_mean, log_rank_sd, log_rank_skew : float
         Of the log of the fused rank.
     curve_sd : float
-        Standard deviation of the square of the scaled log rank, less its regression on it.
+        Standard deviation of the square of the scaled log rank, less its regression on it; infinite
+        where there are fewer than three ranks.
     tail : float array (4,)
         Of the cube root of the fused rank: mean, slopes on log rank and curve, and the standard
         deviation of what is left.
@@ -153,7 +154,7 @@ def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> dict[str, Any]:
     log_rank = (logs - centre) / spread
     skew = float(weight @ log_rank**3)
     curve = log_rank**2 - 1.0 - skew * log_rank
-    curve_sd = _sd(curve, weight)
+    curve_sd = _sd(curve, weight, of_none=np.inf)  # of one rank alone the curve is -1, not 0
     shape = np.column_stack([log_rank, curve / curve_sd])
     cube_root = np.cbrt(rank)
     mean = float(weight @ cube_root)
@@ -169,7 +170,7 @@ def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-def _sd(centred: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Standard deviation; 1 where there is none."""
-    sd = float(np.sqrt(weight @ centred**2))
-    return sd if sd > SMALLEST_SD else 1.0
+def _sd(centred: NDArray[np.float64], weight: NDArray[np.float64], of_none: float = 1.0) -> float:
+    """Standard deviation, or another number where there is none."""
+    sd = float(np.sqrt(weight @ (centred - weight @ centred) ** 2))
+    return sd if sd > SMALLEST_SD else of_none

@@ -9,22 +9,22 @@ import bayeseval as be
 SHAPE = (2, 1000)  # chain, draw
 
 
-def collection_of_three(grades=(1, 0, 1, 0, 0, 1, 0, 0)) -> xr.DataTree:
-    """Two topics with the same number of judged documents, three runs."""
+def collection_of_three(grades=(1, 0, 1, 0, 0, 1, 0, 0), runs: str = "abc") -> xr.DataTree:
+    """Two topics with the same number of judged documents, three runs in some order."""
     half = len(grades) // 2
     rows = [(str(1 + i // half), f"d{i % half}", grade) for i, grade in enumerate(grades)]
     qrels = pd.DataFrame(rows, columns=["topic", "document", "grade"])
     orders = {"a": range(half), "b": range(half - 1, -1, -1), "c": (1, 0)}
-    runs = pd.DataFrame(
+    lists = pd.DataFrame(
         [
             (run, topic, f"d{i}", -rank)
-            for run, order in orders.items()
+            for run in runs
             for topic in "12"
-            for rank, i in enumerate(order)
+            for rank, i in enumerate(orders[run])
         ],
         columns=["run", "topic", "document", "score"],
     )
-    return be.read_collection(qrels, runs)
+    return be.read_collection(qrels, lists)
 
 
 def half_judged(collection: xr.DataTree, budget: int = 2) -> xr.DataTree:

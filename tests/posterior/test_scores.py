@@ -170,6 +170,16 @@ def test_same_seed_same_scores(sampled, fitted):
     assert not first.equals(other)
 
 
+def test_runs_in_another_order_have_the_same_scores(sampled, fitted):
+    other = half_judged(collection_of_three(runs="cba"))
+    assert other["run"].to_numpy().tolist() == ["c", "b", "a"]
+    grades = [one["judgments/grade"].to_numpy() for one in (sampled, other)]
+    np.testing.assert_array_equal(*grades)
+    asked = {"over": None, "random_seed": 1}
+    found = [be.posterior_scores(fitted, one, "P@2", **asked) for one in (sampled, other)]
+    np.testing.assert_array_equal(found[1].estimate.sel(run=found[0].run), found[0].estimate)
+
+
 def test_a_fit_of_another_frame_is_refused(sampled, fitted):
     with pytest.raises(ValueError, match="does not belong to this collection"):
         be.posterior_scores(fitted, collection_of_three((1, 0, 0, 1)), "P@2")

@@ -45,10 +45,9 @@ class RelevanceDraws:
                 "the fit does not belong to this collection: its frame has other documents, or "
                 "other judgments of them; fit the model to this collection"
             )
-        labels = sampled["run"].to_numpy()[self.frame.run]
-        check_rankings(
-            sampled, self.frame.run, self._constant["run_checksum"].sel(run=labels).to_numpy()
-        )
+        # the collection may hold the runs in another order than the one of the fit
+        self._constant = self._constant.sel(run=sampled["run"].to_numpy()[self.frame.run])
+        check_rankings(sampled, self.frame.run, self._constant["run_checksum"].to_numpy())
         self.sizes = {dim: fitted["posterior"].sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         self._draws = {

@@ -10,6 +10,9 @@ from bayeseval.frame.features import discount
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import REACH, rank_scale
 from bayeseval.models.relevance import predictor
+from bayeseval.models.relevance.predictor import SCALES
+from bayeseval.models.relevance.regression import Regression
+from bayeseval.models.relevance.spreads import SHRUNK, Spreads
 from tests.small import small_collection
 
 
@@ -304,6 +307,50 @@ def test_reliabilities_are_the_image_of_the_components(sampled, centred):
     node = model["reliability"]
     reliability = node.eval({model["component_effect"]: effect}, mode="FAST_COMPILE")
     np.testing.assert_allclose(reliability, rotation @ effect)
+
+
+def test_curves_of_runs_are_the_image_of_their_components_function_by_function(sampled):
+    model = be.models.relevance_model(sampled, agreement=False)
+    rotation = rank_scale(Frame.of_one_sample(sampled), 60, 30).curves.rotation
+    effect = np.linspace(1.0, 2.0, rotation.shape[1])
+    given = {model["curve_component_effect"]: effect}
+    curve = model["run_curve"].eval(given, mode="FAST_COMPILE")
+    assert model.named_vars_to_dims["run_curve"] == ("curve", "run")
+    assert model.coords["curve"] == ("bow", "found")
+    np.testing.assert_allclose(curve, np.stack([rotation[:3] @ effect, rotation[3:] @ effect]))
+    fitted = be.fit(model, approximation="laplace", draws=5, random_seed=1)["posterior"]
+    draws = fitted["curve_component_effect"].to_numpy()[0] @ rotation.T
+    np.testing.assert_allclose(fitted["run_curve"].to_numpy()[0].reshape(len(draws), -1), draws)
+
+
+def test_each_scale_has_the_prior_of_its_name(sampled):
+    given = {name: 0.1 * (1 + number) for number, name in enumerate(SCALES)}
+    model = be.models.relevance_model(sampled, priors=given)
+    conditioned = pm.observe(model, {"relevance": model["judged_relevance"].get_value()})
+    point = conditioned.initial_point()
+    for name, scale in given.items():
+        logp = conditioned.compile_logp([conditioned[name]], mode="FAST_COMPILE")
+        low, high = (logp(point | {f"{name}_log__": np.log(value)}) for value in (0.1, 0.2))
+        assert high - low == pytest.approx(np.log(2) - 0.5 * (0.04 - 0.01) / scale**2)
+    data = {variable.name: variable.get_value() for variable in model.data_vars}
+    regression = Regression.of(data, data["judged_relevance"], 2)
+    spreads = Spreads(regression, data)
+    for name, scale in zip(SHRUNK, given.values(), strict=True):
+        risen = np.diff(spreads.log_prior(name, np.log([0.1, 0.2])))
+        assert risen == pytest.approx(np.log(2) - 0.5 * (0.04 - 0.01) / scale**2)
+    assert SHRUNK[1:] == tuple(name.removesuffix("_sd") for name in SCALES[1:])
+
+
+def test_columns_have_mean_0_where_every_topic_has_one_document():
+    collection = be.read_collection(
+        pd.DataFrame({"topic": ["1", "2"], "document": ["x", "y"], "grade": [1, 0]}),
+        pd.DataFrame(
+            {"run": list("abab"), "topic": list("1122"), "document": list("xxyy"), "score": 1.0}
+        ).iloc[[0, 1, 2]],
+    )
+    model = be.models.relevance_model(collection)
+    for name in ("curve_value", "component_value", "curve_component_value"):
+        np.testing.assert_allclose(model[name].get_value().mean(axis=0), 0.0, atol=1e-12)
 
 
 def test_parts_left_out_leave_no_variables(sampled):
