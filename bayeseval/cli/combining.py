@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import bayeseval as be
 from bayeseval.cli.output import remark, write_result, written_whole
 from bayeseval.cli.remarks import counted
-from bayeseval.cli.tables import as_table
+from bayeseval.cli.typeset import WRITERS
 from bayeseval.whole_file import file_name
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INTERVALS = "intervals.csv"
+READ = ("table", "markdown", "latex")  # formats for readers, not for programs
 NAMED = 5  # runs that are unlike the model
 
 
@@ -39,8 +40,8 @@ def write_combined(
     summary : Dataset
         What stands for the model beside the others.
     request : dict
-        Options of the command: measures, outside, population, ci_prob, relevance_level, and format,
-        of which "table" prints the combined scores.
+        Options of the command: measures, outside, population, ci_prob, relevance_level, and format:
+        those that people read print the combined scores too.
     output : Path
         Folder.
     plots : bool
@@ -63,9 +64,10 @@ def write_combined(
     table = be.compare_intervals(mean, summary, combined)
     rows = _rows(table)
     write_result(rows.to_csv(index=False), output / INTERVALS)
-    if request["format"] == "table":
+    if request["format"] in READ:
         about = request | {"estimator": "dyn and the model combined"}
-        write_result(as_table(rows.query("estimator == 'combined'"), about), None)
+        text = WRITERS[request["format"]](rows.query("estimator == 'combined'"), about)
+        write_result(text, None)
     written = [INTERVALS]
     for measure in table["measure"].to_numpy().tolist() if plots else []:
         name = file_name(f"intervals_{measure}", ".png")

@@ -6,7 +6,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import estimating, read_judged
+from bayeseval.cli.estimating import HAS_COVARIANCE, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -52,17 +52,18 @@ def rank(
     format: option.TidyFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
-    """Rank RUNs, with a confidence set of ranks for each and groups that cannot be told apart.
+    """Rank RUNs, with a confidence set of ranks for each, and groups that are told apart.
 
-    CSV columns: run, measure, estimator, estimate, rank, lower, upper (of the rank), tie_group,
-    expected_rank, and best with --top.
+    Every run of a group is found better than every run of the next. CSV columns: run, measure,
+    estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank, and best with
+    --top, which like the groups holds for all runs at once.
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
     estimator = estimated.estimator
-    population = population or ("sample" if estimator in ("stat", "dyn") else "topics")
+    population = population or ("sample" if estimator in HAS_COVARIANCE else "topics")
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)

@@ -99,6 +99,7 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
         (["rank", "--top", "9"], "top must be a number of runs from 1 to 3, not 9"),
         (["rank", "--ci-prob", "2"], "--ci-prob must lie between 0 and 1"),
         (["rank", "--population", "sample"], "no design covariance"),
+        (["compare", "--population", "sample"], "'assumed' has no design covariance"),
     ],
 )
 def test_mistakes_are_one_sentence(command, words, given, message):

@@ -101,7 +101,8 @@ def test_intervals_hold_the_models_own_errors_unless_the_posterior_alone_is_aske
     tables, said = {}, {}
     for name, words in (("with", ()), ("without", ("--posterior-only",))):
         folder = sampled / name
-        code, _, err = fitted(command, sampled, *how, *words, "--no-plots", "--output", folder)
+        asked = (*how, *words, "--no-plots", "--output", folder)
+        code, _, err = fitted(command, sampled, *asked, measures=("Rprec",))
         assert code == 0, err
         tables[name] = pd.read_csv(folder / "scores.csv")
         said[name] = json.loads((folder / "scores.json").read_text())["model_errors"]
@@ -112,6 +113,16 @@ def test_intervals_hold_the_models_own_errors_unless_the_posterior_alone_is_aske
     assert said == {"with": "added", "without": "none"}
     np.testing.assert_allclose(tables["with"].estimate, tables["without"].estimate)
     assert (tables["with"].standard_error > 1.05 * tables["without"].standard_error).all()
+
+
+def test_the_combined_scores_are_printed_in_every_format_for_readers(command, sampled):
+    how = ("--design", sampled / "design.nc", *QUICK, "--draws", "50", "--chains", "2")
+    code, out, err = fitted(command, sampled, *how, "--no-plots", "--format", "markdown")
+    assert code == 0, err
+    shown = pd.read_csv(sampled / "out" / "intervals.csv").query("estimator == 'combined'")
+    for row in shown.itertuples():
+        assert f"{row.estimate:.4f}" in out
+    assert out.count("P@10") == 2  # of the model, and combined
 
 
 def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, sampled):
