@@ -71,7 +71,8 @@ def relevance_model(
     reliability_sd         HalfNormal(2)         a run's first rank multiplies the odds; learned:
                                                  hundreds of like runs shrink each other, a few that
                                                  differ do not
-    curve_component_sd     HalfNormal(2)         runs may fall off alike, or not; learned
+    curve_component_sd     HalfNormal(2)         of bow and step of all runs: they may fall off
+                                                 alike, or not; learned
     agreement_sd           HalfNormal(2)         may say nothing beyond the fusion, or much
     topic_component_sd     HalfNormal(1)         may be none at all; the largest effects are those
                                                  of a topic's intercept
@@ -123,7 +124,9 @@ def relevance_model(
     n_topic_components : int
         Components that have an effect per topic.
     n_curve_components : int
-        Components of the runs' curves that are kept; with 0 all runs fall off alike.
+        Components of the runs' curves that are kept; with 0, or without components of their lines,
+        runs have lines alone. Of 71 runs 30 components keep .6 of what their curves vary; errors
+        with all 142 are the same (``models/README.md``).
     topic_effects : bool or "centred"
         Whether every topic has an intercept and a slope of its own; without them documents of all
         topics are alike but for their ranks, which real topics are not. Both parts can be left out
