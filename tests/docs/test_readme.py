@@ -48,7 +48,7 @@ def folder(tmp_path_factory) -> Path:
 
 def test_the_session_runs_and_prints_what_is_shown(folder):
     assert (folder / "fit" / "intervals.csv").exists()
-    assert (folder / "fit" / "intervals-P_10.png").exists()
+    assert (folder / "fit" / "intervals_P@10.png").exists()
 
 
 def test_the_script_runs_on_the_same_files(folder, monkeypatch, capsys):
