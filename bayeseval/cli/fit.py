@@ -120,11 +120,13 @@ def fit(
 
     CSV columns: the first eight of evaluate and n_topics; estimate is the posterior mean,
     standard_error the posterior standard deviation with the model's own errors, if any
-    (--posterior-only). Where the judgments are of a random sample, intervals.csv has design (dyn),
-    model and both combined side by side, and the table of the combined scores is printed too: short
-    intervals, honest for runs that the model does not understand. A sampler that did not pass is
-    warned of (exit code 0: what it found is written, and the JSON says `passed`); one that broke
-    writes nothing (exit code 1).
+    (--posterior-only). Where the judgments are of a random sample, the combined scores are printed
+    too (table, markdown, latex): short intervals, honest for runs that the model does not
+    understand; and intervals.csv has design (dyn), model and both combined side by side, with
+    length_ratio (over dyn's), conflict (probability that the run is not as modelled), model_weight
+    (of the model in the combined estimate) and flagged (the two contradict each other). A sampler
+    that did not pass is warned of (exit code 0: what it found is written, and the JSON says
+    `passed`); one that broke writes nothing (exit code 1).
     """
     _check_output(output, ci_prob, judged_files(qrels, runs, judged))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
@@ -379,7 +381,10 @@ def _remark_judgments(judged: xr.Dataset | None) -> None:
         return
     text = be.inference.verdict_text(judged)
     if judged["passed"].all():
-        remark(f"the judgments are as the model predicts them: {text}")
+        remark(
+            "the judgments are as the model predicts them, largest standardised differences by "
+            f"kind: {text}"
+        )
     else:
         remark(
             f"warning: the judgments are not as the model predicts them, and its scores may be "
