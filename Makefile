@@ -59,7 +59,7 @@ combination: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py learn --kind ratio --chunks combination-output-model
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py report
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py reliability
-	PYTHONPATH=. $(BIN)/python benchmarks/flag_alarms.py --worlds 8
+	PYTHONPATH=. $(BIN)/python benchmarks/flag_alarms.py --worlds 10
 coverage-quick: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --collection few-relevant --collection few-runs --collection clef-tar-2017
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
