@@ -6,7 +6,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import HAS_COVARIANCE, estimating, read_judged
+from bayeseval.cli.estimating import estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -61,6 +61,8 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a less b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
+    from bayeseval.evaluation.pairs import HAS_COVARIANCE
+
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     if population == "sample" and estimated.estimator not in HAS_COVARIANCE:
         raise ValueError(

@@ -12,7 +12,6 @@ from bayeseval.cli.reading import judged_collection, judged_files, label_files
 if TYPE_CHECKING:
     import xarray as xr
 
-HAS_COVARIANCE = ("stat", "dyn")  # errors over these very topics
 PREDICTORS = ("pooled", "rank_logistic", "constant")  # those that need no column
 
 

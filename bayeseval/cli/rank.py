@@ -6,7 +6,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import HAS_COVARIANCE, estimating, read_judged
+from bayeseval.cli.estimating import estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -58,6 +58,8 @@ def rank(
     estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank, and best with
     --top, which like the groups holds for all runs at once.
     """
+    from bayeseval.evaluation.pairs import HAS_COVARIANCE
+
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
