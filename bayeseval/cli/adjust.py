@@ -21,11 +21,13 @@ from bayeseval.cli.reading import (
     pooled_collection,
 )
 from bayeseval.cli.remarks import counted, remark_depth
-from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval, rendered
+from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval
+from bayeseval.cli.typeset import as_rows
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from rich.table import Table
 
 
 Unpooled = Annotated[
@@ -79,14 +81,16 @@ def adjust(
     ci_prob: option.CiProb = 0.9,
     missing_topics: option.MissingTopics = "zero",
     relevance_level: option.RelevanceLevel = 1,
-    format: option.Format = "table",
+    format: option.ScoreFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
     """Adjust scores of --unpooled runs for not being in the pool of RUNs (Webber and Park 2009).
 
     RUNs are all that made the pool. By leaving out each in turn, or, where the unpooled runs were
     judged on some topics too, by the bias seen there. CSV columns: the first eight of evaluate
-    (estimate is the adjusted score), then unadjusted, adjustment, helps, confidence.
+    (estimate is the adjusted score), then unadjusted, adjustment, helps (whether the adjustment is
+    larger than its standard error) and confidence (the chance that it brings the score nearer to
+    that of a full pool).
     """
     measures = measure or ["RBP(p=0.8)@10"]
     check_measures(measures, relevance_level)
@@ -124,7 +128,12 @@ def adjust(
         "pool_depth": pool_depth,
         "ci_prob": ci_prob,
     }
-    write_result(FORMATS[format](_rows(result), about), output)
+    rows = _rows(result)
+    if format in FORMATS:
+        text = FORMATS[format](rows, about)
+    else:
+        text = as_rows(rows, about, format, _table)
+    write_result(text, output)
 
 
 def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
@@ -190,14 +199,10 @@ def _rows(result: xr.Dataset) -> pd.DataFrame:
 
 
 BOUNDS = ("lower", "upper")
+FORMATS = {"json": as_json, "trec_eval": as_trec_eval}
 
 
-def _as_csv(rows: pd.DataFrame, about: dict) -> str:
-    """Comma-separated, every digit."""
-    return rows.to_csv(index=False, lineterminator="\n")
-
-
-def _as_table(rows: pd.DataFrame, about: dict) -> str:
+def _table(rows: pd.DataFrame, about: dict) -> Table:
     """A line for each run and measure."""
     from rich.table import Table
     from rich.text import Text
@@ -217,7 +222,4 @@ def _as_table(rows: pd.DataFrame, about: dict) -> str:
         table.add_row(
             Text(printable(row["run"])), Text(row["measure"]), *scores, Text(interval), chance
         )
-    return rendered(table)
-
-
-FORMATS = {"table": _as_table, "csv": _as_csv, "json": as_json, "trec_eval": as_trec_eval}
+    return table

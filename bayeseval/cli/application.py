@@ -1,6 +1,7 @@
 """The commands together, and the one place where a user's mistake becomes one sentence."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from bayeseval.cli.rank import rank
 from bayeseval.cli.sample import sample
 from bayeseval.messages import Message, Option
 
+_NO_NUMBER = re.compile(r"Invalid value for '(.*)': Input should be a valid (integer|number).*")
+_KINDS = {"integer": "whole number", "number": "number"}
 MISTAKE = 2
 INTERRUPTED = 130
 COMPLETING = "_BAYESEVAL_COMPLETE"  # what a shell sets to ask for completions
@@ -115,6 +118,7 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, USAGE_ERROR):
         text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
         text = text.replace("Value error, ", "")  # the library's word for any wrong choice
+        text = _NO_NUMBER.sub(lambda found: f"{found[1]} takes a {_KINDS[found[2]]}", text)
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -169,8 +168,8 @@ def fit(
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
         files += write_combined(collection, post, summary, request, output, plots)
     _remove(older - {output / name for name in files} - set(paths), output)
-    written = f"{', '.join(files)} and {counted(len(paths), 'plot')} of the fit"
-    remark(f"{written} in {output}, seed {seed}")
+    drawn = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
+    remark(f"{', '.join(files)}{drawn} in {output}, seed {seed}")
 
 
 def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
@@ -289,7 +288,7 @@ def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:
 
 def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
     """The fit; its verdict is told later, and a broken sampler in one sentence."""
-    if sys.stderr.isatty() and not how["approximation"]:
+    if not how["approximation"]:
         remark("compiling the model, which may take a minute, then sampling")
     try:
         with warnings.catch_warnings():

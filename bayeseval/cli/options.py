@@ -94,9 +94,6 @@ RelevanceLevel = Annotated[
 PerTopic = Annotated[
     bool, typer.Option("--per-topic", help="Every topic, then the mean (topic `all`).")
 ]
-Format = Annotated[
-    Literal["table", "csv", "json", "trec_eval"], typer.Option(help="How to write scores.")
-]
 ScoreFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json", "trec_eval"],
     typer.Option(help="How to write scores."),

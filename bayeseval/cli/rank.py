@@ -103,8 +103,10 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
 
     level = f"{100 * about['ci_prob']:g}%"
     held = "all at once" if about["simultaneous"] else "each by itself"
-    over = OVER[about["population"]]
-    table = Table(title=f"{about['estimator']}, {level} sets of ranks, {held}, over {over}")
+    title = f"{about['estimator']}, {level} sets of ranks over {OVER[about['population']]}, {held}"
+    if not about["simultaneous"]:
+        title += "; groups" + (" and the best" if "best" in rows else "") + " all at once"
+    table = Table(title=title)
     for name in ("measure", "run"):
         table.add_column(name, no_wrap=True)
     for name in ("estimate", "rank", "possible ranks", "expected", "group"):

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-POOR_ERROR = 0.25  # relative error of a topic's number of relevant documents
 POOR_SHARE = 0.2  # of the topics: .69 on CLEF TAR 2017, .04 on TREC-COVID round 5 at 100 judgments
 
 
@@ -38,25 +37,27 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
     remark_lacking(collection, counting, zero=scores.attrs["missing_topics"] == "zero")
     _remark_no_error(mean)
-    _remark_denominators(scores)
+    remark_denominators(mean)
 
 
-def _remark_denominators(scores: xr.Dataset) -> None:
-    """Say which ratios divide by numbers of relevant documents that are hardly known."""
-    if "denominator_error" not in scores:
+def remark_denominators(mean: xr.Dataset) -> None:
+    """Say which ratios divide by numbers of relevant documents that are hardly known.
+
+    Parameters
+    ----------
+    mean : Dataset (measure, ...)
+        Of ``be.mean_over_topics`` or ``be.compare``.
+    """
+    if "poorly_known_topics" not in mean:
         return
-    poor = (scores["denominator_error"] > POOR_ERROR).sum("topic")
-    known = scores["denominator_error"].notnull().sum("topic")
-    asked = [
-        f"{label} ({int(poor.sel(measure=label))} of {int(known.sel(measure=label))} topics)"
-        for label in scores["measure"].to_numpy().tolist()
-        if "replicate" not in poor.dims
-        and int(poor.sel(measure=label)) > POOR_SHARE * int(known.sel(measure=label))
-    ]
+    from bayeseval.estimators.denominators import POOR
+
+    share = mean["poorly_known_topics"].to_series()
+    asked = [f"{label} ({of:.0%} of topics)" for label, of in share.items() if of > POOR_SHARE]
     if asked:
         remark(
             "the number of relevant documents (or the ideal gain) is known to no better than "
-            f"{POOR_ERROR:.0%} for {', '.join(asked)}: these ratios lean on the counts of all "
+            f"{POOR:.0%} for {', '.join(asked)}: these ratios lean on the counts of all "
             "topics, and their intervals are rough"
         )
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from bayeseval.messages import Message, Option
 
 
@@ -62,3 +64,24 @@ def check_seed(random_seed: int | None) -> None:
     """
     if random_seed is not None and random_seed < 0:
         raise ValueError(f"random_seed must be a whole number, 0 or more, not {random_seed}")
+
+
+def check_whole_numbers(least: int, **numbers) -> None:
+    """Refuse numbers of things that are not whole, or too small.
+
+    Raises
+    ------
+    ValueError
+        Where one of `numbers` is no whole number, or below `least`.
+
+    Examples
+    --------
+    >>> check_whole_numbers(1, draws=1000, chains=4)
+    >>> check_whole_numbers(1, draws=0.5)
+    Traceback (most recent call last):
+    ValueError: draws is 0.5; allowed: a whole number, 1 or more
+    """
+    for name, number in numbers.items():
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number < least:
+            raise ValueError(f"{name} is {number!r}; allowed: a whole number, {least} or more")

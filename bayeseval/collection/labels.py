@@ -143,10 +143,22 @@ def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
         raise ValueError(
             Message(
                 Option(option),
-                f" must name {dim}s of the collection; unknown: {unknown or 'none given'}",
+                f" must name {dim}s of the collection; unknown: {listed(unknown) or 'none given'}; "
+                f"its {dim}s: {listed(collection[dim].to_numpy())}",
             )
         )
     return positions
+
+
+def listed(labels) -> str:
+    """The first ten labels, for messages.
+
+    Examples
+    --------
+    >>> listed(range(12))
+    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 ...'
+    """
+    return ", ".join(map(str, labels[:10])) + (" ..." if len(labels) > 10 else "")
 
 
 def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:

@@ -1,12 +1,14 @@
 """Differences of runs' mean scores, pair by pair, with the standard errors of the pairs."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
+from bayeseval.collection.labels import listed
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
@@ -15,6 +17,7 @@ from bayeseval.evaluation.scores import evaluate
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
 
+OF_COUNTS = ("denominator_error", "modelled_share")  # of a topic, not of runs
 BLOCK = 2000  # pairs of runs whose deviations are held at once
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -57,11 +60,6 @@ def run_position(runs: NDArray, name: str) -> int:
     return int(where[0])
 
 
-def listed(runs: NDArray) -> str:
-    """The first ten labels."""
-    return ", ".join(map(str, runs[:10])) + (" ..." if runs.size > 10 else "")
-
-
 def default_population(estimator: str) -> str:
     """What differences are about by default: these topics where a design gives their errors."""
     return "sample" if estimator in HAS_COVARIANCE else "topics"
@@ -97,8 +95,9 @@ def differences(
     Returns
     -------
     Dataset (measure, comparison)
-        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``n_topics``, and
-        ``difference`` (measure, comparison, topic).
+        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``n_topics``,
+        ``difference`` (measure, comparison, topic), and what :func:`mean_over_topics` says of
+        denominators.
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
@@ -121,7 +120,8 @@ def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -
     difference = settled(one - other, one, other)
     unknown = np.full(difference.shape, np.nan)
     labels = {name: scores[name].to_numpy() for name in ("measure", "run", "topic")}
-    return _labelled(labels, pairs, difference, unknown, unknown, estimator)
+    known: dict[Any, Any] = {name: scores[name] for name in OF_COUNTS if name in scores}
+    return _labelled(labels, pairs, difference, unknown, unknown, estimator).assign(known)
 
 
 def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
@@ -135,9 +135,13 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     effect = np.zeros(shape)
     of_run, beyond = (np.full((shape[0], runs.size, shape[2]), np.nan) for _ in range(2))
     direction: dict[tuple[int, int], NDArray] = {}
+    of_counts = np.full((2, shape[0], shape[2]), np.nan)
     for index, topic, score in problem.topic_scores(runs.tolist()):
         if score.direction is not None:
             direction[index, topic] = score.direction[0]
+        if score.counts is not None:
+            counts = score.counts
+            of_counts[:, index, topic] = counts.relative_error[0], 1.0 - counts.own_share[0]
         of_run[index, :, topic] = score.estimate[:, 0]
         beyond[index, :, topic] = 0.0 if score.beyond is None else score.beyond[:, 0]
         for start in range(0, first.size, BLOCK):
@@ -165,10 +169,12 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     along = np.zeros((shape[0], shape[2], max(values.size for values in direction.values())))
     for at, values in direction.items():
         along[(*at, slice(values.size))] = values
-    return scores.assign(
-        denominator_effect=(("measure", "comparison", "topic"), effect),
-        denominator_direction=(("measure", "topic", "direction"), along),
-    )
+    said: dict[Any, Any] = {
+        name: (("measure", "topic"), x) for name, x in zip(OF_COUNTS, of_counts, strict=True)
+    }
+    said["denominator_effect"] = (("measure", "comparison", "topic"), effect)
+    said["denominator_direction"] = (("measure", "topic", "direction"), along)
+    return scores.assign(said)
 
 
 def _is_default(name: str, value) -> bool:

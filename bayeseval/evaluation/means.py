@@ -2,6 +2,7 @@
 
 import xarray as xr
 
+from bayeseval.estimators.denominators import POOR
 from bayeseval.evaluation.problem import check_option
 from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
 
@@ -38,7 +39,8 @@ def mean_over_topics(
         ``n_topics`` and ``n_limited`` without the dim topic. Where denominators rest on the counts
         of all topics also ``denominator_error``, the median over topics of the relative error of
         the number of relevant documents, ``n_modelled``, the number of topics where it comes mostly
-        from the other topics, and ``modelled_topics``, their share;
+        from the other topics, ``modelled_topics``, their share, and ``poorly_known_topics``, the
+        share of those where that relative error is above a quarter;
         for ``"topics"`` the ``design_error`` too, the standard error for these very topics, and the
         ``raised_error``, what an interval for them would rest on.
 
@@ -107,10 +109,12 @@ def mean_over_topics(
         share = scores["modelled_share"]
         n_known = share.notnull().sum("topic")
         mostly = (share > 0.5).sum("topic").where(n_known > 0)
+        error = scores["denominator_error"]
         result = result.assign(
             n_modelled=mostly,
             modelled_topics=mostly / n_known,
-            denominator_error=scores["denominator_error"].median("topic", skipna=True),
+            poorly_known_topics=(error > POOR).sum("topic").where(n_known > 0) / n_known,
+            denominator_error=error.median("topic", skipna=True),
         )
     return result
 

@@ -57,8 +57,10 @@ def forest(
     thick = f"{100 * min(0.5, ci_prob / 2):g}% (thick)"
     title = f"{values.name}: {which}, {thick} and {100 * ci_prob:g}% intervals"
     drawing.add_title(title)
-    if drawing.backend == "matplotlib":  # no empty rows above and below
+    if drawing.backend == "matplotlib":  # no empty rows above and below, no axis under labels
         figure_drawn = drawing.viz["figure"].item()
         figure_drawn.axes[-1].set_ylim(-0.8, rows - 0.2)
+        figure_drawn.axes[0].spines["bottom"].set_visible(False)
+        figure_drawn.axes[0].tick_params(bottom=False, labelbottom=False)
         figure_drawn.set_layout_engine("constrained")
     return drawing

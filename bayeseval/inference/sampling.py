@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
 from bayeseval.messages import Message, Option
 from bayeseval.models.identity import changed_parts
@@ -123,8 +124,8 @@ def fit(
     import pymc as pm
 
     _check_request(model, sampler, random_seed)
-    _check_numbers(1, draws=draws, chains=chains, cores=1 if cores is None else cores)
-    _check_numbers(0, tune=tune)
+    check_whole_numbers(1, draws=draws, chains=chains, cores=1 if cores is None else cores)
+    check_whole_numbers(0, tune=tune)
     known: dict[Any, Any] = known_values(model) if observed is None else dict(observed)
     if approximation is not None:
         return _approximated(model, known, approximation, draws * chains, random_seed)
@@ -214,13 +215,6 @@ def known_values(model) -> dict[str, Any]:
         for variable in model.free_RVs
         if KNOWN + variable.name in data
     }
-
-
-def _check_numbers(least: int, **numbers) -> None:
-    for name, number in numbers.items():
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not whole or number < least:
-            raise ValueError(f"{name} is {number!r}; allowed: a whole number, {least} or more")
 
 
 def _check_request(model, sampler: str, random_seed: int) -> None:

@@ -96,7 +96,8 @@ def _check_depth(depth) -> None:
     if depth is not None and (depth != int(depth) or depth < 1):
         raise ValueError(
             Message(
-                Option("depth"), f" must be a whole number of at least 1, or None, not {depth!r}."
+                Option("depth"),
+                f" must be a whole number of at least 1, not {depth!r}; left out, all ranks count",
             )
         )
 

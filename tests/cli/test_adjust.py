@@ -157,6 +157,16 @@ def test_table_json_and_trec_eval_say_the_same(command, pool):
     assert f"RBP(p=0.8)@10         \tall\t{x.adjusted.item():.4f}" in out.splitlines()
 
 
+def test_typeset_tables_have_the_numbers(command, pool):
+    x = be.adjust_scores(collection(pool), pool_depth=3).sel(run="x").squeeze()
+    score, chance = f"{x.adjusted.item():.4f}", f"{100 * x.confidence.item():.0f}"
+    (row,) = [line for line in command(*words(pool, "--format", "markdown"))[1].splitlines()
+              if line.startswith("| x |")]  # fmt: skip
+    assert row.count("|") == 8 and score in row and f"{chance}%" in row
+    latex = command(*words(pool, "--format", "latex"))[1]
+    assert "\\begin{tabular}{llrrrrr}" in latex and score in latex and f"{chance}\\%" in latex
+
+
 def test_one_common_topic_leaves_error_and_help_unknown(command, pool):
     flags = ["--common-topics", "1"]
     code, out, err = command(*words(pool, *flags, "--format", "json", qrels="all"))
@@ -210,7 +220,7 @@ MISTAKES = [
     (["--leave-out", "team"], "--leave-out team and --teams"),
     (["--interval", "bootstrap"], "name --common-topics"),
     (["--common-topics", "1", "--leave-out", "team"], "--leave-out goes without common topics"),
-    (["--common-topics", "77"], "--common-topics must name topics of the collection"),
+    (["--common-topics", "77"], "topics of the collection; unknown: 77; its topics: 1, 2"),
     (["--common-topics", ","], "none given"),
     (["-m", "Bpref"], "Bpref is no sum of relevances"),
     (["--pool-depth", "0"], "--pool-depth must be a whole number"),

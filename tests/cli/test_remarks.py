@@ -162,13 +162,9 @@ def test_a_topic_named_as_the_mean_is_refused_where_both_would_be_written(comman
 
 
 def test_ratios_over_poorly_known_numbers_are_named(capsys):
-    errors = xr.DataArray(
-        [[0.5, 0.1, 0.4], [0.1, 0.2, 0.1]],
-        dims=("measure", "topic"),
-        coords={"measure": ["AP", "R@10"]},
-    )
-    remarks._remark_denominators(xr.Dataset({"denominator_error": errors}))
+    share = xr.DataArray([2 / 3, 0.0], dims="measure", coords={"measure": ["AP", "R@10"]})
+    remarks.remark_denominators(xr.Dataset({"poorly_known_topics": share}))
     said = capsys.readouterr().err
-    assert "AP (2 of 3 topics)" in said and "R@10" not in said
-    remarks._remark_denominators(xr.Dataset({"denominator_error": errors * 0.1}))
+    assert "AP (67% of topics)" in said and "R@10" not in said
+    remarks.remark_denominators(xr.Dataset({"poorly_known_topics": share * 0.1}))
     assert capsys.readouterr().err == ""

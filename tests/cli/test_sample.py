@@ -113,6 +113,7 @@ def test_known_judgments_are_the_frame(command, files):
     ("flags", "message"),
     [
         (["--budget", "0"], "--budget"),
+        (["--budget", "ten"], "--budget takes a whole number"),
         (["--scheme", "poisson"], "poisson has no strata"),
         (["--qrels", "qrels", "--qrels-format", "prels"], "not prels"),
         (["--seed", "99999999999999999999"], "--seed"),

@@ -141,3 +141,22 @@ def test_differences_of_r_precision_have_the_degrees_of_freedom_of_the_bootstrap
         sampled, "Rprec", first, second, estimator="stat", estimator_options=own
     )
     assert pair.degrees_of_freedom.item() == pytest.approx(99)
+
+
+@pytest.mark.parametrize("population", ["sample", "topics"])
+def test_a_comparison_says_how_well_its_denominators_are_known(population):
+    truth = be.simulate.urn_collection(
+        [0.1, 0.2, 0.4], n_topics=12, n_documents=200, depth=100, prevalence=0.03, random_seed=1
+    )
+    design = be.designs.pps_strata(truth, budget=20)
+    sampled = be.reveal(truth, design, be.draw(design, random_seed=1))
+    options = {"estimator": "stat", "population": population}
+    pairs = be.compare(sampled, ["P@10", "AP"], n_permutations=99, **options)
+    scores = be.evaluate(sampled, ["P@10", "AP"], estimator="stat")
+    mean = be.mean_over_topics(scores)
+    for name in ("poorly_known_topics", "modelled_topics", "denominator_error"):
+        xr.testing.assert_allclose(pairs[name], mean[name])
+    by_hand = (scores.denominator_error > 0.25).sel(measure="AP").mean()
+    assert by_hand > 0.5
+    assert float(pairs.poorly_known_topics.sel(measure="AP")) == by_hand
+    assert pairs.poorly_known_topics.sel(measure="P@10").isnull()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import RankScale, rank_scale
 from bayeseval.models.relevance.blocks import Block, Parts, blocks
@@ -42,14 +42,12 @@ class Predictors:
         agreement: bool = True,
     ) -> "Predictors":
         """Predictors of the judged pairs of a frame, with the parts that it has columns for."""
-        numbers = {
-            "n_components": n_components,
-            "n_topic_components": n_topic_components,
-            "n_curve_components": n_curve_components,
-        }
-        for name, number in numbers.items():
-            if number < 0:
-                raise ValueError(f"{name} is {number}; allowed: 0 or more")
+        check_whole_numbers(
+            0,
+            n_components=n_components,
+            n_topic_components=n_topic_components,
+            n_curve_components=n_curve_components,
+        )
         check_choice("topic_effects", str(topic_effects), ("True", "False", "centred"))
         scale = rank_scale(frame, n_components, n_curve_components if n_components else 0)
         n_own = min(n_topic_components, scale.lines.spread.size)

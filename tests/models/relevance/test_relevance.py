@@ -452,8 +452,9 @@ def test_labels_have_error_rates_and_only_labelled_pairs_speak_of_them(sampled):
     ("change", "message"),
     [
         ({"external": "gpt"}, "no external predictor 'gpt'; columns of /predictors: labels, llm"),
-        ({"n_components": -1}, "n_components is -1; allowed: 0 or more"),
-        ({"n_topic_components": -1}, "n_topic_components is -1; allowed: 0 or more"),
+        ({"n_components": -1}, "n_components is -1; allowed: a whole number, 0 or more"),
+        ({"n_curve_components": 2.5}, "n_curve_components is 2.5; allowed: a whole number"),
+        ({"n_topic_components": -1}, "n_topic_components is -1; allowed: a whole number, 0"),
         ({"runs": ["z"]}, "runs must name runs of the collection"),
     ],
 )
