@@ -14,9 +14,8 @@ PENALTY = 0.25  # of a slope and of topics' intercepts: standard deviation 2
 class JudgedLines(NamedTuple):
     """Middles of the judged log ranks, and regressions of columns on intercept and log rank.
 
-    A judged pair weighs p (1 - p), about as it does in the likelihood, with p from a regression on
-    topics and log rank alone. These numbers choose the sampler's coordinates, and no choice of them
-    changes the model.
+    A judged pair weighs what its judgment tells (:func:`information`). These numbers choose the
+    sampler's coordinates, and no choice of them changes the model.
 
     Parameters
     ----------
@@ -33,10 +32,9 @@ class JudgedLines(NamedTuple):
     of_block: dict[str, NDArray[np.float64]]
 
     @classmethod
-    def of(cls, predictors: Predictors, relevance: NDArray[np.bool_]) -> "JudgedLines":
+    def of(cls, predictors: Predictors, weight: NDArray[np.float64]) -> "JudgedLines":
         """Middles and regressions of the judged pairs of a model with topic effects."""
         line = next(block.values for block in predictors.blocks if block.name == "topic")
-        weight = _weight(line, predictors.topic, relevance)
         weighted = line * weight[:, None]
         middle = float(weighted[:, 1].sum() / weight.sum())
         n_topics = predictors.frame.collection.sizes["topic"]
@@ -54,7 +52,14 @@ class JudgedLines(NamedTuple):
         return cls(middle, middles, of_block)
 
 
-def _weight(line: NDArray, topic: NDArray, relevance: NDArray[np.bool_]) -> NDArray[np.float64]:
+def information(predictors: Predictors, relevance: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What each judgment (judged_pair,) tells of a topic's level: p (1 - p).
+
+    That is about its weight in the likelihood, with p from a regression on topics and log rank
+    alone. A hundred judgments of which four are relevant tell less than twenty with ten.
+    """
+    line = next(block.values for block in predictors.blocks if block.name == "topic")
+    topic = predictors.topic
     rows = TopicRows(line[:, 1:], line[:, :1], topic, int(topic.max()) + 1)
     penalty = Penalty(np.full(1, PENALTY), np.full(1, PENALTY))
     logit = logits(rows, ridge_logistic(rows, relevance.astype(float), penalty))

@@ -10,7 +10,7 @@ from bayeseval.frame.scale import CURVES
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.constants import keep_scale
 from bayeseval.models.relevance.judged import Predictors
-from bayeseval.models.relevance.lines import JudgedLines
+from bayeseval.models.relevance.lines import JudgedLines, information
 
 PRIORS: dict[str, tuple[float, ...]] = {
     "intercept": (-1.0, 2.0),
@@ -49,7 +49,7 @@ COLUMNS = {
     "topic_agreement": ("judged_pair", "topic_agreement"),
 }
 
-CENTRED_FROM = 80  # judged pairs a topic, of
+CENTRED_FROM = 12  # what a topic's judgments tell, the sum of p (1 - p), on average over
 MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
 MANY_COMPONENTS = 50  # these tell their standard deviation well, and 20 do not,
 PAIRS_PER_COMPONENT = 60  # where each of them has so many judged pairs
@@ -158,9 +158,10 @@ def _topic_effects(
     correlation: Any = pm.Deterministic("topic_correlation", pt.tanh(z))
     dims = ("topic", "predictor")
     n_topics = np.unique(predictors.frame.topic).size
-    known = n_topics >= MANY_TOPICS and predictors.judged.size >= CENTRED_FROM * n_topics
+    weight = information(predictors, relevance)
+    known = n_topics >= MANY_TOPICS and weight.sum() >= CENTRED_FROM * n_topics
     if known or predictors.parts.topic_effects == "centred":
-        lines = JudgedLines.of(predictors, relevance)
+        lines = JudgedLines.of(predictors, weight)
         added: Any = sum(pt.dot(lines.of_block[name], shared[name]) for name in lines.of_block)
         expected: Any = prior[0] + added
         tilt: Any = pm.Normal("population_tilt", expected[1], prior[1][1])

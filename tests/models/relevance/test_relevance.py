@@ -269,12 +269,20 @@ def test_both_ways_of_writing_effects_are_one_model(sampled, monkeypatch, seed):
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-10)
 
 
-@pytest.mark.parametrize(("n_topics", "budget", "centred"), [(20, 59, 0), (20, 80, 1), (19, 90, 0)])
+@pytest.mark.parametrize(
+    ("n_topics", "budget", "prevalence", "centred"),
+    [(20, 59, 0.3, 0), (20, 80, 0.3, 1), (20, 80, 0.06, 0), (19, 90, 0.3, 0)],
+)
 def test_effects_of_topics_are_parameters_where_many_topics_are_known_well(
-    n_topics, budget, centred
+    n_topics, budget, prevalence, centred
 ):
     collection = be.simulate.urn_collection(
-        [0.1, 0.3], n_topics=n_topics, n_documents=90, prevalence=0.3, depth=30, random_seed=1
+        [0.1, 0.3],
+        n_topics=n_topics,
+        n_documents=90,
+        prevalence=prevalence,
+        depth=30,
+        random_seed=1,
     )
     design = be.designs.pps_strata(collection, budget=budget, n_strata=4)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
