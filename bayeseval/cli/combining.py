@@ -20,6 +20,13 @@ READ = ("table", "markdown", "latex")  # formats for readers, not for programs
 NAMED = 5  # runs that are unlike the model
 
 
+def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
+    """Refuse before the fit what dyn will refuse after it: labels that tell what was sampled."""
+    if "predictors" in collection.children and not _lacking(collection, request):
+        level = {"relevance_level": request["relevance_level"]}
+        be.evaluate(collection, ["P@1"], estimator="dyn", **level)
+
+
 def write_combined(
     collection: xr.DataTree,
     post: xr.Dataset,

@@ -12,7 +12,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import INTERVALS, write_combined
+from bayeseval.cli.combining import INTERVALS, check_combined, write_combined
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result
 from bayeseval.cli.reading import (
@@ -142,6 +142,8 @@ def fit(
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         _rehearse(made, collection, asked)
     check_level(collection, relevance_level, measure, fitting=model != "grades")
+    if model != "urn":
+        check_combined(collection, asked | {"relevance_level": relevance_level})
     if pool_depth is not None:
         _remark_urn(collection, made, depth, pool_depth)
     else:

@@ -134,8 +134,9 @@ def evaluate(
     Labels of an LLM or another assessor (:func:`add_predictions`) are features of the default
     predictor, beside the ranks: ("pooled", all of them). Their worth is learned from the judged
     documents of other strata, so that the estimate stays unbiased and a bad judge costs next to
-    nothing but length. ("external", column) takes one as it is, with a warning: an M that is often
-    wrong makes larger errors than none. "pooled" leaves labels out.
+    nothing but length; documents may lack one, but not because they were not sampled (which is
+    refused where it shows). ("external", column) takes one as it is, with a warning: an M that is
+    often wrong makes larger errors than none. "pooled" leaves labels out.
 
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
     strata dominate is itself poorly known. A sample that misses the few documents that matter errs,

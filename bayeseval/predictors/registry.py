@@ -11,6 +11,7 @@ from bayeseval.predictors.constant import constant
 from bayeseval.predictors.external import external, recalibrated
 from bayeseval.predictors.pooled import pooled
 from bayeseval.predictors.rank_logistic import rank_logistic
+from bayeseval.predictors.values import check_gaps
 
 Specification = str | tuple[str, str | float | Sequence[str]]
 
@@ -57,7 +58,8 @@ def predicted_relevance(
     Raises
     ------
     ValueError
-        For an unknown predictor or column: the message lists what exists.
+        For an unknown predictor or column: the message lists what exists; for values that are there
+        because their documents were sampled.
 
     Examples
     --------
@@ -74,7 +76,10 @@ def predicted_relevance(
     elif argument is not None and name == "rank_logistic":
         raise ValueError(f"predictor 'rank_logistic' takes no argument, {argument!r} was given.")
     elif name in ("external", "recalibrated") or argument is not None:
-        options["values"] = _column(name, argument, columns or {})
+        options["values"] = values = _column(name, argument, columns or {})
+        names = [argument] if isinstance(argument, str) else argument
+        for label, column in zip(names, values.reshape(sample.n_pairs, -1).T, strict=True):
+            check_gaps(sample, label, column)
     if name == "external":
         options["counted"] = counted
     return PREDICTORS[name](sample, relevance, **options)

@@ -3,7 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.frame.sample import Sample
+
 FEW_LABELS = 20
+FAR = 5.0  # standard deviations from what gaps that know nothing of the sample would give
 
 
 def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
@@ -34,3 +37,59 @@ def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
     spread = values[known].std()
     scaled = np.where(known, (values - values[known].mean()) / spread, 0.0)
     return np.column_stack([scaled, scaled**2, ~known])
+
+
+def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
+    r"""Refuse values that are there, or lack, because their documents were sampled.
+
+    Predictions of the documents that were not sampled are then those of documents without a value,
+    and the difference estimator is biased by all that a value is worth: with an LLM's labels of the
+    sampled documents alone P@10 was .04 too high and its 90 % intervals held .08.
+
+    .. math:: z = \sum_d (s_d - \pi_d) / \sqrt{\sum_d \pi_d (1 - \pi_d)}
+
+    over the documents that have a value, in topics with a judgment, :math:`s_d` 1 where selected;
+    its standard deviation is at most 1 where the gaps were there before the draw.
+
+    Parameters
+    ----------
+    sample : Sample
+        Frame, design and samples.
+    name : str
+        Of the values, for the message.
+    values : float array (frame_pair,)
+        NaN where there is none.
+
+    Raises
+    ------
+    ValueError
+        Where z is beyond 5 in a replicate.
+
+    Examples
+    --------
+    >>> n = 200
+    >>> selected = np.arange(n) % 2 == 0
+    >>> sample = Sample(
+    ...     np.arange(n), np.zeros(n, int), np.array([0, n]), np.full(n, 0.5),
+    ...     np.zeros(n, int), selected[None], np.arange(1, n + 1), np.arange(1, n + 1)[:, None])
+    >>> check_gaps(sample, "gpt", np.where(np.arange(n) < 50, 1.0, np.nan))
+    >>> check_gaps(sample, "gpt", np.where(selected, 1.0, np.nan))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: labels 'gpt': 100 of 100 sampled documents have one and 0 of 100 others, ...
+    """
+    known, chance = ~np.isnan(values), sample.inclusion_probability
+    if known.all() or sample.selected.all():  # the latter: no other document is listed
+        return
+    for drawn in sample.selected:
+        begun = np.bincount(sample.topic[drawn], minlength=sample.n_topics) > 0
+        seen = begun[sample.topic]
+        here = known & seen
+        spread = np.sqrt((chance * (1.0 - chance))[here].sum())
+        if abs((drawn - chance)[here].sum()) > FAR * spread + 1e-9:
+            parts = [drawn, seen & ~drawn]
+            counts = [f"{int(known[of].sum())} of {int(of.sum())}" for of in parts]
+            raise ValueError(
+                f"labels '{name}': {counts[0]} sampled documents have one and {counts[1]} others, "
+                "so that they tell what was sampled; label all documents that could be sampled (or "
+                "some chosen before the draw), or leave the labels out"
+            )

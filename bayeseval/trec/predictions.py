@@ -29,7 +29,9 @@ def add_predictions(
 
     They are joined by topic and document. ``be.evaluate(..., estimator="dyn")`` then learns from
     them together with the ranks: what a label is worth is found from the documents that have a
-    judgment too, so that a bad judge costs only length of the intervals.
+    judgment too, so that a bad judge costs only length of the intervals. That holds for labels of
+    all documents that could be sampled, or of some that were chosen before the draw; labels of the
+    sampled ones alone ``dyn`` refuses.
 
     Parameters
     ----------

@@ -92,3 +92,16 @@ def test_labels_without_effect_or_file_are_refused(command, files, labels, words
     code, _, err = command("fit", files / "qrels", files / "a", "-m", "P@5", "--model", "urn",
                            "--pool-depth", 3, "--labels", labels)  # fmt: skip
     assert code == 2 and "not with --model urn" in err
+
+
+@pytest.mark.parametrize("words", [["evaluate", "--estimator", "dyn"], ["fit", "--seed", "1"]])
+def test_labels_of_the_sampled_documents_alone_are_refused(command, files, words):
+    drawn(command, files)
+    name, *options = words
+    given = [files / "judged", files / "a", files / "b", "--design", files / "design.nc",
+             "-m", "P@5", "--labels", f"gpt={files / 'judged'}", *options]  # fmt: skip
+    if name == "fit":
+        given += ["--output", files / "fit"]
+    code, out, err = command(name, *given)
+    assert (code, out) == (2, "") and not (files / "fit").exists()
+    assert "24 of 24 sampled documents have one and 0 of 96 others" in err

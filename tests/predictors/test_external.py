@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import bayeseval as be
+from bayeseval.frame.sample import Sample
 from bayeseval.predictors import constant, external, predicted_relevance, recalibrated
 from bayeseval.predictors.cross_fitting import held_out_prevalence
+from bayeseval.predictors.values import check_gaps
 from tests.predictors.samples import random_sample
 
 
@@ -112,3 +116,51 @@ def test_importing_predictors_loads_neither_numba_nor_scikit_learn():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.stdout.strip() == "[]", answer.stderr
+
+
+def drawn_half(selected) -> Sample:
+    n = selected.shape[1]
+    return Sample(
+        np.arange(n), np.zeros(n, int), np.array([0, n]), np.full(n, 0.5), np.zeros(n, int),
+        selected, np.arange(1, n + 1), np.arange(1, n + 1)[:, None],
+    )  # fmt: skip
+
+
+def test_gaps_that_the_sample_made_are_refused_and_others_are_not():
+    random = np.random.default_rng(1)
+    n = 400
+    draws = np.array([random.permutation(np.arange(n) % 2 == 0) for _ in range(300)])
+    before = np.where(random.random(n) < 0.4, 1.0, np.nan)  # before the draw: never refused
+    check_gaps(drawn_half(draws), "gpt", before)
+    for known in (draws[0], ~draws[0]):  # of the sampled ones, and of those that were not
+        with pytest.raises(ValueError, match="'gpt'.*tell what was sampled"):
+            check_gaps(drawn_half(draws[:1]), "gpt", np.where(known, 1.0, np.nan))
+    pool = np.where((np.arange(n) < 200) | draws[0], 1.0, np.nan)  # a pool, and what was sampled
+    with pytest.raises(ValueError, match="200 of 200 sampled documents"):
+        check_gaps(drawn_half(draws[:1]), "gpt", pool)
+
+
+def test_topics_without_a_judgment_tell_nothing_of_gaps():
+    sample = drawn_half(np.tile([True, False], 100)[None])
+    two = replace(
+        sample,
+        topic=np.repeat([0, 1], 100).astype(np.int32),
+        start=np.array([0, 100, 200]),
+        selected=sample.selected & (np.arange(200) < 100),
+    )
+    values = np.where(np.arange(200) >= 90, 1.0, np.nan)
+    check_gaps(two, "gpt", values)
+
+
+def test_labels_of_sampled_documents_would_bias_the_estimate():
+    collection = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=10, n_documents=100, prevalence=0.3, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=30, n_strata=5)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    labels = be.qrels_frame(sampled).rename(columns={"grade": "label"})
+    labelled = be.add_predictions(sampled, "gpt", labels[["topic", "document", "label"]])
+    for predictor in (None, ("recalibrated", "gpt"), ("external", "gpt")):
+        with pytest.raises(ValueError, match="300 of 300 sampled documents have one and 0 of 700"):
+            be.evaluate(labelled, "P@10", estimator="dyn", predictor=predictor)
+    be.evaluate(labelled, "P@10", estimator="dyn", predictor="pooled")
