@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_covariance, check_drawn_together
+from bayeseval.rounding import settled
 
 Floats = NDArray[np.floating]
 
@@ -36,8 +37,8 @@ class Evidence:
 
     @property
     def difference(self) -> Floats:
-        """Estimate of a less that of b, (run, run)."""
-        return self.estimate[:, None] - self.estimate
+        """Estimate of a less that of b, (run, run); 0 where rounding alone is left."""
+        return settled(self.estimate[:, None] - self.estimate, self.estimate)
 
     @property
     def error(self) -> Floats:

@@ -145,9 +145,10 @@ def _posterior(evidence: Evidence, ci_prob: float, simultaneous: bool) -> Pairs:
         statistic = np.where(evidence.difference == 0, 0.0, evidence.difference / evidence.error)
     contradicted = np.full((len(evidence.estimate), len(draws)), -np.inf)  # by run and draw
     for run in range(len(contradicted)):
+        apart = settled(draws[:, [run]] - draws, draws)
         for sign in (1.0, -1.0):  # this run said to be better, or worse
             stated = np.where(sign * statistic[run] > 0, sign * statistic[run], -np.inf)
-            wrong = sign * (draws[:, [run]] - draws) <= 0
+            wrong = sign * apart <= 0
             wrong[:, run] = False
             broken = np.where(wrong, stated, -np.inf).max(axis=1)
             np.maximum(contradicted[run], broken, out=contradicted[run])

@@ -187,6 +187,29 @@ def test_posterior_statements_hold_together_with_the_stated_probability():
     assert ((lower <= rank) & (rank <= upper)).all(axis=1).mean() >= 0.9
 
 
+@pytest.mark.parametrize("simultaneous", [True, False])
+@pytest.mark.parametrize("spread", [0.02, 0.0])
+def test_draws_that_differ_by_rounding_share_their_sets_and_leave_the_others_theirs(
+    spread, simultaneous
+):
+    random = np.random.default_rng(1)
+    draws = np.array([0.3, 0.3, 0.2, 0.1]) + spread * random.normal(size=(2, 500, 4)) / 4.0
+    draws[..., 1] = draws[..., 0]
+    near = draws.copy()
+    near[..., 1] += 1e-15 * random.choice([-2, 1, 3], size=(2, 500) if spread else 1)
+    assert (near[..., 0] != near[..., 1]).any()
+    same, other = (
+        be.rankings.rank_sets(
+            xr.Dataset({"estimate": (("chain", "draw", "run"), one)}, coords={"run": list("abcd")}),
+            simultaneous=simultaneous,
+        )
+        for one in (draws, near)
+    )
+    assert other.interval.values[0].tolist() == [[1, 2], [1, 2], [3, 3], [4, 4]]
+    assert other.tie_group.values[0].tolist() == [1, 1, 2, 3]
+    xr.testing.assert_equal(same.drop_vars("estimate"), other.drop_vars("estimate"))
+
+
 def test_tie_groups_are_cut_only_where_all_above_are_better_than_all_below():
     better = np.zeros((4, 4), dtype=bool)
     better[0, 1:] = True
