@@ -120,6 +120,8 @@ def _normal(
     evidence: Evidence, prior: str, n_draws: int, random: np.random.Generator
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Probability (run, run) of being better, and draws (draw, run) of ranks."""
+    from scipy.stats import rankdata
+
     z = studentised(evidence.difference, evidence.error, evidence.freedom)
     n_runs = len(z)
     first, second = np.triu_indices(n_runs, k=1)
@@ -132,8 +134,9 @@ def _normal(
     if weight is not None:
         square = square * variance_factor(z, weight)
     scores = evidence.estimate + normal_draws(covariance_of_differences(square), n_draws, random)
-    scale = np.abs(evidence.estimate).max()
-    return better, ranks(np.round(scores / scale, 9) if scale > 0 else scores)
+    same = (z == 0) & (evidence.error == 0)  # runs that are one and the same, and no others, tie
+    drawn = rankdata(-scores[:, same.argmax(axis=1)], method="min", axis=-1)
+    return better, drawn.astype(np.int64)
 
 
 def _share_better(draws: Floats) -> Floats:

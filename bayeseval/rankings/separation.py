@@ -72,7 +72,8 @@ def separated(
 def normal_draws(covariance: Floats, n_draws: int, random: np.random.Generator) -> Floats:
     """Draws (draw, run) of a normal distribution around 0, whose matrix may be singular."""
     value, vector = np.linalg.eigh(covariance)
-    root = vector * np.sqrt(np.clip(value, 0.0, None))
+    rounding = 10 * value.size * np.finfo(float).eps * max(value[-1], 0.0)
+    root = vector * np.sqrt(np.where(value > rounding, value, 0.0))
     return random.standard_normal((n_draws, value.size)) @ root.T
 
 

@@ -100,6 +100,32 @@ def test_probabilities_are_calibrated_where_a_flat_prior_is_too_sure(spread):
         assert excess[0, 3] > 0.05  # what is said to be .8 to .9 is not
 
 
+@pytest.mark.parametrize("prior", ["normal", "flat"])
+@pytest.mark.parametrize("size", [1e-9, 1.0])
+def test_runs_that_are_one_and_the_same_share_their_ranks_in_any_order(size, prior):
+    """Errors a billionth of the scores leave room for ties by rounding alone, too."""
+    covariance = size**2 * shared_errors(6, 7)
+    estimate = 0.5 + size * np.array([0.1, 0.11, 0.12, 0.13, 0.14, 0.15])
+    copied = np.array([0, 1, 2, 1, 3, 4, 5, 2])
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(8)
+        chosen = copied[order]
+        found = be.rankings.rank_probabilities(
+            means(estimate[chosen]), covariance=matrix(covariance[np.ix_(chosen, chosen)]),
+            prior=prior,
+        ).isel(measure=0)  # fmt: skip
+        probability = found.probability.values[np.argsort(order)]
+        for one, other in ((1, 3), (2, 7)):
+            np.testing.assert_array_equal(probability[one], probability[other])
+            assert probability[one, -1] == 0  # two share a rank, so none of them is the last
+        assert (probability.max(axis=1) < 0.9).all()
+        ranks = (found.probability * found["rank"]).sum("rank").values[np.argsort(order)]
+        better = found.better.values[np.ix_(np.argsort(order), np.argsort(order))]
+        strictly = better - 0.5 * (copied[:, None] == copied)
+        if prior == "flat":
+            np.testing.assert_allclose(ranks, 1.0 + strictly.sum(axis=0), atol=0.1)
+
+
 def test_priors_and_their_defaults():
     covariance = matrix(shared_errors(3, 1))
     estimate = means([0.1, 0.11, 0.3])
