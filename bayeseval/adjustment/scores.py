@@ -22,9 +22,11 @@ from bayeseval.adjustment.request import (
 )
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
+from bayeseval.collection.schema import describe_pair
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import pair_mask
 from bayeseval.messages import Message, Option
+from bayeseval.trec.frames import checked_frame
 
 
 def adjust_scores(
@@ -105,7 +107,7 @@ def adjust_scores(
     ValueError
         No pooled or no unpooled run, fewer than two pooled runs (teams) to leave out, an unknown
         run or topic, a run that contributed, a measure that is neither linear nor a ratio,
-        judgments sampled at random.
+        judgments sampled at random, a frame ``judged_before`` of which the collection has no row.
 
     Notes
     -----
@@ -213,7 +215,14 @@ def _judged_before(collection, pool: Pool, given) -> NDArray[np.bool_]:
     visible = np.zeros(collection.sizes["pair"], dtype=bool)
     visible[pool.judged] = True
     if isinstance(given, pd.DataFrame):
-        place = pair_positions(collection, given["topic"], given["document"])
+        rows = checked_frame(given, "judged_before", ("topic", "document"), ())
+        place = pair_positions(collection, rows["topic"], rows["document"])
+        if (place < 0).all():
+            raise ValueError(
+                "judged_before names no document that the collection has; its first row is topic "
+                f"'{rows['topic'][0]}' document '{rows['document'][0]}', and the collection's "
+                f"first pair is {describe_pair(collection, 0)}"
+            )
         listed = np.zeros(visible.size, dtype=bool)
         listed[place[place >= 0]] = True
         return visible & listed

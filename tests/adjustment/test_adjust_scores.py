@@ -376,6 +376,29 @@ def test_a_pool_without_judgments_at_rank_1_has_no_depth_to_name():
         be.adjust_scores(collection, judged_before=rows[kept], pool_depth=POOL_DEPTH)
 
 
+def test_judgments_made_before_may_have_whole_numbers_for_labels_and_must_match_some():
+    lists, grades = random_lists(4), random_grades(4)
+    full = toy_collection(lists, grades, TOPICS)
+    runs, rows = be.runs_frame(full), be.qrels_frame(full)
+    runs["document"], rows["document"] = (f["document"].str[1:].astype(int) for f in (runs, rows))
+    table = pd.DataFrame({"run": [*POOLED, *UNPOOLED]})
+    table["contributed"] = table["run"].isin(POOLED)
+    numbered = be.read_collection(rows, runs, run_table=table)
+    first = be.qrels_frame(toy_collection(lists, grades))
+    by_number = pd.DataFrame(
+        {"topic": first["topic"].astype(int), "document": first["document"].str[1:].astype(int)}
+    )
+    options = {"common_topics": ["2", "4"], "pool_depth": POOL_DEPTH, "n_boot": 0}
+    expected = be.adjust_scores(full, judged_before=first, **options)
+    found = be.adjust_scores(numbered, judged_before=by_number, **options)
+    xr.testing.assert_allclose(found, expected)
+    assert found.judged_set_aside == expected.judged_set_aside > 0
+    with pytest.raises(ValueError, match="no document that the collection has; its first row is"):
+        be.adjust_scores(full, judged_before=by_number, **options)
+    with pytest.raises(ValueError, match="judged_before DataFrame has no column 'document'"):
+        be.adjust_scores(full, judged_before=first[["topic"]], **options)
+
+
 MISTAKES = [
     ({"runs_unpooled": "z"}, "unknown: \\['z'\\]"),
     ({"runs_unpooled": []}, "none given"),
