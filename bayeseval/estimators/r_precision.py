@@ -72,6 +72,9 @@ def _bootstrapped(topic: TopicRelevance, filled, score) -> NDArray[np.float64]:
     deviation = np.zeros((topic.position.shape[0], n_replicates, n_bootstrap))
     uncertain = (topic.slots.probability < 1.0).any(axis=1)
     for column in np.flatnonzero(uncertain):
+        if np.isnan(factor[:, column]).any():  # one document alone tells no error
+            deviation[:, column] = np.nan
+            continue
         rows = topic.slots.row[column]
         used = rows >= 0
         value = np.repeat(filled.value[:, column : column + 1], n_bootstrap, axis=1)

@@ -57,7 +57,7 @@ def ratio_score(
         linear = np.where(
             (denominator > 0)[:, None],
             (above - plain[..., None] * below) / denominator[:, None],
-            0.0,
+            np.where(np.isnan(above), np.nan, 0.0),
         )
         relative = np.where((denominator > 0)[:, None], below / denominator[:, None], 0.0)
         doubtful = raised | (variance > DOUBTFUL * denominator**2)

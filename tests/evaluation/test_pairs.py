@@ -121,12 +121,25 @@ def test_complete_judgments_are_compared_by_students_paired_test_over_topics(col
     assert here.standard_error.isnull().all()
 
 
-def test_an_unknown_variance_is_not_taken_for_none(collection):
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+@pytest.mark.parametrize("denominator", ["counts", "topic"])
+@pytest.mark.parametrize("measure", ["P@3", "AP", "R@3", "nDCG@3", "Rprec"])
+def test_an_unknown_variance_is_not_taken_for_none(collection, measure, denominator, estimator):
     one = be.designs.uniform_strata(collection, budget=1, n_strata=1, random_seed=1)
-    sampled = be.reveal(collection, one, be.draw(one, random_seed=1))
-    mean = be.mean_over_topics(be.evaluate(sampled, "P@3", estimator="stat"))
-    matrix = be.covariance(sampled, "P@3", estimator="stat")
-    assert mean.standard_error.isnull().all() and matrix.isnull().all()
+    sampled = be.reveal(collection, one, be.draw(one, n_replicates=8, random_seed=1))
+    options = {
+        "estimator": estimator,
+        "predictor": ("external", "llm") if estimator == "dyn" else None,
+        "estimator_options": {"denominator": denominator},
+    }
+    scores = be.evaluate(sampled, measure, **options)
+    assert scores.estimate.notnull().all()
+    assert scores.standard_error.isnull().all() and scores.interval.isnull().all()
+    assert be.mean_over_topics(scores).standard_error.isnull().all()
+    single = be.reveal(collection, one, be.draw(one, random_seed=1))
+    assert be.covariance(single, measure, **options).isnull().all()
+    pair = be.paired_difference(single, measure, "a", "b", population="sample", **options)
+    assert pair.standard_error.isnull().all()
 
 
 def test_differences_of_r_precision_have_the_degrees_of_freedom_of_the_bootstrap():
