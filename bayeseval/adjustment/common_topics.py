@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
 
@@ -102,6 +103,7 @@ def adjust_by_topics(
     left = 1.0 - n_common / n_topics
     deviation = delta.std("topic", skipna=True, ddof=1)
     error = (left * deviation**2 / n_common) ** 0.5
+    beyond = xr.apply_ufunc(settled, abs(adjustment) - error, adjustment)
     unadjusted_mean = unadjusted.mean("topic", skipna=True)
     adjusted = unadjusted_mean + adjustment
     known = true.where(delta.notnull())
@@ -118,7 +120,7 @@ def adjust_by_topics(
             "common_mean_error": (left * common_deviation**2 / n_common) ** 0.5,
             "topic_deviation": deviation,
             "common_deviation": common_deviation,
-            "helps": (error < abs(adjustment)).where(error.notnull()),
+            "helps": (beyond > 0).where(error.notnull()),
             "confidence": _confidence(adjustment, error),
             "n_topics": n_topics,
             "n_common": n_common,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.progress import track
+from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
 
@@ -112,7 +113,8 @@ def adjusted_by_runs(
     spread = ((bias - adjustment) ** 2).mean("left_out", skipna=True)
     error = (spread + 2.0 * of_mean) ** 0.5
     adjusted = unadjusted + adjustment
-    size = abs(adjustment)
+    size, error_of_mean = abs(adjustment), of_mean**0.5
+    beyond = xr.apply_ufunc(settled, size - error_of_mean, size)
     return xr.Dataset(
         {
             "unadjusted": unadjusted,
@@ -120,8 +122,8 @@ def adjusted_by_runs(
             "adjusted": adjusted,
             "standard_error": error,
             "interval": interval(adjusted, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
-            "adjustment_error": of_mean**0.5,
-            "helps": (of_mean**0.5 < size).where(of_mean.notnull()),
+            "adjustment_error": error_of_mean,
+            "helps": (beyond > 0).where(of_mean.notnull()),
             "confidence": xr.apply_ufunc(ndtr, size / (2.0 * error.where(error > 0))).fillna(
                 xr.where(size > 0, 1.0, 0.0).where(error == 0)
             ),

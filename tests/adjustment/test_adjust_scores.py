@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.adjustment.leaving_out import adjusted_by_runs
 from bayeseval.collection import pair_positions
 from tests.adjustment.toy import (
     POOL_DEPTH,
@@ -222,6 +223,20 @@ def test_assessed_documents_from_beyond_the_evaluation_depth_move_up():
     condensed = be.adjust_scores(collection, base="condensed", **options).unadjusted.values.ravel()
     assert plain.tolist() == [0.0, 0.25]
     assert condensed.tolist() == [0.5, 0.5]  # p, q and p, q, r, nothing
+
+
+def test_an_adjustment_that_equals_its_error_does_not_help():
+    """One of three runs has a bias: the mean is a third of it, and so is its error."""
+    random = np.random.default_rng(1)
+    bias = xr.DataArray(random.random((50, 1, 3)), dims=("measure", "run", "left_out"))
+    unadjusted = xr.zeros_like(bias.isel(left_out=0))
+    alone = bias * xr.DataArray([0.0, 0.0, 1.0], dims="left_out")
+    result = adjusted_by_runs(unadjusted, alone, np.arange(3), ci_prob=0.9)
+    off = result.adjustment_error - result.adjustment
+    assert (off < 0).any() and (off > 0).any() and (abs(off) < 1e-15).all()
+    assert (result.helps == 0).all()
+    more = alone + xr.DataArray([0.0, 1e-6, 0.0], dims="left_out")
+    assert (adjusted_by_runs(unadjusted, more, np.arange(3), ci_prob=0.9).helps == 1).all()
 
 
 def test_the_error_of_algorithm_1_is_that_of_predicting_one_more_run():
