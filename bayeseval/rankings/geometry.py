@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayeseval.rankings.bootstrap import drawn_means, drawn_pairs, drawn_topics
 from bayeseval.rankings.similarity import similarity_matrix, similarity_rows
+from bayeseval.rounding import settled
 
 DISTANCES = ("paper", "root")
 TOPICS = ("independent", "together")
@@ -34,8 +35,9 @@ class Request:
     replicates: str
 
     def squared(self, similarity: Floats) -> Floats:
-        """Squared distance: (1 - similarity)^2, or 1 - similarity."""
-        return (1.0 - similarity) ** 2 if self.distance == "paper" else 1.0 - similarity
+        """Squared distance: (1 - similarity)^2, or 1 - similarity; never negative."""
+        away = settled(1.0 - similarity)
+        return away**2 if self.distance == "paper" else away
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Geometry:
 
     def squares(self) -> Floats:
         """(b^2, sigma^2(X), sigma^2(G), MSE)."""
-        return np.array([self.squared_bias, self.variance, self.variance_gold, self.mse])
+        return settled(np.array([self.squared_bias, self.variance, self.variance_gold, self.mse]))
 
     def squares_error(self) -> Floats:
         """Monte Carlo standard errors of these, of the finite number of bootstrap results."""

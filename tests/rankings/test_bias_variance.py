@@ -167,6 +167,18 @@ def test_methods_without_chance_on_the_same_topics_have_a_bias_and_no_variance()
     assert same.bias.item() == 0 and same.rmse.item() == 0
 
 
+@pytest.mark.parametrize("similarity", ["tau", "tau_ap", "spearman"])
+@pytest.mark.parametrize("distance", ["paper", "root"])
+def test_a_gold_standard_without_chance_has_no_sigma_whatever_the_rounding(similarity, distance):
+    one, gold = table(9, 8, 15, favoured=0.5), table(9, 8, 15, n_replicates=1)
+    options = {"n_boot": 100, "topics": "together", "random_seed": 1}
+    options |= {"similarity": similarity, "distance": distance}
+    found = be.rankings.bias_variance(one, gold, **options)
+    assert found.sigma_gold.item() == 0 and found.sigma.item() > 0
+    same = be.rankings.bias_variance(gold, gold, **options)
+    assert [same[name].item() for name in ("bias", "sigma", "mse", "rmse")] == [0.0] * 4
+
+
 def test_results_on_the_same_topics_differ_in_the_replicates_of_each():
     """Two replicates in opposite order: drawn with replacement they would agree half the time."""
     order = np.arange(5.0)
