@@ -78,8 +78,8 @@ def compare_intervals(
     Raises
     ------
     ValueError
-        Results of other collections, samples, populations, ``ci_prob`` or ``outside``; scores
-        without a dim or coord measure.
+        Results of other collections, samples, populations, ``ci_prob`` or ``outside``; results or
+        a truth without a run or measure of the means; scores without a dim or coord measure.
 
     References
     ----------
@@ -114,7 +114,10 @@ def compare_intervals(
         parts["combined"] = combined
     names = ["estimate", "standard_error", "interval"]
     wanted = {dim: mean[dim].to_numpy() for dim in ("measure", "run") if dim in mean.dims}
-    parts = {source: _of_labels(part, source, wanted) for source, part in parts.items()}
+    parts = {
+        source: _of_labels(part, f"the results of the {source} have", wanted)
+        for source, part in parts.items()
+    }
     table = xr.concat(
         [part[names].drop_vars(_spare(part), errors="ignore") for part in parts.values()],
         dim=xr.DataArray(list(parts), dims="source", name="source"),
@@ -126,7 +129,8 @@ def compare_intervals(
     design = length.sel(source="design", drop=True)
     table = table.assign(length=length, length_ratio=length / design.where(design > 0))
     if truth is not None:
-        known = truth["estimate"] if isinstance(truth, xr.Dataset) else truth
+        known = truth if isinstance(truth, xr.Dataset) else truth.to_dataset(name="estimate")
+        known = _of_labels(known, "the truth has", wanted)["estimate"]
         low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
         held = (low <= known + ROUNDING) & (known - ROUNDING <= high)
         table = table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
@@ -186,16 +190,14 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     return xr.where(share > 0, difference / share.where(share > 0, 1.0), np.inf).rename("bias")
 
 
-def _of_labels(part: xr.Dataset, source: str, wanted: dict[str, Any]) -> xr.Dataset:
+def _of_labels(part: xr.Dataset, others: str, wanted: dict[str, Any]) -> xr.Dataset:
     """The measures and runs of the means, which the other results must have."""
     for dim, labels in wanted.items():
         if dim not in part.dims or dim not in part.coords:
             continue
         missing = sorted(set(labels.tolist()) - set(part[dim].to_numpy().tolist()))
         if missing:
-            raise ValueError(
-                f"the means have {dim} '{missing[0]}', and the results of the {source} have not"
-            )
+            raise ValueError(f"the means have {dim} '{missing[0]}', and {others} not")
         part = part.sel({dim: labels})
     return part
 

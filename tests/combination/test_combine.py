@@ -270,6 +270,30 @@ def test_the_side_by_side_flags_the_run_unlike_the_model():
     assert held == [True, False, True]
 
 
+@pytest.mark.parametrize(
+    ("labels", "lacking"),
+    [
+        ({"run": [f"x{run}" for run in RUNS]}, f"run '{min(RUNS)}'"),
+        ({"measure": ["P_10"]}, "measure 'P@10'"),
+        ({"run": [*RUNS[:2], "other"]}, f"run '{RUNS[2]}'"),
+    ],
+)
+def test_a_truth_that_lacks_runs_or_measures_is_refused(labels, lacking):
+    truth = xr.DataArray([[0.49, 0.41, 0.78]], coords=[["P@10"], RUNS], dims=DIMS)
+    other = truth.assign_coords(labels)
+    for given in (other, other.to_dataset(name="estimate")):
+        with pytest.raises(ValueError, match=f"the means have {lacking}, and the truth has not"):
+            be.compare_intervals(means(), be.summarize(draws()), truth=given)
+    with pytest.raises(ValueError, match="and the truth has not"):
+        be.compare_intervals(means(), be.summarize(draws()), truth=truth.isel(run=[1, 2]))
+    backwards = truth.isel(run=[2, 1, 0])
+    tables = [
+        be.compare_intervals(means(), be.summarize(draws()), truth=one)
+        for one in (truth, backwards)
+    ]
+    xr.testing.assert_identical(*tables)
+
+
 def test_false_alarms_are_no_more_than_stated():
     """The model has seen the estimate and more: its posterior mean, and its variance."""
     random = np.random.default_rng(3)
