@@ -109,8 +109,11 @@ def evaluate(
     which removes its second-order bias. Its variance starts from that of the linearised error l and
     goes on to the third order, V(l) (1 + 3 V(D) / D^2) + 5 C(l, D)^2 / D^2: the linear part alone
     is too small where the number of relevant documents is poorly known. D is never taken below the
-    number of documents seen relevant, or below 1, and the ratio is limited to [0, 1] (its standard
-    error to 1/2); ``limited`` says where.
+    number of documents seen relevant, or below 1 (for nDCG, the number at each level of the gain
+    never below those seen). Where D had to be raised so, or where V(D) > D^2 / 4, the ratio is
+    limited to [0, 1] and its standard error to 1/2. Elsewhere it is left alone and may lie outside,
+    as a linear measure may. Rprec is limited to [0, 1] everywhere, its standard error nowhere.
+    ``limited`` says where D was raised or the limits changed the estimate.
 
     That is the estimate with ``denominator="topic"``. Where few documents are relevant a topic's
     own sample can tell neither D nor its variance, and the default "counts" asks all topics: the

@@ -66,3 +66,19 @@ def test_little_is_given_back_where_one_topic_makes_it():
     assert (back[0] == 0).all()
     share = back[1:, ::3] / beyond[1:, ::3]
     assert ((share > 0.9) & (share < 1)).all() and (back[1:, 1:3] == 0).all()
+
+
+def test_a_ratio_whose_denominator_is_well_known_has_no_limits():
+    made = be.simulate.urn_collection(
+        [0.05, 0.05, 0.1], n_topics=4, n_relevant=300, n_documents=600, depth=400, random_seed=3
+    )
+    design = be.designs.uniform_strata(made, budget=120, n_strata=6, random_seed=1)
+    sampled = be.reveal(made, design, be.draw(design, n_replicates=20, random_seed=1))
+    scores = be.evaluate(
+        sampled, ["nDCG@5", "R@400", "Rprec"], estimator="dyn",
+        estimator_options={"denominator": "topic"},
+    )  # fmt: skip
+    ratios = scores.estimate.drop_sel(measure="Rprec")
+    outside = ((ratios < 0.0) | (ratios > 1.0)).mean(["run", "topic", "replicate"])
+    assert (outside > 0.1).all() and not scores.limited.drop_sel(measure="Rprec").any()
+    assert np.abs(scores.estimate.sel(measure="Rprec") - 0.5).max() <= 0.5
