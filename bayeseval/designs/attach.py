@@ -139,7 +139,8 @@ def attach_judgments(
     ValueError
         A judged pair with inclusion probability 0; a selected pair without a judgment or a judged
         one that was not selected; a stratum with another number of judgments than the design drew;
-        a design whose topics or documents are not the collection's.
+        a design whose topics or documents are not the collection's, or a run none of whose topics
+        is the design's.
 
     Examples
     --------
@@ -270,4 +271,20 @@ def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.nd
     if (pair_positions(collection, topics, documents) < 0).all():
         raise ValueError(
             "the design does not belong to this collection: no document of its frame occurs there"
+        )
+    _check_runs(collection, topics)
+
+
+def _check_runs(collection: xr.DataTree, topics: np.ndarray) -> None:
+    """Every run must have one of the topics of the frame: else it would score 0 throughout."""
+    if "rankings" not in collection.children:
+        return
+    own = collection["topic"].to_numpy()
+    has = (collection["rankings/ranking"].to_numpy() >= 0).any(axis=2)
+    strange = has.any(axis=1) & ~(has & np.isin(own, topics)).any(axis=1)
+    if strange.any():
+        run = int(np.argmax(strange))
+        raise ValueError(
+            f"run '{collection['run'].to_numpy()[run]}' has no topic in common with the design; it "
+            f"has '{own[np.argmax(has[run])]}' and so on, the design has '{topics[0]}' and so on"
         )

@@ -159,6 +159,16 @@ def test_a_design_of_another_collection_is_named(command, files, design):
     refused(answer, "design", "does not belong")
 
 
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_a_run_without_a_topic_of_the_design_is_named(command, files, design, name):
+    lines = (files / "b").read_text().splitlines()
+    (files / "b").write_text("".join(f"0{line}\n" for line in lines))
+    words = [files / "judged", files / "a", files / "b", "-m", "P@10", "--estimator", "stat"]
+    answer = command(name, *words, "--design", design)
+    refused(answer, "run 'b' has no topic in common with the design; it has '01' and so on, the")
+    refused(command(name, *words), "run 'b' has no topic in common with the judgments")
+
+
 def test_a_file_that_is_no_design_is_named(command, files):
     answer = score(command, files, "--design", files / "b", estimator="stat")
     refused(answer, str(files / "b"))

@@ -135,6 +135,13 @@ def test_a_design_of_another_collection_is_refused(collection):
     foreign = be.read_collection(None, runs.assign(topic="9" + runs.topic))
     with pytest.raises(ValueError, match="does not belong to this collection: none of its topics"):
         be.attach_judgments(foreign, design, judged)
+    mixed = pd.concat([runs, runs.assign(run="z" + runs.run, topic="0" + runs.topic)])
+    with pytest.raises(
+        ValueError, match="run 'za' has no topic in common with the design; it has "
+    ):
+        be.attach_judgments(be.read_collection(None, mixed), design, judged)
+    with pytest.raises(ValueError, match="run 'za' has no topic in common with the judgments"):
+        be.read_collection(judged, mixed)
     foreign = be.read_collection(None, runs.assign(document="x" + runs.document))
     with pytest.raises(ValueError, match="no document of its frame occurs"):
         be.attach_judgments(foreign, design, judged)
