@@ -88,7 +88,6 @@ def sample(
     _remark_sample(sampled, np.asarray(kept), seed)
 
 
-HDF5 = b"\x89HDF"  # how a netCDF file begins
 SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}
 
 
@@ -112,6 +111,8 @@ def _check_files(
     design_file: Path, output: Path | None, overwrite: bool, inputs: list[Path]
 ) -> None:
     """Refuse files that cannot be written, and a design that judgments may depend on."""
+    from bayeseval.trec.compression import HDF5
+
     check_outputs({"--design-file": design_file, "--output": output}, inputs)
     if design_file == STDOUT or not design_file.exists() or is_special(design_file):
         return

@@ -8,6 +8,8 @@ import xarray as xr
 
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.placing import check_design
+from bayeseval.messages import Message, Option
+from bayeseval.trec.compression import HDF5
 from bayeseval.whole_file import check_writable, whole_file
 
 DESIGN_VARIABLES = {
@@ -80,6 +82,16 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"no design file '{path}'")
+    with Path(path).open("rb") as file:
+        begins = file.read(len(HDF5))
+    if begins != HDF5:
+        raise ValueError(
+            Message(
+                f"'{path}' is not a design file; ",
+                Option("design", text="read_design"),
+                " takes the file that `bayeseval sample --design-file` wrote",
+            )
+        )
     try:
         design = xr.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bayeseval.whole_file import check_writable, whole_file
 
+HDF5 = b"\x89HDF"  # how a netCDF file begins
 ENDINGS = (".gz", ".xz", ".bz2", ".zst")
 _UNKNOWN = (".zip", ".z", ".7z", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".br", ".sz", ".zstd")
 _FIRST_BYTES = {
@@ -21,13 +22,15 @@ _FIRST_BYTES = {
 }
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, kind: str) -> bytes:
     """Content of a file, uncompressed as its ending says.
 
     Parameters
     ----------
     path : Path
         File; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` are uncompressed.
+    kind : str
+        What it should hold, for messages: ``"judgments"``, ``"a run"`` or ``"labels"``.
 
     Returns
     -------
@@ -37,7 +40,8 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     ValueError
-        Where the file is missing, empty, a folder, or compressed in another way than it says.
+        Where the file is missing, empty, a folder, a netCDF file, or compressed in another way
+        than it says.
     """
     ending = _known_ending(path)
     if path.is_dir():
@@ -50,6 +54,8 @@ def read_bytes(path: Path) -> bytes:
         data = _uncompressed(path, ending, data)
     else:
         _refuse_compressed(path, data)
+    if data.startswith(HDF5):
+        raise ValueError(f"{path} is a netCDF file (a design?), not {kind}.")
     if not data or data.isspace():
         raise ValueError(f"{path} is empty; a file needs at least one line.")
     return data.removeprefix(b"\xef\xbb\xbf")

@@ -135,7 +135,7 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
     """Labels of a file with a header, of 3 columns, of qrels, or of a run."""
     if not path.exists():
         raise ValueError(f"labels file {path} does not exist")
-    data = read_bytes(path)
+    data = read_bytes(path, "labels")
     check_text(str(path), data)
     headed = headed_frame(str(path), data)
     if headed is not None:

@@ -90,7 +90,7 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
 
 def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
     if isinstance(source, Path):
-        parts = blocks(str(source), read_bytes(source), COLUMNS[qrels_format])
+        parts = blocks(str(source), read_bytes(source, "judgments"), COLUMNS[qrels_format])
         return pd.concat([_judgments(lines, qrels_format) for lines in parts])
     columns = [name for name in COLUMNS[qrels_format].split() if name not in ("iter", "method")]
     columns += ["method"] if "method" in source and qrels_format == "prels" else []

@@ -59,7 +59,7 @@ class RunReader:
         return _named_apart(runs, set(taken))
 
     def _read_file(self, path: Path) -> Run:
-        parts = list(blocks(str(path), read_bytes(path), COLUMNS))
+        parts = list(blocks(str(path), read_bytes(path, "a run"), COLUMNS))
         topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
         document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
         score = np.concatenate([lines.numbers(4, "score") for lines in parts])

@@ -171,12 +171,26 @@ def test_a_run_without_a_topic_of_the_design_is_named(command, files, design, na
 
 def test_a_file_that_is_no_design_is_named(command, files):
     answer = score(command, files, "--design", files / "b", estimator="stat")
-    refused(answer, str(files / "b"))
+    wanted = "is not a design file; --design takes the file that `bayeseval sample --design-file` "
+    refused(answer, f"'{files / 'b'}' {wanted}wrote")
     xr.Dataset({"x": ("y", np.arange(3))}).to_netcdf(files / "x.nc", engine="h5netcdf")
     answer = score(command, files, "--design", files / "x.nc", estimator="stat")
     refused(answer, str(files / "x.nc"))
     answer = score(command, files, "--design", files / "none.nc", estimator="stat")
     refused(answer, str(files / "none.nc"))
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"), [("qrels", "judgments"), ("run", "a run"), ("labels", "labels")]
+)
+def test_a_design_in_the_place_of_another_file_is_called_one(command, files, design, place, kind):
+    given = {"qrels": files / "qrels", "run": files / "a", "labels": files / "qrels"}
+    given[place] = design
+    answer = command(
+        "evaluate", given["qrels"], given["run"], "-m", "AP", "--estimator", "dyn",
+        "--labels", f"judge={given['labels']}",
+    )  # fmt: skip
+    refused(answer, f"{design} is a netCDF file (a design?), not {kind}")
 
 
 @pytest.mark.parametrize(
