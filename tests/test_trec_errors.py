@@ -95,9 +95,10 @@ def test_compression_must_be_known_and_whole(tmp_path):
     (tmp_path / "run.zip").write_bytes(b"PK")
     with pytest.raises(ValueError, match=r"ends in .zip; plain text or .gz, .xz, .bz2, .zst"):
         read_collection(None, tmp_path / "run.zip")
-    for ending in ("gz", "xz", "bz2", "zst"):
+    names = {"gz": "gzip", "xz": "xz", "bz2": "bzip2", "zst": "zstandard"}
+    for ending, name in names.items():
         (tmp_path / f"run.{ending}").write_text(GOOD_RUN)
-        with pytest.raises(ValueError, match=f"is not a whole .{ending} file"):
+        with pytest.raises(ValueError, match=rf"not {name} data \(its name ends in .{ending}\)"):
             read_collection(None, tmp_path / f"run.{ending}")
     (tmp_path / "run.gz").write_bytes(gzip.compress(GOOD_RUN.encode() * 99)[:-20])
     with pytest.raises(ValueError, match="is not a whole .gz file"):

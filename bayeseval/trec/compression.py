@@ -12,6 +12,7 @@ from bayeseval.whole_file import check_writable, whole_file
 
 HDF5 = b"\x89HDF"  # how a netCDF file begins
 ENDINGS = (".gz", ".xz", ".bz2", ".zst")
+_FORMATS = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstandard"}
 _UNKNOWN = (".zip", ".z", ".7z", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".br", ".sz", ".zstd")
 _FIRST_BYTES = {
     b"\x1f\x8b": ".gz",
@@ -95,6 +96,9 @@ def _uncompressed(path: Path, ending: str, data: bytes) -> bytes:
     try:
         return codec.decompress(data)
     except (*broken, *_own_errors(codec)) as error:
+        if not any(data.startswith(first) for first, of in _FIRST_BYTES.items() if of == ending):
+            text = f"{path} is not {_FORMATS[ending]} data (its name ends in {ending})."
+            raise ValueError(text) from error
         raise ValueError(f"{path} is not a whole {ending} file ({error}).") from error
 
 

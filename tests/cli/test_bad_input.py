@@ -76,9 +76,10 @@ def test_a_missing_file_is_named(command, files, name):
 def test_a_broken_archive_is_named(command, files):
     whole = gzip.compress((files / "a").read_bytes())
     (files / "a.gz").write_bytes(whole[: len(whole) // 2])
-    refused(score(command, files, run="a.gz"), str(files / "a.gz"))
+    refused(score(command, files, run="a.gz"), f"{files / 'a.gz'} is not a whole .gz file")
     (files / "a.gz").write_bytes(b"1 Q0 d00 0 1 a\n")
-    refused(score(command, files, run="a.gz"), str(files / "a.gz"))
+    told = f"{files / 'a.gz'} is not gzip data (its name ends in .gz)"
+    refused(score(command, files, run="a.gz"), told)
 
 
 def test_a_file_that_is_no_text_is_named(command, files):
