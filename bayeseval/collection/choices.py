@@ -63,7 +63,9 @@ def check_seed(random_seed: int | None) -> None:
     ValueError: random_seed must be a whole number, 0 or more, not -1
     """
     if random_seed is not None and random_seed < 0:
-        raise ValueError(f"random_seed must be a whole number, 0 or more, not {random_seed}")
+        raise ValueError(
+            Message(Option("random_seed"), f" must be a whole number, 0 or more, not {random_seed}")
+        )
 
 
 def check_whole_numbers(least: int, **numbers) -> None:

@@ -235,6 +235,13 @@ def test_a_measure_without_such_an_estimate_lists_those_that_have_one(
     refused(answer, measure, "nDCG", "RBP")
 
 
+@pytest.mark.parametrize("name", ["compare", "rank"])
+def test_a_seed_that_is_none_is_told_in_the_words_of_the_shell(command, files, name):
+    answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator",
+                     "assumed", "--seed", "-1")  # fmt: skip
+    refused(answer, "--seed must be a whole number", "not -1")
+
+
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
 def test_a_level_above_all_grades_is_refused(command, files, name):
     answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator",
