@@ -21,6 +21,7 @@ from bayeseval.designs.placing import (
     placed_sample,
 )
 from bayeseval.frame.gather import grade_scale
+from bayeseval.messages import Message, Option
 from bayeseval.trec import read_qrels
 
 
@@ -216,10 +217,7 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
         asked = sample.astype(bool)
         lacking, extra = asked & ~came_back & begun[pair_topic], came_back & ~asked
         if lacking.any():
-            raise ValueError(
-                f"{source} has no judgment for {int(lacking.sum())} pairs that were selected, the "
-                f"first is {_first(design, lacking)}; the estimates need exactly the selected pairs"
-            )
+            raise ValueError(_lacking_pairs(design, asked, came_back, lacking, source))
         if extra.any():
             raise ValueError(
                 f"{source} judges {int(extra.sum())} pairs that were not selected, the first is "
@@ -236,6 +234,48 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
             f"{source} judges {counts[wrong[0]]} pairs of stratum {wrong[0]} (topic '{topic}') "
             f"where the design drew {int(design['stratum_sample_size'].to_numpy()[wrong[0]])}"
         )
+
+
+def _lacking_pairs(
+    design: xr.Dataset, asked: np.ndarray, came_back: np.ndarray, lacking: np.ndarray, source: str
+) -> Message:
+    """Which of the pairs asked for have no judgment, and what to do; masks over (pair,)."""
+    number = int(lacking.sum())
+    certain, n_others = _certain_pairs(design)
+    kept = max(int((lacking & certain).sum()) - n_others, 0)
+    parts = [
+        f"{source} has no judgment for {number} pairs that were selected, the first is "
+        f"{_first(design, lacking)}; the estimates need exactly the selected pairs"
+    ]
+    if kept < number:
+        parts.append(": judge them; grade 0 if a document cannot be judged")
+    pair_topic, drawn = design["pair_topic"].to_numpy(), asked & ~certain
+    begun = pair_topic[drawn & came_back]
+    n_empty = np.setdiff1d(pair_topic[drawn], begun).size
+    if n_empty:
+        topics = "1 topic" if n_empty == 1 else f"{n_empty} topics"
+        parts.append(f"; in {topics} none of those drawn is judged yet")
+    if kept:
+        least = "at least " if n_others else ""
+        how = ": give both files of judgments together"
+        parts += [f"; {least}{kept} of these came with ", Option("certain"), how]
+    return Message(*parts)
+
+
+def _certain_pairs(design: xr.Dataset) -> tuple[np.ndarray, int]:
+    """Pairs (pair,) that were made certain, with as few others as can be told, and their number.
+
+    A stratified design has them in the first stratum of their topic; of a Poisson sample others
+    may be just as sure to be selected.
+    """
+    stratum = design["stratum"].to_numpy()
+    n_certain = json.loads(design.attrs.get("parameters", "{}")).get("n_certain", 0)
+    if not n_certain:
+        return np.zeros(stratum.size, dtype=bool), 0
+    first = np.unique(design["stratum_topic"].to_numpy(), return_index=True)[1]
+    sure = design["inclusion_probability"].to_numpy() == 1
+    certain = sure & ((stratum < 0) | np.isin(stratum, first))
+    return certain, max(int(certain.sum()) - n_certain, 0)
 
 
 def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:

@@ -165,12 +165,21 @@ def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
     more, err = sampled("--certain", files / "before", *options)
     assert "18 documents to judge" in err and "beside 60 judged already" in err
     assert len(more) == 18 and not set(map(tuple, first)) & set(map(tuple, more))
+    words = [files / "a", files / "c", "--design", files / "design.nc", "-m", "P@10"]
+    words += ["--estimator", "dyn", "--format", "csv"]
+    code, out, err = command("evaluate", files / "judged", *words)
+    assert code == 2 and "no judgment for 60 pairs that were selected" in err
+    assert err.endswith(
+        "; 60 of these came with --certain: give both files of judgments together\n"
+    )
+    assert "judge them" not in err
+    code, out, err = command("evaluate", files / "before", *words)
+    assert code == 2 and "no judgment for 18 pairs that were selected" in err
+    assert "judge them; grade 0 if a document cannot be judged; in 3 topics none of those" in err
+    assert "--certain" not in err
     both = (files / "before").read_text() + (files / "judged").read_text()
     (files / "judged").write_text(both)
-    code, out, err = command(
-        "evaluate", files / "judged", files / "a", files / "c", "--design", files / "design.nc",
-        "-m", "P@10", "--estimator", "dyn", "--format", "csv",
-    )  # fmt: skip
+    code, out, err = command("evaluate", files / "judged", *words)
     assert code == 0, err
     assert all(row["standard_error"] for row in csv.DictReader(io.StringIO(out)))
 

@@ -115,7 +115,8 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     selected = be.draw(design, random_seed=3)
     good = qrels_of(collection, selected)
     known = design.assign(selected=selected)
-    with pytest.raises(ValueError, match="no judgment for 1 pairs that were selected"):
+    told = "no judgment for 1 pairs that were selected.*: judge them; grade 0 if a .* judged$"
+    with pytest.raises(ValueError, match=told):
         be.attach_judgments(collection, known, good.iloc[1:])
     other = be.draw(design, random_seed=4)
     assert not other.identical(selected)
@@ -126,6 +127,29 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     stray = pd.DataFrame({"topic": ["1"], "document": ["elsewhere"], "grade": [1]})
     with pytest.raises(ValueError, match="inclusion probability 0.*'elsewhere'"):
         be.attach_judgments(collection, design, pd.concat([good, stray]))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options", "n_others", "told"),
+    [
+        ("pps_strata", {"n_strata": 2}, 0, "; 3 of these came with certain: give both files"),
+        ("poisson", {"budget": 4}, 1, "; at least 2 of these came with certain: give both files"),
+        ("poisson", {"budget": 6}, 3, ": judge them; grade 0 if a document cannot be judged$"),
+    ],
+)
+def test_judgments_that_lack_the_certain_pairs_are_told_so(
+    collection, scheme, options, n_others, told
+):
+    certain = np.zeros(collection.sizes["pair"], dtype=bool)
+    certain[[3, 8, 12]] = True
+    options = {"budget": 6, "certain": certain} | options
+    design = getattr(be.designs, scheme)(collection, **options)
+    if scheme == "poisson":  # others are as sure as the certain ones, and no stratum tells
+        assert int((design.inclusion_probability == 1).sum()) == 3 + n_others
+    selected = be.draw(design, random_seed=3)
+    new = qrels_of(collection, selected.to_numpy() & ~certain)
+    with pytest.raises(ValueError, match=f"no judgment for 3 .*{told}"):
+        be.attach_judgments(collection, design.assign(selected=selected), new)
 
 
 def test_a_design_of_another_collection_is_refused(collection):
