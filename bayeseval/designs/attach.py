@@ -169,7 +169,7 @@ def attach_judgments(
         raise ValueError(
             f"{source} has {stray.size} judged pairs with inclusion probability 0 in the design, "
             f"the first is topic '{first.topic}' document '{first.document}'; only pairs of the "
-            "frame can be judged"
+            "frame can be judged; are these the judgments of another sample?"
         )
     _check_complete(design, in_design, source)
     frame = np.flatnonzero(frame_pairs(design))

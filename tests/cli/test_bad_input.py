@@ -131,7 +131,9 @@ def test_a_judged_pair_outside_the_frame_is_named(command, files, design):
     with (files / "judged").open("a") as judged:
         judged.write(f"1 0 {stray} 1\n")
     answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
-    refused(answer, str(files / "judged"), "'1'", stray)
+    refused(
+        answer, str(files / "judged"), "'1'", stray, "are these the judgments of another sample?"
+    )
 
 
 def test_a_sampled_pair_without_judgment_is_named(command, files, design):
