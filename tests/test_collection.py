@@ -68,9 +68,12 @@ def test_rows_of_pairs_serve_empty_ranks_and_may_be_counted_from_each_topics_fir
 
 
 def test_one_topic_or_several_without_judgment_are_spoken_of_as_such():
-    assert without_judgment(["7"]) == "1 topic has no judgment and scores NaN: '7'"
-    said = without_judgment(np.array(["7", "8"]), "is left out", "are left out")
-    assert said == "2 topics have no judgment and are left out, the first is '7'"
+    assert without_judgment(["7"]) == "1 topic has no judgment yet and scores NaN: '7'"
+    said = without_judgment(["7"], 1)
+    assert said == "1 topic has no judgment yet and is left out: '7'; means are over 1 topic"
+    said = without_judgment(np.array(["7", "8"]), 16)
+    left_out = "2 topics have no judgment yet and are left out, the first is '7'"
+    assert said == f"{left_out}; means are over 16 topics"
 
 
 def test_pairs_are_contiguous_by_topic(collection):

@@ -67,7 +67,7 @@ def warn_unjudged_topics(collection: xr.DataTree) -> None:
     if not count.any():
         raise ValueError("no topic of the collection has a judgment")
     if (count == 0).any():
-        text = without_judgment(topics[count == 0], "is left out", "are left out")
+        text = without_judgment(topics[count == 0], int((count > 0).sum()))
         warnings.warn(text, stacklevel=3)
 
 

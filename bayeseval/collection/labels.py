@@ -202,11 +202,24 @@ def check_rankings(collection: xr.DataTree, run: np.ndarray, checksums: np.ndarr
         )
 
 
-def without_judgment(topics, one: str = "scores NaN", many: str = "score NaN") -> str:
-    """Text on topics that have no judgment, and what becomes of ``one`` or ``many`` of them."""
-    if len(topics) == 1:
-        return f"1 topic has no judgment and {one}: '{topics[0]}'"
-    return f"{len(topics)} topics have no judgment and {many}, the first is '{topics[0]}'"
+def without_judgment(topics, n_others: int | None = None) -> str:
+    """Text on topics that have no judgment; means are over ``n_others``, if there are means.
+
+    Examples
+    --------
+    >>> without_judgment(["7", "8"], 16)
+    "2 topics have no judgment yet and are left out, the first is '7'; means are over 16 topics"
+    >>> without_judgment(["7"])
+    "1 topic has no judgment yet and scores NaN: '7'"
+    """
+    one = len(topics) == 1
+    verbs = ("score NaN", "scores NaN") if n_others is None else ("are left out", "is left out")
+    number = "1 topic has" if one else f"{len(topics)} topics have"
+    first = f": '{topics[0]}'" if one else f", the first is '{topics[0]}'"
+    text = f"{number} no judgment yet and {verbs[one]}{first}"
+    if n_others is None:
+        return text
+    return f"{text}; means are over {n_others} topic{'' if n_others == 1 else 's'}"
 
 
 def same_strings(labels) -> np.ndarray:

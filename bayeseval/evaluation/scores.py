@@ -198,11 +198,12 @@ def evaluate(
 
 def _warn_unjudged(problem: Problem) -> None:
     """Say once which topics have no judgment."""
-    unjudged = problem.frame.collection["topic"].to_numpy()[~problem.judged_topic]
-    if unjudged.size == problem.judged_topic.size:
+    judged = problem.judged_topic
+    unjudged = problem.frame.collection["topic"].to_numpy()[~judged]
+    if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if unjudged.size:
-        warnings.warn(without_judgment(unjudged), stacklevel=3)
+        warnings.warn(without_judgment(unjudged, int(judged.sum())), stacklevel=3)
 
 
 def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:

@@ -165,7 +165,9 @@ def posterior_scores(
     mean_of = topic_weights(judged, draws.n_draws, draws.seed_word, "topic", population)
     estimate, modelled, lost = _streamed(scored, draws.n_draws, weights, mean_of)
     if not judged.all():
-        warnings.warn(without_judgment(scored.labels["topic"][~judged]), stacklevel=2)
+        n_others = int(judged.sum()) if over == "topic" else None
+        unjudged = scored.labels["topic"][~judged]
+        warnings.warn(without_judgment(unjudged, n_others), stacklevel=2)
     attrs = {
         "estimator": model_name(fitted),
         "outside": outside,

@@ -272,7 +272,9 @@ def test_a_topic_without_judgment_is_left_out_with_one_warning():
     )
     runs = be.runs_frame(collection)
     less = be.read_collection(rows[rows["topic"] != "2"], runs, run_table=table)
-    with pytest.warns(UserWarning, match="1 topic has no judgment and is left out: '2'") as said:
+    with pytest.warns(
+        UserWarning, match="1 topic has no judgment yet and is left out: '2'"
+    ) as said:
         result = be.adjust_scores(less, pool_depth=POOL_DEPTH)
     assert len(said) == 1
     without = be.read_collection(

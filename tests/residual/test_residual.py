@@ -135,7 +135,7 @@ def test_a_topic_without_judgments_is_nan_and_told():
     collection = two_topics()
     qrels = pd.DataFrame({"topic": ["1"], "document": ["x"], "grade": [1]})
     run = be.runs_frame(collection)
-    with pytest.warns(UserWarning, match="1 topic has no judgment and scores NaN: '2'"):
+    with pytest.warns(UserWarning, match="1 topic has no judgment yet and scores NaN: '2'"):
         bounds = be.rbp_bounds(be.read_collection(qrels, run), 0.5)
     assert np.isnan(bounds.interval.sel(topic="2")).all()
     assert bounds.interval.sel(topic="1").notnull().all()
