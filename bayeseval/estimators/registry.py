@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -123,8 +124,9 @@ def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:
 def check_known(estimator: str) -> None:
     """Refuse an estimator that does not exist."""
     if not isinstance(estimator, str) or estimator not in ESTIMATORS:
-        known = ", ".join(sorted(ESTIMATORS))
-        raise ValueError(f"no estimator '{estimator}'; estimators: {known}")
+        near = get_close_matches(str(estimator).lower(), ESTIMATORS, n=1)
+        meant = f"did you mean {near[0]}? There" if near else "there"
+        raise ValueError(f"no estimator '{estimator}'; {meant} are {', '.join(sorted(ESTIMATORS))}")
 
 
 def check_estimator(collection: xr.DataTree, estimator: str) -> None:

@@ -323,7 +323,8 @@ def test_an_estimate_that_there_is_not_is_refused_before_files_are_read(command,
     (files / "qrels").write_text("no judgments\n")
     words = [name, files / "qrels", files / "a", "-m", "RR", "--estimator"]
     refused(command(*words, "dyn"), "RR", "has no 'dyn' estimate")
-    refused(command(*words, "hopeful"), "no estimator 'hopeful'")
+    refused(command(*words, "hopeful"), "no estimator 'hopeful'; there are assumed, condensed")
+    refused(command(*words, "dynn"), "no estimator 'dynn'; did you mean dyn? There are assumed")
 
 
 def test_judgments_and_run_in_the_wrong_order_are_told_the_order(command, files):

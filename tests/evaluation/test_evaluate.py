@@ -237,7 +237,8 @@ def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
 @pytest.mark.parametrize(
     ("measures", "options", "message"),
     [
-        ("P@3", {"estimator": "guess"}, "no estimator 'guess'; estimators: assumed, condensed"),
+        ("P@3", {"estimator": "guess"}, "no estimator 'guess'; there are assumed, condensed"),
+        ("P@3", {"estimator": "Stats"}, "no estimator 'Stats'; did you mean stat. There are ass"),
         ("P@3", {"estimator": "stat"}, "needs a design.*without a design: assumed"),
         ("Q@3", {"estimator": "assumed"}, "Q"),
         ("P@3", {"estimator": "assumed", "outside": "ignore"}, "outside must be one of"),
