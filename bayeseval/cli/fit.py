@@ -18,6 +18,7 @@ from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_r
 from bayeseval.cli.reading import (
     check_level,
     check_measures,
+    input_files,
     judged_collection,
     judged_files,
     label_files,
@@ -128,6 +129,7 @@ def fit(
     `passed`); one that broke writes nothing (exit code 1).
     """
     _check_output(output, ci_prob, judged_files(qrels, runs, judged))
+    _check_folder(output, input_files([], runs, []))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
     check_measures(measure, relevance_level)
     depth = rankings.depth
@@ -189,6 +191,16 @@ def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
     check_outputs({f"--output ({path.name})": path for path in there}, inputs)
     if not 0 < ci_prob < 1:
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
+
+
+def _check_folder(output: Path, runs: list[Path]) -> None:
+    """Refuse a folder of runs: a glob of it would take what is written for runs."""
+    for run in runs:
+        if os.path.realpath(run.parent) == os.path.realpath(output):
+            raise ValueError(
+                f"--output {output} is the folder of the RUN {run}, and a glob of its runs would "
+                "find what is written there; name another folder"
+            )
 
 
 def _older(output: Path) -> set[Path]:

@@ -212,6 +212,8 @@ BAD = [
     (["--format", "trec_eval"], ["--format", "json"]),
     (["--output", "judged"], ["judged is a file", "folder"]),
     (["--output", "judged/deeper/still"], ["judged is a file", "folder"]),
+    (["--output", "."], ["--output . is the folder of the RUN a, and a glob", "another folder"]),
+    (["--output", "../{folder}"], ["is the folder of the RUN a"]),
     (["--design", "none.nc"], ["none.nc"]),
     (["-m", "nDCG@10"], ["nDCG@10 counts grades", "--model grades"]),
     (["-m", "P(rel=2)@10"], ["--relevance-level 2, or take --model grades"]),
@@ -230,6 +232,7 @@ def test_bad_requests_are_one_sentence_before_any_sampling(
 
     monkeypatch.setattr(be, "fit", sampling)
     monkeypatch.chdir(sampled)
+    words = [word.format(folder=sampled.name) for word in words]
     kept = ["--output", "out"] if "--output" not in words else []
     measure = ["-m", "P@10"] if "--relevance-level" not in words else ["-m", "P(rel=1)@10"]
     refused(command("fit", "judged", "a", "b", "c", *measure, *kept, *words), *parts)
