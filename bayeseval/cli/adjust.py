@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,7 +21,7 @@ from bayeseval.cli.reading import (
     ordered_files,
     pooled_collection,
 )
-from bayeseval.cli.remarks import counted, remark_depth
+from bayeseval.cli.remarks import counted, mean_outside, outside_shares, remark_depth
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval
 from bayeseval.cli.typeset import as_rows
 
@@ -120,6 +121,9 @@ def adjust(
         )
     remark_depth(collection, rankings.depth, result["measure"].to_numpy())
     _remark(collection, result, seed if interval == "bootstrap" else None)
+    if result.attrs["algorithm"] == 1:
+        options = {"relevance_level": relevance_level, "missing_topics": missing_topics}
+        _remark_unjudged(be.select(collection, runs=result["run"].to_numpy()), measures, options)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]
     about = {
@@ -186,6 +190,19 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
         f"runs whose adjustment is larger than its standard error, of {result.sizes['run']}: "
         + "; ".join(shares)
     )
+
+
+def _remark_unjudged(unpooled: xr.DataTree, measures: list[str], options: dict) -> None:
+    """Say how much of the unpooled runs is unjudged, and of which runs the intervals speak."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said when they were adjusted
+        scores = be.evaluate(unpooled, measures, estimator="assumed", **options)
+    shares = outside_shares(mean_outside(scores))
+    if shares:
+        remark(
+            f"weight of unpooled runs on documents unjudged, mean over runs: {shares}; the "
+            "interval speaks of runs like the pooled ones"
+        )
 
 
 def _rows(result: xr.Dataset) -> pd.DataFrame:

@@ -108,11 +108,16 @@ def _remark_outside_weight(scores: xr.Dataset) -> None:
             "documents of the frame"
         )
         return
-    counting = scores["estimate"].notnull() | (outside > 0)
-    of_run = outside.where(counting).mean("topic", skipna=True)
-    shares = outside_shares(of_run)
+    shares = outside_shares(mean_outside(scores))
     if shares:
         remark(f"weight on documents {where}, mean over runs: {shares}")
+
+
+def mean_outside(scores: xr.Dataset) -> xr.DataArray:
+    """Weight (measure, run) on documents that could not be known, mean over the scored topics."""
+    outside = scores["outside_weight"]
+    counting = scores["estimate"].notnull() | (outside > 0)
+    return outside.where(counting).mean("topic", skipna=True)
 
 
 def outside_shares(weight: xr.DataArray) -> str:

@@ -188,6 +188,23 @@ def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(comman
     same(out, result)
 
 
+def test_weight_on_unjudged_documents_is_told_with_what_the_interval_speaks_of(command, pool):
+    flags = ["-m", "P@3", "-m", "RBP(p=0.8)@10"]
+    (said,) = [line for line in command(*words(pool, *flags))[2].splitlines() if "weight" in line]
+    unpooled = be.select(collection(pool), runs=list(UNPOOLED))
+    outside = be.evaluate(unpooled, flags[1::2], estimator="assumed")["outside_weight"]
+    of_run = outside.mean("topic", skipna=False)
+    for label in flags[1::2]:
+        own = of_run.sel(measure=label)
+        worst = UNPOOLED[int(np.argmax(own.to_numpy()))]
+        assert (
+            f"{label} {own.mean().item():.3f}, up to {own.max().item():.3f} (run {worst})" in said
+        )
+    assert said.endswith("; the interval speaks of runs like the pooled ones")
+    flags = ["--common-topics", "1,10"]
+    assert "weight" not in command(*words(pool, *flags, qrels="all"))[2]
+
+
 def test_a_pool_depth_below_what_was_judged_gets_a_remark(command, pool):
     assert "no judgment" not in command(*words(pool))[2]
     code, out, err = command(*words(pool, "--pool-depth", "12"))
