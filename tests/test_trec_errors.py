@@ -74,6 +74,18 @@ def test_topics_must_overlap(tmp_path):
         add_runs(read_collection(None, tmp_path / "run"), tmp_path / "other")
 
 
+def test_topics_that_are_floating_point_numbers_are_told_so():
+    run = pd.DataFrame({"run": "a", "topic": ["101", "102"], "document": "d", "score": 1.0})
+    qrels = pd.DataFrame({"topic": [101, 102], "document": "d", "grade": 1})
+    told = "the column topic with '101.0' holds floating-point numbers: make them whole, or text"
+    with pytest.raises(ValueError, match=f"they have '101.0' and so on; {told}"):
+        read_collection(qrels.astype({"topic": float}), run)
+    with pytest.raises(ValueError, match=f"they have '101' and so on; {told}"):
+        read_collection(qrels, run.astype({"topic": float}))
+    with pytest.raises(ValueError, match=r"they have '301' and so on\.$"):
+        read_collection(qrels.assign(topic=[301, 302]), run)
+
+
 def test_files_must_be_there(tmp_path):
     with pytest.raises(ValueError, match="run file .*missing does not exist"):
         read_collection(None, tmp_path / "missing")

@@ -10,6 +10,7 @@ import xarray as xr
 from bayeseval.messages import Message, Option
 
 _DIGITS = re.compile("([0-9]+)")
+_FLOATING = re.compile(r"[0-9]+\.0")
 
 
 def topic_order(labels) -> np.ndarray:
@@ -220,6 +221,23 @@ def without_judgment(topics, n_others: int | None = None) -> str:
     if n_others is None:
         return text
     return f"{text}; means are over {n_others} topic{'' if n_others == 1 else 's'}"
+
+
+def floating_topics(one: str, other: str) -> str:
+    """Text on the topics that are floating-point numbers, where one of two that differ is so.
+
+    Examples
+    --------
+    >>> floating_topics("101", "101.0")
+    "; the column topic with '101.0' holds floating-point numbers: make them whole, or text"
+    >>> floating_topics("101", "301")
+    ''
+    """
+    found = [label for label in (one, other) if _FLOATING.fullmatch(label)]
+    if len(found) != 1:
+        return ""
+    holds = "holds floating-point numbers: make them whole, or text"
+    return f"; the column topic with '{found[0]}' {holds}"
 
 
 def same_strings(labels) -> np.ndarray:

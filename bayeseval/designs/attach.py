@@ -11,6 +11,7 @@ import xarray as xr
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.choices import check_choice
+from bayeseval.collection.labels import floating_topics
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.files import read_design
 from bayeseval.designs.placing import (
@@ -170,6 +171,7 @@ def attach_judgments(
             f"{source} has {stray.size} judged pairs with inclusion probability 0 in the design, "
             f"the first is topic '{first.topic}' document '{first.document}'; only pairs of the "
             "frame can be judged; are these the judgments of another sample?"
+            f"{floating_topics(first.topic, design['topic'].to_numpy()[0])}"
         )
     _check_complete(design, in_design, source)
     frame = np.flatnonzero(frame_pairs(design))
@@ -301,12 +303,13 @@ def _first(design: xr.Dataset, chosen: np.ndarray) -> str:
 
 def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.ndarray) -> None:
     """At least some pairs of the frame must be retrieved by the collection's runs."""
-    common = np.isin(np.unique(topics), collection["topic"].to_numpy())
+    own = collection["topic"].to_numpy()
+    common = np.isin(np.unique(topics), own)
     if not common.any():
         raise ValueError(
             f"the design does not belong to this collection: none of its topics (the first is "
             f"'{topics[0]}') is among the collection's (the first is "
-            f"'{collection['topic'].to_numpy()[0]}')"
+            f"'{own[0]}'){floating_topics(topics[0], own[0])}"
         )
     if (pair_positions(collection, topics, documents) < 0).all():
         raise ValueError(
@@ -324,7 +327,9 @@ def _check_runs(collection: xr.DataTree, topics: np.ndarray) -> None:
     strange = has.any(axis=1) & ~(has & np.isin(own, topics)).any(axis=1)
     if strange.any():
         run = int(np.argmax(strange))
+        first = own[np.argmax(has[run])]
         raise ValueError(
             f"run '{collection['run'].to_numpy()[run]}' has no topic in common with the design; it "
-            f"has '{own[np.argmax(has[run])]}' and so on, the design has '{topics[0]}' and so on"
+            f"has '{first}' and so on, the design has '{topics[0]}' and so on"
+            f"{floating_topics(first, topics[0])}"
         )

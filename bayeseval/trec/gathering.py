@@ -5,7 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import assemble, topic_order
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import floating_topics, label_positions
 from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.ranking import Ranked, ranked_pairs
 from bayeseval.trec.run import Run, RunReader
@@ -107,7 +107,7 @@ def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
             raise ValueError(
                 f"{run.source or 'runs DataFrame'}: run '{run.name}' has no topic in common with "
                 f"the judgments or the collection; it has '{topics[own.min()]}' and so on, they "
-                f"have '{known[0]}' and so on."
+                f"have '{known[0]}' and so on{floating_topics(topics[own.min()], known[0])}."
             )
 
 

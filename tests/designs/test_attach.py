@@ -166,6 +166,14 @@ def test_a_design_of_another_collection_is_refused(collection):
         be.attach_judgments(be.read_collection(None, mixed), design, judged)
     with pytest.raises(ValueError, match="run 'za' has no topic in common with the judgments"):
         be.read_collection(judged, mixed)
+    floating = "; the column topic with '1.0' holds floating-point numbers"
+    with pytest.raises(ValueError, match=f"are these the judgments of another .*{floating}"):
+        be.attach_judgments(be.read_collection(None, runs), design, judged.astype({"topic": float}))
+    for kept, told in ((runs.iloc[:0], "none of its topics"), (runs, "run 'za' has no topic")):
+        late = runs.assign(run="z" + runs.run).astype({"topic": float})
+        both = pd.concat([kept, late.assign(topic=late.topic.map(str))])
+        with pytest.raises(ValueError, match=f"{told}.*{floating}"):
+            be.attach_judgments(be.read_collection(None, both), design, judged)
     foreign = be.read_collection(None, runs.assign(document="x" + runs.document))
     with pytest.raises(ValueError, match="no document of its frame occurs"):
         be.attach_judgments(foreign, design, judged)
