@@ -417,10 +417,10 @@ def test_judgments_made_before_may_have_whole_numbers_for_labels_and_must_match_
 
 
 MISTAKES = [
-    ({"runs_unpooled": "z"}, "unknown: \\['z'\\]"),
+    ({"runs_unpooled": "z"}, "unknown: z"),
     ({"runs_unpooled": []}, "none given"),
     ({"runs_unpooled": "a"}, "run 'a' contributed to the pool"),
-    ({"common_topics": ["9"]}, "unknown: \\['9'\\]"),
+    ({"common_topics": ["9"]}, "unknown: 9"),
     ({"base": "bpref"}, "base must be one of nonrelevant, condensed"),
     ({"leave_out": "topic"}, "leave_out must be one of run, team"),
     ({"measures": "Bpref"}, "Bpref is no sum of relevances"),
