@@ -45,8 +45,11 @@ def compare(
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
     the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
     ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share,
-    with Satterthwaite's degrees of freedom. It is not raised as that of single scores is
-    (:func:`evaluate`, Notes): of two runs whose sampled documents gave no surprise it is 0.
+    with Satterthwaite's degrees of freedom. Of linear measures intervals, probabilities and p
+    values rest on that error raised as for single scores (:func:`evaluate`, Notes), by the variance
+    that the predictions lead one to expect of the difference; of ratios on the error as it is,
+    which is 0 for two runs whose sampled documents gave no surprise. ``standard_error`` and
+    ``degrees_of_freedom`` are those of the unbiased variance.
 
     Parameters
     ----------
@@ -160,9 +163,11 @@ def compare(
         z = studentised(estimate, error, freedom)
         p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
     dims = ("measure", "comparison")
-    better = _better((estimate, error, freedom), _arrays(every), found.attrs["population"], prior)
+    known = None if prior == "flat" else prior_knowledge(*_arrays(every))
+    better = probability_better(estimate, error, freedom, known)
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
-    result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
+    kept = found.drop_vars(["difference", "believed", "believed_freedom"])
+    result = kept.drop_dims("topic", errors="ignore").assign(
         probability_better=(dims, better),
         standardised=(dims, _sizes(estimate, over_topics.transpose(*dims).to_numpy())),
         p_value=(dims, p_value),
@@ -174,20 +179,9 @@ def compare(
     return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
 
 
-def _better(found: Arrays, every: Arrays, population: str, prior: str) -> Floats:
-    """Probability (measure, comparison) that a is better, by a prior learned from all pairs."""
-    if prior == "flat":
-        return probability_better(*found, None)
-    if population == "sample":
-        # with the learned prior the normal distribution is the calibrated one (rank_probabilities)
-        found = (found[0], found[1], np.full_like(found[2], np.inf))
-        every = (every[0], every[1], np.full_like(every[2], np.inf))
-    return probability_better(*found, prior_knowledge(*every))
-
-
 def _arrays(found: xr.Dataset) -> Arrays:
-    """Estimate, standard error and degrees of freedom (measure, comparison) of differences."""
-    names = ("estimate", "standard_error", "degrees_of_freedom")
+    """Estimate, error and degrees of freedom (measure, comparison) that intervals rest on."""
+    names = ("estimate", "believed", "believed_freedom")
     parts = [found[name].transpose("measure", "comparison").to_numpy() for name in names]
     return parts[0], parts[1], parts[2]
 

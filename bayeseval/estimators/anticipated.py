@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
+from bayeseval.rounding import ROUNDING
 
 LARGEST = 0.25  # variance of a score in [0, 1]
 
@@ -53,6 +54,28 @@ def of_sum(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | No
     gain = _steps(levels)
     spread = topic.odds[:, None] * level_covariance(levels, gain, gain)
     return weighted_sum(topic.position, weight**2, spread)
+
+
+def of_differences(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | None:
+    r"""Of differences of weighted sums over ranks, (run, run_other), as :func:`of_sum` is of each.
+
+    .. math:: \sum_d \frac{1 - \pi_d}{\pi_d} (w_{da} - w_{db})^2 \, Var(gain_d)
+
+    Of one sample; None without predictions.
+    """
+    if not _predicted(levels):
+        return None
+    gain = _steps(levels)
+    spread = topic.odds * level_covariance(levels, gain, gain)[:, 0]
+    n_runs, depth = topic.position.shape
+    run, rank = np.nonzero(topic.position[:, : weight.size] >= 0)
+    weights = np.zeros((n_runs, topic.odds.size))
+    weights[run, topic.position[run, rank]] = weight[rank]
+    between = (weights * spread) @ weights.T
+    alone = np.diagonal(between)
+    whole = alone[:, None] + alone[None]
+    apart = whole - 2.0 * between
+    return np.where(apart > ROUNDING * whole, apart, 0.0)
 
 
 def of_total(topic: TopicRelevance, levels: Levels) -> Floats | None:

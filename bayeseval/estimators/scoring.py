@@ -32,6 +32,15 @@ def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     return replace(score, anticipated=anticipated.of_sum(topic, weight, levels))
 
 
+def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarray | None:
+    """Variances of differences (run, run_other) to be expected; None where it has no such form."""
+    if measure.name not in names_of("linear"):
+        return None
+    levels = topic.gain_levels(measure) if measure.graded else _relevance(topic, measure)
+    weight = rank_weight(measure, topic.position.shape[1])
+    return anticipated.of_differences(topic, weight, levels)
+
+
 def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """NumRel: the estimated number of relevant documents, the same for every run."""
     levels = _relevance(topic, measure)

@@ -11,7 +11,7 @@ from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import listed
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.evaluation.means import mean_over_topics
+from bayeseval.evaluation.means import believed_errors, mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import evaluate
 from bayeseval.rounding import settled
@@ -96,8 +96,9 @@ def differences(
     -------
     Dataset (measure, comparison)
         ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``n_topics``,
-        ``difference`` (measure, comparison, topic), and what :func:`mean_over_topics` says of
-        denominators.
+        ``believed`` and ``believed_freedom``, the error that the interval rests on and its degrees
+        of freedom, ``difference`` (measure, comparison, topic), and what :func:`mean_over_topics`
+        says of denominators.
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
@@ -107,8 +108,11 @@ def differences(
     else:
         scores = _of_scores(sampled, measures, estimator, pairs, options)
     mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    error, freedom = mean["standard_error"], mean["degrees_of_freedom"]
+    if population == "sample":
+        error, freedom = believed_errors(scores)
     mean = mean.drop_vars(["outside_weight", "n_limited"])
-    return mean.assign(difference=scores["estimate"])
+    return mean.assign(difference=scores["estimate"], believed=error, believed_freedom=freedom)
 
 
 def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
@@ -136,6 +140,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     of_run, beyond = (np.full((shape[0], runs.size, shape[2]), np.nan) for _ in range(2))
     direction: dict[tuple[int, int], NDArray] = {}
     of_counts = np.full((2, shape[0], shape[2]), np.nan)
+    anticipated = _anticipated(problem, runs.tolist(), (first, second))
     for index, topic, score in problem.topic_scores(runs.tolist()):
         if score.direction is not None:
             direction[index, topic] = score.direction[0]
@@ -164,6 +169,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     one, other = of_run[:, first], of_run[:, second]
     estimate = settled(one - other, one, other)
     scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
+    scores["anticipated_error"] = scores["estimate"].dims, np.sqrt(anticipated)
     if not direction:
         return scores
     along = np.zeros((shape[0], shape[2], max(values.size for values in direction.values())))
@@ -175,6 +181,17 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     said["denominator_effect"] = (("measure", "comparison", "topic"), effect)
     said["denominator_direction"] = (("measure", "topic", "direction"), along)
     return scores.assign(said)
+
+
+def _anticipated(problem: Problem, runs: list[int], pairs: Pairs) -> NDArray[np.floating]:
+    """Variances (measure, comparison, topic) to be expected; 0 where a measure has no such form."""
+    shape = (len(problem.measures), pairs[0].size, len(problem.labels["topic"]))
+    variance = np.zeros(shape)
+    for topic, position in problem.topics(runs):
+        for index, of_pairs in enumerate(problem.anticipated_differences(topic, position)):
+            if of_pairs is not None:
+                variance[index, :, topic] = of_pairs[pairs]
+    return variance
 
 
 def _is_default(name: str, value) -> bool:

@@ -77,12 +77,10 @@ def mean_over_topics(
     known = estimate.notnull()
     n_topics = known.sum("topic")
     mean = estimate.mean("topic", skipna=True)
-    variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
-    variance = (variance + _between_topics(scores, known)).clip(min=0.0)
+    variance = _variance(scores, known)
     design_error = variance**0.5 / n_topics.where(n_topics > 0)
     own = degrees_of_freedom(variance, _spread(scores, known))
-    likely, raised = raised_variance(variance, own, _anticipated(scores, known))
-    raised_error = likely**0.5 / n_topics.where(n_topics > 0)
+    raised_error, raised = believed_errors(scores)
     if population == "sample":
         error, wide, freedom, believed = design_error, raised_error, own, raised
     else:
@@ -117,6 +115,28 @@ def mean_over_topics(
             denominator_error=error.median("topic", skipna=True),
         )
     return result
+
+
+def believed_errors(scores: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Errors of means over these topics that intervals rest on, and their degrees of freedom.
+
+    Parameters
+    ----------
+    scores : Dataset (..., topic)
+        As for :func:`mean_over_topics`.
+    """
+    known = scores["estimate"].notnull()
+    n_topics = known.sum("topic")
+    variance = _variance(scores, known)
+    own = degrees_of_freedom(variance, _spread(scores, known))
+    likely, freedom = raised_variance(variance, own, _anticipated(scores, known))
+    return likely**0.5 / n_topics.where(n_topics > 0), freedom
+
+
+def _variance(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:
+    """Design variance of the sum over topics."""
+    variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
+    return (variance + _between_topics(scores, known)).clip(min=0.0)
 
 
 def _between_topics(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray | float:

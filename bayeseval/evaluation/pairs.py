@@ -103,8 +103,9 @@ def paired_difference(
     """Difference of two runs' mean scores, with the standard error of the pair.
 
     The two runs share topics and judged documents, so their errors are correlated and the standard
-    error of the difference is often much smaller than their own suggest. It is not raised as that
-    of single scores is (:func:`evaluate`, Notes).
+    error of the difference is often much smaller than their own suggest. Of linear measures the
+    interval rests on that error raised as for single scores (:func:`evaluate`, Notes), by the
+    variance that the predictions lead one to expect of the difference.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ def paired_difference(
         **options,
     )
     return (
-        result.drop_vars(["difference", "run_a", "run_b"])
+        result.drop_vars(["difference", "believed", "believed_freedom", "run_a", "run_b"])
         .isel(comparison=0)
         .drop_dims("topic")
         .assign_attrs(run_a=run_a, run_b=run_b)

@@ -24,7 +24,7 @@ from bayeseval.estimators.registry import (
     list_estimator,
 )
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
-from bayeseval.estimators.scoring import SCORES
+from bayeseval.estimators.scoring import SCORES, anticipated_differences
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
@@ -145,6 +145,15 @@ class Problem:
         relevance = self.relevance.topic(topic, position)
         for measure in self.measures:
             yield SCORES[measure.name](measure, relevance)
+
+    def anticipated_differences(
+        self, topic: int, position: NDArray[np.int32]
+    ) -> Iterator[NDArray[np.floating] | None]:
+        """Variances of differences (run, run_other) to be expected, measure by measure."""
+        assert isinstance(self.relevance, EstimatedRelevance)
+        relevance = self.relevance.topic(topic, position)
+        for measure in self.measures:
+            yield anticipated_differences(measure, relevance)
 
     def topic_scores(
         self, runs: Sequence[int] | None = None

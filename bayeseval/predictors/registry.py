@@ -77,7 +77,7 @@ def predicted_relevance(
         raise ValueError(f"predictor 'rank_logistic' takes no argument, {argument!r} was given.")
     elif name in ("external", "recalibrated") or argument is not None:
         options["values"] = values = _column(name, argument, columns or {})
-        names = [argument] if isinstance(argument, str) else argument
+        names = [argument] if isinstance(argument, str) else list(argument or ())
         for label, column in zip(names, values.reshape(sample.n_pairs, -1).T, strict=True):
             check_gaps(sample, label, column)
     if name == "external":

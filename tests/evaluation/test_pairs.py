@@ -6,6 +6,7 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.evaluation.problem import Problem
 from tests.small import every_stratified_sample, small_collection
 
 
@@ -173,3 +174,58 @@ def test_a_comparison_says_how_well_its_denominators_are_known(population):
     assert by_hand > 0.5
     assert float(pairs.poorly_known_topics.sel(measure="AP")) == by_hand
     assert pairs.poorly_known_topics.sel(measure="P@10").isnull()
+
+
+def lone_run_sample() -> xr.DataTree:
+    """Two runs alike and one that shows other documents, of which none drawn is relevant."""
+    truth = be.simulate.urn_collection(
+        [0.1, 0.12, 0.4], n_topics=12, n_documents=200, depth=60, prevalence=0.05, random_seed=3
+    )
+    design = be.designs.pps_strata(truth, budget=12, n_strata=6)
+    return be.reveal(truth, design, be.draw(design, random_seed=2))
+
+
+@pytest.mark.parametrize("measure", ["P@10", "RBP(p=0.8)", "DCG@20"])
+def test_differences_are_raised_by_what_the_predictions_expect_of_them(measure):
+    sampled = lone_run_sample()
+    problem = Problem.prepared(sampled, measure, estimator="dyn")
+    (asked,) = problem.measures
+    topic, position = next(iter(problem.topics()))
+    (of_pairs,) = problem.anticipated_differences(topic, position)
+    relevance = problem.relevance.topic(topic, position)
+    levels = relevance.gain_levels(asked) if asked.graded else [(1.0, relevance.binary(1))]
+    ((step, level),) = levels
+    chance = level.predicted[0]
+    weights = np.zeros((len(position), chance.size))
+    for run, ranks in enumerate(position):
+        for rank, row in enumerate(ranks[: asked.cutoff]):
+            if row >= 0:
+                weight = {"P@10": 0.1, "DCG@20": 1 / np.log2(rank + 2)}.get(measure)
+                weights[run, row] = 0.2 * 0.8**rank if weight is None else weight
+    spread = relevance.odds * step**2 * chance * (1 - chance)
+    for a in range(3):
+        for b in range(3):
+            expected = (spread * (weights[a] - weights[b]) ** 2).sum()
+            assert of_pairs[a, b] == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    assert (np.diagonal(of_pairs) == 0).all()
+
+
+def test_intervals_and_tests_of_a_comparison_rest_on_one_error():
+    sampled = lone_run_sample()
+    pairs = be.compare(sampled, ["P@10", "AP"], estimator="dyn", ci_prob=0.8)
+    outside = (pairs.interval.sel(ci_bound="lower") > 0) | (
+        pairs.interval.sel(ci_bound="upper") < 0
+    )
+    np.testing.assert_array_equal(outside, pairs.p_value < 0.2)
+    linear = pairs.sel(measure="P@10")
+    half = 0.5 * (linear.interval.sel(ci_bound="upper") - linear.interval.sel(ci_bound="lower"))
+    assert (half > scipy.stats.norm.ppf(0.9) * linear.standard_error * 1.05).any()
+    sure = np.abs(pairs.probability_better - 0.5)
+    flat = be.compare(sampled, ["P@10", "AP"], estimator="dyn", prior="flat").probability_better
+    assert (sure <= np.abs(flat - 0.5) + 1e-9).all()
+    np.testing.assert_allclose(np.minimum(flat, 1 - flat), pairs.p_value / 2, atol=1e-9)
+    one = be.paired_difference(
+        sampled, "P@10", *map(str, (linear.run_a[1].item(), linear.run_b[1].item())),
+        estimator="dyn", ci_prob=0.8,
+    )  # fmt: skip
+    np.testing.assert_allclose(one.interval[0], linear.interval[1])
