@@ -40,7 +40,7 @@ def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
-    r"""Refuse values that are there, or lack, because their documents were sampled.
+    r"""Refuse values that tell what was sampled: by being there, by lacking, or by what they are.
 
     Predictions of the documents that were not sampled are then those of documents without a value,
     and the difference estimator is biased by all that a value is worth: with an LLM's labels of the
@@ -48,8 +48,9 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
 
     .. math:: z = \sum_d (s_d - \pi_d) / \sqrt{\sum_d \pi_d (1 - \pi_d)}
 
-    over the documents that have a value, in topics with a judgment, :math:`s_d` 1 where selected;
-    its standard deviation is at most 1 where the gaps were there before the draw.
+    over the documents that have a value, or one certain label (such as -1 for what was not judged),
+    in topics with a judgment, :math:`s_d` 1 where selected; its standard deviation is at most 1
+    where the values were there before the draw.
 
     Parameters
     ----------
@@ -77,19 +78,23 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     Traceback (most recent call last):
     ValueError: labels 'gpt': 100 of 100 sampled documents have one and 0 of 100 others, ...
     """
-    known, chance = ~np.isnan(values), sample.inclusion_probability
-    if known.all() or sample.selected.all():  # the latter: no other document is listed
+    if sample.selected.all():  # no other document is listed
         return
+    chance = sample.inclusion_probability
+    variance = chance * (1.0 - chance)
+    labels = np.unique(values[~np.isnan(values)])
+    groups = {"one": ~np.isnan(values)}
+    if labels.size <= FEW_LABELS:
+        groups |= {f"{label:g}": values == label for label in labels}
     for drawn in sample.selected:
         begun = np.bincount(sample.topic[drawn], minlength=sample.n_topics) > 0
         seen = begun[sample.topic]
-        here = known & seen
-        spread = np.sqrt((chance * (1.0 - chance))[here].sum())
-        if abs((drawn - chance)[here].sum()) > FAR * spread + 1e-9:
-            parts = [drawn, seen & ~drawn]
-            counts = [f"{int(known[of].sum())} of {int(of.sum())}" for of in parts]
-            raise ValueError(
-                f"labels '{name}': {counts[0]} sampled documents have one and {counts[1]} others, "
-                "so that they tell what was sampled; label all documents that could be sampled (or "
-                "some chosen before the draw), or leave the labels out"
-            )
+        for what, group in groups.items():
+            here = group & seen
+            if abs((drawn - chance)[here].sum()) > FAR * np.sqrt(variance[here].sum()) + 1e-9:
+                counts = [f"{(group & of).sum()} of {of.sum()}" for of in (drawn, seen & ~drawn)]
+                raise ValueError(
+                    f"labels '{name}': {counts[0]} sampled documents have {what} and {counts[1]} "
+                    "others, so that they tell what was sampled; label all documents that could be "
+                    "sampled (or some chosen before the draw), or leave the labels out"
+                )

@@ -104,4 +104,4 @@ def test_labels_of_the_sampled_documents_alone_are_refused(command, files, words
         given += ["--output", files / "fit"]
     code, out, err = command(name, *given)
     assert (code, out) == (2, "") and not (files / "fit").exists()
-    assert "24 of 24 sampled documents have one and 0 of 96 others" in err
+    assert "36 of 36 sampled documents have one and 0 of 84 others" in err

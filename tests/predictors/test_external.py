@@ -159,8 +159,12 @@ def test_labels_of_sampled_documents_would_bias_the_estimate():
     design = be.designs.pps_strata(collection, budget=30, n_strata=5)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     labels = be.qrels_frame(sampled).rename(columns={"grade": "label"})
-    labelled = be.add_predictions(sampled, "gpt", labels[["topic", "document", "label"]])
-    for predictor in (None, ("recalibrated", "gpt"), ("external", "gpt")):
+    labels = labels[["topic", "document", "label"]]  # -1 where it was not drawn
+    labelled = be.add_predictions(sampled, "gpt", labels.query("label >= 0"))
+    for predictor in (None, ("recalibrated", "gpt"), ("pooled", ["gpt"])):
         with pytest.raises(ValueError, match="300 of 300 sampled documents have one and 0 of 700"):
             be.evaluate(labelled, "P@10", estimator="dyn", predictor=predictor)
     be.evaluate(labelled, "P@10", estimator="dyn", predictor="pooled")
+    marked = be.add_predictions(sampled, "gpt", labels)
+    with pytest.raises(ValueError, match="0 of 300 sampled documents have -1 and 700 of 700"):
+        be.evaluate(marked, "P@10", estimator="dyn")
