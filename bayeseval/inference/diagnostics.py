@@ -216,7 +216,7 @@ def _of_runs(fitted, scores, ci_prob: float, max_rows: int) -> Iterator[Drawing]
     if scores is None:
         return
     for label in scores["measure"].to_numpy():
-        values = scores["estimate"].sel(measure=label, drop=True).rename(str(label))
+        values = scores["estimate"].sel(measure=label, drop=True).rename(f"{label} by the model")
         yield f"scores_{label}", partial(forest, values, ci_prob, max_rows)
 
 

@@ -80,7 +80,11 @@ def plot_judgments(
     ax.scatter(off, row, s=22, color=color, zorder=3)
     ax.set_yticks(row, _labels(shown), fontsize=float(np.clip(400 / row.size, 5, 9)))
     ax.set_ylim(row.size - 0.4, -0.6)
-    ax.set_xlabel("judgments less predictions, standardised")
+    ax.set_xlabel(
+        "judgments less predictions, standardised; grey: as far as a right model goes\n"
+        "(relevant documents among those not judged, by the judgments and as predicted)",
+        fontsize=9,
+    )
     ax.set_title(WORDS[kind], fontsize=10, loc="left")
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
@@ -98,4 +102,4 @@ def _axes(n_rows: int) -> Axes:
     import matplotlib.pyplot as plt
 
     height = float(np.clip(0.2 * n_rows, 1.2, 14.0))
-    return plt.subplots(figsize=(8.0, height + 1.0), layout="tight")[1]
+    return plt.subplots(figsize=(8.0, height + 1.2), layout="tight")[1]

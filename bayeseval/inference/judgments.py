@@ -152,7 +152,7 @@ def _groups(
     return [
         _by(_strata(frame, topic, ranks, rows, local)),
         _by([(topic, f"topic {frame.collection['topic'].to_numpy()[topic]}")] * rows.size),
-        _by([_class(number) for number in (rank > 0).sum(axis=1).tolist()]),
+        _by([_class(number, rank.shape[1]) for number in (rank > 0).sum(axis=1).tolist()]),
         labels | {(len(name), "all runs"): top.sum(axis=1)},
         {(0, "all documents"): np.ones(rows.size)},
     ]
@@ -181,12 +181,13 @@ def _strata(
     return [(number, f"stratum {number}") for number in own.tolist()]
 
 
-def _class(number: int) -> tuple[int, str]:
-    """Class of a number of runs: 0, 1, 2, 3 to 4, 5 to 8, ..."""
+def _class(number: int, n_runs: int) -> tuple[int, str]:
+    """Class of a number of runs: 0, 1, 2, 3 to 4, 5 to 8, ..., the last up to all of them."""
     if number <= 2:
         return number, f"found by {number} run{'' if number == 1 else 's'}"
     power = (number - 1).bit_length()
-    return power + 1, f"found by {2 ** (power - 1) + 1} to {2**power} runs"
+    least, most = 2 ** (power - 1) + 1, min(2**power, n_runs)
+    return power + 1, f"found by {least if least == most else f'{least} to {most}'} runs"
 
 
 def _replicated(share: NDArray, n_rounds: int, random: np.random.Generator) -> NDArray[np.float32]:
