@@ -121,9 +121,8 @@ def adjust(
         )
     remark_depth(collection, rankings.depth, result["measure"].to_numpy())
     _remark(collection, result, seed if interval == "bootstrap" else None)
-    if result.attrs["algorithm"] == 1:
-        options = {"relevance_level": relevance_level, "missing_topics": missing_topics}
-        _remark_unjudged(be.select(collection, runs=result["run"].to_numpy()), measures, options)
+    options = {"relevance_level": relevance_level, "missing_topics": missing_topics}
+    _remark_unjudged(collection, result, measures, options)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]
     about = {
@@ -132,12 +131,7 @@ def adjust(
         "pool_depth": pool_depth,
         "ci_prob": ci_prob,
     }
-    rows = _rows(result)
-    if format in FORMATS:
-        text = FORMATS[format](rows, about)
-    else:
-        text = as_rows(rows, about, format, _table)
-    write_result(text, output)
+    write_result(_text(_rows(result), about, format), output)
 
 
 def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
@@ -192,8 +186,13 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
     )
 
 
-def _remark_unjudged(unpooled: xr.DataTree, measures: list[str], options: dict) -> None:
-    """Say how much of the unpooled runs is unjudged, and of which runs the intervals speak."""
+def _remark_unjudged(
+    collection: xr.DataTree, result: xr.Dataset, measures: list[str], options: dict
+) -> None:
+    """Say how much of the unpooled runs is unjudged, where intervals speak of the pooled ones."""
+    if result.attrs["algorithm"] != 1:
+        return
+    unpooled = be.select(collection, runs=result["run"].to_numpy())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said when they were adjusted
         scores = be.evaluate(unpooled, measures, estimator="assumed", **options)
@@ -217,6 +216,13 @@ def _rows(result: xr.Dataset) -> pd.DataFrame:
 
 BOUNDS = ("lower", "upper")
 FORMATS = {"json": as_json, "trec_eval": as_trec_eval}
+
+
+def _text(rows: pd.DataFrame, about: dict, format: str) -> str:
+    """Rows in the format that was asked for."""
+    if format in FORMATS:
+        return FORMATS[format](rows, about)
+    return as_rows(rows, about, format, _table)
 
 
 def _table(rows: pd.DataFrame, about: dict) -> Table:

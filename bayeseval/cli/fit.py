@@ -128,8 +128,7 @@ def fit(
     that did not pass is warned of (exit code 0: what it found is written, and the JSON says
     `passed`); one that broke writes nothing (exit code 1).
     """
-    _check_output(output, ci_prob, judged_files(qrels, runs, judged))
-    _check_folder(output, input_files([], runs, []))
+    _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
     check_measures(measure, relevance_level)
     depth = rankings.depth
@@ -143,9 +142,8 @@ def fit(
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         _rehearse(made, collection, asked)
-    check_level(collection, relevance_level, measure, fitting=model != "grades")
-    if model != "urn":
         check_combined(collection, asked | {"relevance_level": relevance_level})
+    check_level(collection, relevance_level, measure, fitting=model != "grades")
     if pool_depth is not None:
         _remark_urn(collection, made, depth, pool_depth)
     else:
@@ -176,8 +174,9 @@ def fit(
     remark(f"{', '.join(files)}{drawn} in {output}, seed {seed}")
 
 
-def _check_output(output: Path, ci_prob: float, inputs: list[Path]) -> None:
+def _check_output(output: Path, ci_prob: float, inputs: list[Path], runs: list[Path]) -> None:
     """Refuse before the work what could only fail after it."""
+    _check_folder(output, runs)
     if output == STDOUT:
         raise ValueError("--output names a folder to write into, which - (stdout) is not")
     above = next(folder for folder in (output, *output.absolute().parents) if folder.exists())

@@ -11,7 +11,7 @@ from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import listed
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.evaluation.means import believed_errors, mean_over_topics
+from bayeseval.evaluation.means import errors_of_means, mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import evaluate
 from bayeseval.rounding import settled
@@ -110,7 +110,7 @@ def differences(
     mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
     error, freedom = mean["standard_error"], mean["degrees_of_freedom"]
     if population == "sample":
-        error, freedom = believed_errors(scores)
+        *_, error, freedom = errors_of_means(scores)
     mean = mean.drop_vars(["outside_weight", "n_limited"])
     return mean.assign(difference=scores["estimate"], believed=error, believed_freedom=freedom)
 

@@ -77,10 +77,7 @@ def mean_over_topics(
     known = estimate.notnull()
     n_topics = known.sum("topic")
     mean = estimate.mean("topic", skipna=True)
-    variance = _variance(scores, known)
-    design_error = variance**0.5 / n_topics.where(n_topics > 0)
-    own = degrees_of_freedom(variance, _spread(scores, known))
-    raised_error, raised = believed_errors(scores)
+    design_error, own, raised_error, raised = errors_of_means(scores)
     if population == "sample":
         error, wide, freedom, believed = design_error, raised_error, own, raised
     else:
@@ -117,26 +114,29 @@ def mean_over_topics(
     return result
 
 
-def believed_errors(scores: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """Errors of means over these topics that intervals rest on, and their degrees of freedom.
+def errors_of_means(
+    scores: xr.Dataset,
+) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray, xr.DataArray]:
+    """Design error of means over these topics, and the raised one that intervals rest on.
 
     Parameters
     ----------
     scores : Dataset (..., topic)
         As for :func:`mean_over_topics`.
+
+    Returns
+    -------
+    tuple of DataArray
+        Error, its degrees of freedom, raised error, its degrees of freedom.
     """
     known = scores["estimate"].notnull()
     n_topics = known.sum("topic")
-    variance = _variance(scores, known)
-    own = degrees_of_freedom(variance, _spread(scores, known))
-    likely, freedom = raised_variance(variance, own, _anticipated(scores, known))
-    return likely**0.5 / n_topics.where(n_topics > 0), freedom
-
-
-def _variance(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:
-    """Design variance of the sum over topics."""
+    number = n_topics.where(n_topics > 0)
     variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
-    return (variance + _between_topics(scores, known)).clip(min=0.0)
+    variance = (variance + _between_topics(scores, known)).clip(min=0.0)
+    own = degrees_of_freedom(variance, _spread(scores, known))
+    likely, raised = raised_variance(variance, own, _anticipated(scores, known))
+    return variance**0.5 / number, own, likely**0.5 / number, raised
 
 
 def _between_topics(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray | float:
