@@ -2,10 +2,13 @@
 
 Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Truth: the complete
 judgments of TREC-COVID round 5 (126 runs) and CLEF TAR 2017 (the 19 runs with a tag of their own),
-20 pps strata, default dyn. Three tables:
+20 pps strata, default dyn. Four tables:
 
 - among pairs given the probability p, how many are right, with a flat prior and with the learned
-  one; a true tie counts half; errors are of samples as clusters;
+  one, and by ``be.compare``, whose errors are raised; a true tie counts half; errors are of samples
+  as clusters;
+- how often the intervals of ``be.compare`` hold the differences of all pairs, and how long they are
+  beside those of the error as it is;
 - the share of samples in which the simultaneous sets of ranks hold for all runs, and of run-samples
   in which each run's own does, beside the ranks of a plain bootstrap (draws around the estimates);
 - the same for simulated scores with ties and near ties.
@@ -25,10 +28,13 @@ import xarray as xr
 
 import bayeseval as be
 from benchmarks.coverage_collections import clef
+from benchmarks.held import held
 from benchmarks.real_data import trec_covid, unpacked
 
 RESULTS = Path(__file__).parents[1] / "notebooks" / "results"
 PRIORS = {"flat": "dyn, flat prior", "normal": "dyn, learned prior"}
+COMPARED = {"compare": "be.compare"}
+Z = 1.6448536  # of 90 % intervals
 EDGES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0 + 1e-9])
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 SIMULATED = {
@@ -49,13 +55,13 @@ def collections() -> dict[str, xr.DataTree]:
 
 
 def sampled_means(collection, budget: int, n_samples: int):
-    """Means and covariances of every sample."""
+    """Every sample, with its means and their covariance."""
     design = be.designs.pps_strata(collection, budget=budget)
     for seed in range(n_samples):
         sampled = be.reveal(collection, design, be.draw(design, random_seed=1000 + seed))
         scores = be.evaluate(sampled, MEASURES, estimator="dyn")
         matrix = be.covariance(sampled, MEASURES, estimator="dyn")
-        yield be.mean_over_topics(scores), matrix
+        yield sampled, be.mean_over_topics(scores), matrix
 
 
 def true_ranks(truth: np.ndarray) -> np.ndarray:
@@ -70,9 +76,12 @@ class Reliability:
         self.rows: list[np.ndarray] = []
 
     def add(self, better: np.ndarray, truth: np.ndarray) -> None:
+        """Probabilities (run, run) of being better, and true scores (run,)."""
         first, second = np.triu_indices(truth.size, k=1)
-        stated = better[first, second]
-        apart = truth[first] - truth[second]
+        self.add_pairs(better[first, second], truth[first] - truth[second])
+
+    def add_pairs(self, stated: np.ndarray, apart: np.ndarray) -> None:
+        """Probability that a difference is above 0, and the true difference, of every pair."""
         right = np.where(np.abs(apart) < 1e-12, 0.5, (apart > 0) == (stated >= 0.5))
         sure = np.maximum(stated, 1.0 - stated)
         known = ~np.isclose(stated, 0.5, atol=1e-9)  # runs that are one and the same
@@ -92,6 +101,25 @@ class Reliability:
         )  # fmt: skip
 
 
+class Differences:
+    """Whether intervals of differences hold them, one row a sample."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[float, float]] = []
+
+    def add(self, compared: xr.Dataset, apart: np.ndarray) -> None:
+        low, high = compared.interval.transpose("ci_bound", "comparison").to_numpy()
+        plain = 2.0 * Z * compared.standard_error.to_numpy()
+        known = high - low > 1e-12  # not of runs that are one and the same
+        longer = (high - low)[known].mean() / plain[known].mean()
+        self.rows.append((held(apart, low, high)[known].mean(), longer))
+
+    def table(self) -> dict[str, float]:
+        inside, longer = np.array(self.rows).T
+        error = inside.std(ddof=1) / np.sqrt(inside.size)
+        return {"covered": inside.mean(), "error": error, "length_over_plain": longer.mean()}
+
+
 def plain_bootstrap(mean: xr.Dataset, matrix: xr.DataArray, seed: int) -> np.ndarray:
     """Bounds (measure, run, bound) of ranks of scores drawn around the estimates."""
     return be.rankings.rank_probabilities(
@@ -105,12 +133,21 @@ def on_real_data(options) -> None:
             continue
         truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
         truth = truth.transpose("measure", "run").to_numpy()
-        reliability = {(m, p): Reliability() for m in MEASURES for p in PRIORS}
+        reliability = {(m, p): Reliability() for m in MEASURES for p in PRIORS | COMPARED}
+        of_pairs = {measure: Differences() for measure in MEASURES}
+        first, second = np.triu_indices(truth.shape[1], k=1)
+        apart = truth[:, first] - truth[:, second]
         held: dict[str, list] = {"simultaneous": [], "each run": [], "plain bootstrap": []}
         rank = true_ranks(truth)
-        for seed, (mean, matrix) in enumerate(
+        for seed, (sampled, mean, matrix) in enumerate(
             sampled_means(collection, options.budget, options.samples)
         ):
+            compared = be.compare(sampled, MEASURES, estimator="dyn", random_seed=seed)
+            for index, measure in enumerate(MEASURES):
+                some = compared.sel(measure=measure)
+                stated = some.probability_better.to_numpy()
+                reliability[measure, "compare"].add_pairs(stated, apart[index])
+                of_pairs[measure].add(some, apart[index])
             for prior in PRIORS:
                 found = be.rankings.rank_probabilities(
                     mean, covariance=matrix, prior=prior, n_draws=10, random_seed=seed
@@ -125,11 +162,13 @@ def on_real_data(options) -> None:
                     held[kind].append(_inside(sets.interval.to_numpy(), rank))
                 held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
         parts = [
-            reliability[key].table().assign(measure=key[0], source=PRIORS[key[1]])
+            reliability[key].table().assign(measure=key[0], source=(PRIORS | COMPARED)[key[1]])
             for key in reliability
         ]
         facts = {"collection": name, "budget": options.budget, "samples": options.samples}
         keep("reliability", pd.concat(parts).assign(**facts))
+        rows = [{"measure": m, "source": "be.compare"} | one.table() for m, one in of_pairs.items()]
+        keep("differences", pd.DataFrame(rows).assign(**facts))
         facts["samples"] = options.sets
         keep("rank_sets", coverage(held, MEASURES).assign(**facts))
 

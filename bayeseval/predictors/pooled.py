@@ -49,10 +49,11 @@ def pooled(
     round-5 runs of TREC-COVID with 5 and 20 judgments a stratum; it is flat there: a factor of
     three either way changed the error of P@10 by 2 % at most.
 
-    The strata of every topic are dealt into folds before the draw, and M of the documents of a fold
-    comes from a fit to the other folds; so M of a document never depends on the sample of its own
-    stratum. There is no calibration offset: one per topic made the error larger (the intercept of
-    the topic does that work with less noise). Without any training document M is 0.
+    The strata of every topic are dealt into folds before the draw (in the order of the topics'
+    labels: other labels, slightly other predictions), and M of the documents of a fold comes from a
+    fit to the other folds; so M of a document never depends on the sample of its own stratum. There
+    is no calibration offset: one per topic made the error larger (the intercept of the topic does
+    that work with less noise). Without any training document M is 0.
 
     Parameters
     ----------

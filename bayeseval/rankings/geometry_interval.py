@@ -33,12 +33,17 @@ def geometry_interval(
     The bootstrap draws around the means of these topics, which lie further apart than those of the
     population, so that its rankings are too stable. Outer samples of the topics have means still
     further apart, by as much again. Each mean squared distance v is therefore corrected to
-    :math:`v^2 / v^*`, v* being its mean over outer samples. The variance of v is the mean of that
-    by the influences of the topics (the infinitesimal jackknife), which is too large by terms of
-    second order, and of the outer samples' (too small, for their rankings are too stable); that of
-    :math:`2 \log v - \log v^*` follows by the slope of v* on v that the outer samples show, with
-    the Monte Carlo errors added. Bounds are Student's: of b^2 as it is, of the logarithm of the
-    variances and of the MSE.
+    :math:`v^2 / v^*`, v* being its mean over outer samples. The variance of v is the geometric mean
+    of that by the influences of the topics (the infinitesimal jackknife), which is too large by
+    terms of second order, and of the outer samples' (too small, for their rankings are too stable);
+    that of :math:`2 \log v - \log v^*` follows by the slope of v* on v that the outer samples
+    show, with the Monte Carlo errors added.
+
+    Bounds of a variance are Student's, of its logarithm. b^2 and the MSE are sums of distances with
+    signs; how far their bounds lie is recovered from what lies above the distances that count for
+    and below those that count against (upwards; the other way downwards), with the errors'
+    correlations (Zou and Donner 2008, "Construction of confidence limits about effect measures"),
+    and so is as lopsided as theirs.
 
     Parameters
     ----------
@@ -62,16 +67,30 @@ def geometry_interval(
     influence = _joined(influences(found, drawn, sizes), sizes, paired)
     outer = _outer(tables, paired, request, n_outer, random)
     corrected, variance = _corrected(found, influence, outer)
-    square = SQUARES @ corrected
-    error = np.sqrt(np.maximum(np.diagonal(SQUARES @ variance @ SQUARES.T), 0.0))
+    error = np.sqrt(np.maximum(np.diagonal(variance), 0.0))
     reach = float(student.ppf(0.5 + 0.5 * ci_prob, min(sizes) - 1)) * error
-    bounds = np.stack([square, square - reach, square + reach], axis=-1)
-    for index in (1, 2, 3):  # positive, or 0 where there is no chance
-        if square[index] > 0:
-            factor = np.exp(min(reach[index] / square[index], 100.0))
-            bounds[index, 1:] = square[index] / factor, square[index] * factor
+    bounds = _of_differences(corrected, reach, variance)
     roots = signed_root(np.minimum(bounds, request.squared(np.array(-1.0))))
     return np.stack([roots[0], roots[1], roots[2], roots[3] * np.abs(roots[3]), roots[3]])
+
+
+def _of_differences(corrected: Floats, reach: Floats, variance: Floats) -> Floats:
+    """Bounds (quantity of SQUARES, 3: value, lower, upper) from the distances' own."""
+    known = corrected > 0
+    factor = np.exp(np.minimum(_ratio(reach, corrected, 0.0), 100.0))
+    above = np.where(known, corrected * (factor - 1.0), reach)
+    below = np.where(known, corrected * (1.0 - 1.0 / factor), reach)
+    error = np.sqrt(np.maximum(np.diagonal(variance), 0.0))
+    together = np.divide(
+        variance, np.outer(error, error), out=np.zeros((3, 3)), where=np.outer(error, error) > 0
+    )
+    square = SQUARES @ corrected
+
+    def away(up: Floats, down: Floats) -> Floats:
+        found = SQUARES * np.where(SQUARES > 0, up, down)
+        return np.sqrt(np.maximum(np.einsum("qi,ij,qj->q", found, together, found), 0.0))
+
+    return np.stack([square, square - away(below, above), square + away(above, below)], axis=-1)
 
 
 def _paired(
@@ -175,12 +194,20 @@ def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[F
     squares = np.square(free - free.mean(axis=0)).sum(axis=0)
     slope = np.clip(_ratio((away * off).sum(axis=0), squares, 0.0), 0.0, 1.0)
     jackknife = (influence.freed * influence.scale) @ influence.freed.T
-    variance = 0.5 * (jackknife + np.cov(outer.value.T) - outer.noise)
+    variance = _between(jackknife, np.cov(outer.value.T) - outer.noise)
     change = by_here - by_there * slope
     left = (off - seen * away) * by_there
     variance = change[:, None] * variance * change
     variance += left.T @ left / len(left) ** 2 + by_here[:, None] * _noise(found) * by_here
     return corrected, variance
+
+
+def _between(larger: Floats, smaller: Floats) -> Floats:
+    """Covariances (3, 3) with geometric means of the variances, and the mean's correlations."""
+    mean = 0.5 * (larger + smaller)
+    product = np.maximum(np.diagonal(larger), 0.0) * np.maximum(np.diagonal(smaller), 0.0)
+    scale = np.sqrt(_ratio(np.sqrt(product), np.diagonal(mean), 0.0))
+    return mean * scale * scale[:, None]
 
 
 def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:

@@ -49,8 +49,9 @@ def rank_probabilities(
         that one would like to tell apart. Errors are normal here too (but for scores per topic):
         the degrees of freedom of single runs say little of their differences.
 
-    These are probabilities on average over pairs like those at hand. For sets of ranks that hold
-    whatever the true scores see :func:`rank_sets`.
+    The errors are those of ``covariance``; :func:`compare` raises them where the predictions lead
+    one to expect more, and is less sure there. These are probabilities on average over pairs like
+    those at hand. For sets of ranks that hold whatever the true scores see :func:`rank_sets`.
 
     Parameters
     ----------
