@@ -98,23 +98,22 @@ def bias_variance(
     :math:`\sigma^2(X)` and :math:`\sigma^2(G)`, each on a logarithmic scale.
 
     Errors of the corrected values come from the influence of every topic and the spread of the
-    outer samples, and hold the Monte Carlo errors; bounds are Student's, of the logarithm of
-    :math:`\sigma^2` and MSE and of :math:`b^2` as it is.
+    outer samples, and hold the Monte Carlo errors; bounds of :math:`\sigma^2` are Student's, of its
+    logarithm, and those of :math:`b^2` and MSE are recovered from such bounds of the distances that
+    they are differences of.
 
-    **Measured** on simulated tables of 20 runs and 30 topics (200 to 1,000 tables a row, truth of
+    **Measured** on simulated tables of 20 runs and 30 topics (100 to 1,000 tables a row, truth of
     4,000 fresh results, ``n_boot=200``, ``n_outer=40``; ``benchmarks/rankings_intervals.py``, whose
-    results.csv has every row; errors .01 to .03), intervals of 90 %: where b is clearly there (.21
-    to .54, found in .62 to all of the tables) they hold b in .89 to .94 of the tables,
-    :math:`\sigma` in .92 to .97, that of the gold standard in .87 to .97 and RMSE in .90 to .96:
-    with tau by either distance, tau_ap, Spearman's rho by its root, normal noise or not, one
-    replicate or five, one for all runs or one for each, topics drawn independently or together,
-    twice as many topics as the table has, 40 runs and 50 topics. :math:`\sigma` is held too often
-    (.95 to .97) in half of these. With Spearman's rho by the paper's distance (b .17 beside a
-    :math:`\sigma` of .11) b was found in .47 and held in .83, and the gold standard's
-    :math:`\sigma` in .84: take the root there. **Near b = 0** they hold :math:`\sigma` and RMSE in
-    .92 and .93 (not normal: .88 and .90) but say little of b: its interval held the truth in nearly
-    all tables and reached below 0 in all, and its upper bound, half of :math:`\sigma`, is a limit
-    larger than need be. A ``bias_found`` of False does not show that there is no bias.
+    results.csv has every row; errors .01 to .03), intervals of 90 %: where b is clearly there (.17
+    to .54, found in .85 to all of the tables) they hold b in .88 to .96 of the tables,
+    :math:`\sigma` in .90 to .96, that of the gold standard in .83 to .95 (upper bounds are too low
+    more often than lower ones too high) and RMSE in .88 to .95: with tau, tau_ap and Spearman's rho
+    by the paper's distance and the root, normal noise or not, one replicate or five, one for all
+    runs or one for each, topics drawn independently or together, twice as many topics as the table
+    has, 40 runs and 50 topics. **Near b = 0** they hold :math:`\sigma` and RMSE in .91 and .93 (not
+    normal: .86 and .91) but say little of b: its interval held the truth in all tables and reached
+    below 0 in all, and its upper bound, three quarters of :math:`\sigma`, is a limit larger than
+    need be. A ``bias_found`` of False does not show that there is no bias.
 
     References
     ----------
