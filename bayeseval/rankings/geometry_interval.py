@@ -69,13 +69,40 @@ def geometry_interval(
     corrected, variance = _corrected(found, influence, outer)
     error = np.sqrt(np.maximum(np.diagonal(variance), 0.0))
     reach = float(student.ppf(0.5 + 0.5 * ci_prob, min(sizes) - 1)) * error
-    bounds = _of_differences(corrected, reach, variance)
+    bounds = bounds_of_differences(corrected, reach, variance)
+    bounds[3, 1] = max(bounds[3, 1], min(bounds[3, 0], 0.0))  # an MSE is a mean of squares
     roots = signed_root(np.minimum(bounds, request.squared(np.array(-1.0))))
     return np.stack([roots[0], roots[1], roots[2], roots[3] * np.abs(roots[3]), roots[3]])
 
 
-def _of_differences(corrected: Floats, reach: Floats, variance: Floats) -> Floats:
-    """Bounds (quantity of SQUARES, 3: value, lower, upper) from the distances' own."""
+def bounds_of_differences(corrected: Floats, reach: Floats, variance: Floats) -> Floats:
+    r"""Bounds of sums of distances with signs, recovered from those of the distances.
+
+    .. math:: u - \theta = \sqrt{\textstyle\sum_{ij} a_i a_j \rho_{ij} e_i e_j}
+
+    :math:`\theta = \sum_i a_i v_i`, e the way from v up to its upper bound where a > 0 and down to
+    its lower one where a < 0; downwards the other way round. Bounds of v are v / f and v f,
+    :math:`f = \exp(r / v)`, and v - r and v + r where v is not above 0.
+
+    Parameters
+    ----------
+    corrected : float array (distance,)
+        v.
+    reach : float array (distance,)
+        r: Student's quantile times the standard error.
+    variance : float array (distance, distance)
+        Covariance of the errors of v, for the correlations.
+
+    Returns
+    -------
+    float array (quantity of SQUARES, 3)
+        Value, lower and upper bound.
+
+    References
+    ----------
+    Zou and Donner (2008), "Construction of confidence limits about effect measures", Statistics in
+    Medicine 27, doi:10.1002/sim.3095.
+    """
     known = corrected > 0
     factor = np.exp(np.minimum(_ratio(reach, corrected, 0.0), 100.0))
     above = np.where(known, corrected * (factor - 1.0), reach)

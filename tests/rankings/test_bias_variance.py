@@ -8,6 +8,7 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.rankings.geometry_interval import SQUARES, bounds_of_differences
 
 DIMS = ("replicate", "run", "topic")
 
@@ -231,11 +232,38 @@ def test_intervals_hold_a_clear_bias_and_are_the_same_for_one_seed():
     assert held.all()
 
 
+def test_bounds_of_a_difference_come_from_those_of_the_distances():
+    corrected, reach = np.array([0.5, 0.1, 0.2]), np.array([0.2, 0.0, 0.0])
+    found = bounds_of_differences(corrected, reach, np.diag(reach**2))
+    np.testing.assert_allclose(
+        found[0], np.array([0.5, 0.5 / np.exp(0.4), 0.5 * np.exp(0.4)]) - 0.3
+    )
+    np.testing.assert_allclose(found[1], 0.1)
+    reach = np.array([1e-5, 2e-5, 3e-5])  # so small that logarithms are straight
+    shared = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, -0.3], [0.2, -0.3, 1.0]]) * np.outer(
+        reach, reach
+    )
+    found = bounds_of_differences(corrected, reach, shared)
+    error = np.sqrt(np.diagonal(SQUARES @ shared @ SQUARES.T))
+    np.testing.assert_allclose(found[:, 2] - found[:, 0], error, rtol=1e-3)
+    np.testing.assert_allclose(found[:, 0] - found[:, 1], error, rtol=1e-3)
+
+
+def test_bounds_of_b_are_as_lopsided_as_those_of_what_it_is_made_of():
+    corrected, error = np.array([0.5, 0.1, 0.1]), np.array([0.3, 0.0, 0.0])
+    value, lower, upper = bounds_of_differences(corrected, error, np.diag(error**2))[0]
+    assert upper - value > 1.5 * (value - lower)
+    error = np.array([0.0, 0.09, 0.09])
+    value, lower, upper = bounds_of_differences(corrected, error, np.diag(error**2))[0]
+    assert value - lower > 1.5 * (upper - value)
+
+
 def test_a_method_that_is_the_gold_standard_has_no_bias_found():
     gold = table(8, 8, 30, 1)
     found = be.rankings.bias_variance(gold, gold, n_boot=60, n_outer=40, random_seed=1)
     assert not found.bias_found.item()
     assert found.interval.sel(quantity="bias", ci_bound="lower").item() < 0
+    assert found.interval.sel(quantity=["mse", "rmse"], ci_bound="lower").min() >= 0
 
 
 def test_the_order_of_topics_says_nothing_and_some_shared_topics_are_refused():
