@@ -17,6 +17,7 @@ from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import TABLE, Constants, denominator_of, kind_of_measure
 from bayeseval.models.score.sources import Sources
+from benchmarks.coverage_collections import COLLECTIONS
 from benchmarks.held import held
 
 HERE = Path(__file__).parent / "combined_intervals"
@@ -318,7 +319,8 @@ def reliability(folder: Path) -> None:
 
     A true tie counts half. ``error`` has samples as clusters, ``run_error`` runs too: all samples
     of a collection have the same runs, and what a model gets wrong of a run is wrong in all of
-    them. Of each collection, and of all.
+    them. Of each collection, and of all; where some have no chunks, their rows and those of all
+    stay as they are.
     """
     left = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
     rows = []
@@ -336,8 +338,15 @@ def reliability(folder: Path) -> None:
                 sample = f"{attrs['collection']} {attrs['sample']}"
                 rows.append(_pairs(stated, truth, runs).assign(**facts, sample=sample))
     whole = pd.concat(rows)
-    table = pd.concat([_reliability(whole.assign(collection="all")), _reliability(whole)])
-    table.to_csv(HERE / "reliability.csv", float_format="%.4g")
+    table, file = _reliability(whole), HERE / "reliability.csv"
+    there = table.index.unique("collection")
+    if set(there) >= set(COLLECTIONS):
+        table = pd.concat([_reliability(whole.assign(collection="all")), table])
+    elif file.exists():
+        before = pd.read_csv(file, index_col=table.index.names)
+        table = pd.concat([before[~before.index.isin(there, level="collection")], table])
+    table = table.sort_index(kind="stable")
+    table.to_csv(file, float_format="%.4g")
     print(table.to_string(float_format="%.3f"))
 
 
@@ -364,6 +373,7 @@ def _reliability(rows: pd.DataFrame) -> pd.DataFrame:
     by = ["collection", "measure", "source", "stated"]
     table = rows.groupby(by)[["right", "probability"]].mean()
     table["pairs"] = rows.groupby(by).size()
+    table["samples"] = rows.groupby(by[0])["sample"].nunique().reindex(table.index, level=0)
     cell = rows.groupby([*by, "sample"]).right.agg(["sum", "size"])
     share = table.right.reindex(cell.index.droplevel("sample")).to_numpy()
     off = cell["sum"] - cell["size"] * share
