@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import zlib
 
 import numpy as np
 import xarray as xr
@@ -39,7 +40,8 @@ def draw(
         Designs with replacement alone: draw exactly that many times in every topic, whatever number
         of distinct pairs that gives. Then the estimates of single draws are exactly unbiased.
     random_seed : int or None
-        Seed; kept in attrs.
+        Seed; kept in attrs. With ``certain`` pairs in the design it gives another sample for each
+        set of them, so that one seed may serve for a sample and for what is added to it.
 
     Returns
     -------
@@ -68,8 +70,7 @@ def draw(
     check_seed(random_seed)
     check_design(design)
     _check_scheme(design, n_draws)
-    # a stream of its own: the strata of a design may have been made with the same seed
-    random = np.random.default_rng(None if random_seed is None else [random_seed, DRAW_STREAM])
+    random = np.random.default_rng(_entropy(design, random_seed))
     if design.attrs["scheme"] == "with_replacement":
         drawn, name = _counts(design, n_replicates or 1, n_draws, random), "draw_count"
     else:
@@ -78,6 +79,20 @@ def draw(
     if n_replicates is None:
         return xr.DataArray(drawn[0], dims="pair", name=name, attrs=attrs)
     return xr.DataArray(drawn, dims=("replicate", "pair"), name=name, attrs=attrs)
+
+
+def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:
+    """What a draw is seeded with: a stream of its own, and one for each set of certain pairs.
+
+    The strata of a design may have been made with the same seed, and its certain pairs may be what
+    another design gave with it: the sample must tell nothing of them.
+    """
+    if random_seed is None:
+        return None
+    if not json.loads(design.attrs.get("parameters", "{}")).get("n_certain"):
+        return [random_seed, DRAW_STREAM]
+    certain = np.packbits(design["inclusion_probability"].to_numpy() == 1.0)
+    return [random_seed, DRAW_STREAM, zlib.crc32(certain.tobytes())]
 
 
 def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:

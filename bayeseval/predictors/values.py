@@ -7,6 +7,8 @@ from bayeseval.frame.sample import Sample
 
 FEW_LABELS = 20
 FAR = 5.0  # standard deviations from what gaps that know nothing of the sample would give
+UNLIKELY = np.log(3e-6)  # a bound, some ten times that of a normal variable so far from its mean
+STEEPEST = 50.0  # exponents that are tried for the bound of a probability
 
 
 def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
@@ -50,7 +52,9 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
 
     over the documents that have a value, or one certain label (such as -1 for what was not judged),
     in topics with a judgment, :math:`s_d` 1 where selected; its standard deviation is at most 1
-    where the values were there before the draw.
+    where the values were there before the draw. One rare document in the sample can give a large z
+    by itself: refused is what is beyond 5 and also has a probability below 3e-6 by Chernoff's bound
+    (of independent draws, and so of draws without replacement).
 
     Parameters
     ----------
@@ -64,7 +68,7 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     Raises
     ------
     ValueError
-        Where z is beyond 5 in a replicate.
+        Where that is so in a replicate.
 
     Examples
     --------
@@ -91,10 +95,38 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
         seen = begun[sample.topic]
         for what, group in groups.items():
             here = group & seen
-            if abs((drawn - chance)[here].sum()) > FAR * np.sqrt(variance[here].sum()) + 1e-9:
+            far = abs((drawn - chance)[here].sum()) > FAR * np.sqrt(variance[here].sum()) + 1e-9
+            if far and log_tail(chance[here], int(drawn[here].sum())) < UNLIKELY:
                 counts = [f"{(group & of).sum()} of {of.sum()}" for of in (drawn, seen & ~drawn)]
                 raise ValueError(
                     f"labels '{name}': {counts[0]} sampled documents have {what} and {counts[1]} "
                     "others, so that they tell what was sampled; label all documents that could be "
                     "sampled (or some chosen before the draw), or leave the labels out"
                 )
+
+
+def log_tail(chance: NDArray[np.float64], number: int) -> float:
+    r"""Log of a bound on the probability that so many are drawn, or still further from the mean.
+
+    .. math:: \min_t \sum_d \log(1 - \pi_d + \pi_d e^t) - t s
+
+    Parameters
+    ----------
+    chance : float array (document,)
+        Inclusion probabilities.
+    number : int
+        s of them are drawn.
+
+    Examples
+    --------
+    >>> bound = log_tail(np.full(20, 0.5), 20)
+    >>> bool(np.isclose(bound, 20 * np.log(0.5)))
+    True
+    """
+    low, high = -STEEPEST, STEEPEST
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        tilted = chance / (chance + (1.0 - chance) * np.exp(-middle))
+        low, high = (middle, high) if tilted.sum() < number else (low, middle)
+    slope = 0.5 * (low + high)
+    return float(np.log1p(chance * np.expm1(slope)).sum() - slope * number)

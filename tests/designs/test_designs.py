@@ -85,6 +85,23 @@ def test_a_negative_seed_is_refused(collection):
         be.draw(design, random_seed=-1)
 
 
+def test_what_is_added_to_a_sample_with_its_seed_does_not_follow_it():
+    ranked = {"1": {f"d{i:03d}": 200 - i for i in range(200)}}
+    collection = be.read_collection(None, {"a": ranked})
+    first = be.designs.poisson(collection, budget=20)
+    number = {"one": [], "other": []}
+    for seed in range(150):
+        before = be.draw(first, random_seed=seed)
+        more = be.designs.poisson(
+            collection, budget=int(before.sum()) + 20, frame="retrieved", certain=before
+        )
+        for name, again in (("one", seed), ("other", seed + 1000)):
+            number[name].append(int((be.draw(more, random_seed=again) & ~before).sum()))
+    expected = 20.0
+    for drawn in number.values():
+        assert np.mean(drawn) == pytest.approx(expected, abs=4.0 * np.sqrt(expected / 150))
+
+
 def test_a_budget_may_differ_by_topic(collection):
     certain = np.zeros(collection.sizes["pair"], dtype=bool)
     certain[[3, 8, 12]] = True

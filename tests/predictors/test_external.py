@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import bayeseval as be
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors import constant, external, predicted_relevance, recalibrated
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.values import check_gaps
+from bayeseval.predictors.values import check_gaps, log_tail
 from tests.predictors.samples import random_sample
 
 
@@ -138,6 +139,27 @@ def test_gaps_that_the_sample_made_are_refused_and_others_are_not():
     pool = np.where((np.arange(n) < 200) | draws[0], 1.0, np.nan)  # a pool, and what was sampled
     with pytest.raises(ValueError, match="200 of 200 sampled documents"):
         check_gaps(drawn_half(draws[:1]), "gpt", pool)
+
+
+def test_a_label_of_few_rare_documents_is_not_refused_for_one_of_them_being_drawn():
+    random = np.random.default_rng(2)
+    n, rare = 3000, 0.01
+    chance = np.where(np.arange(n) < 200, 0.5, rare)
+    draws = random.random((200, n)) < chance
+    draws[0, 2900] = True
+    sample = replace(drawn_half(draws), inclusion_probability=chance)
+    values = np.where(np.arange(n) >= 2900, 3.0, 0.0)
+    values[2902:] = 0.0
+    check_gaps(sample, "gpt", values)  # two documents have the label, and one of them was drawn
+    with pytest.raises(ValueError, match="tell what was sampled"):
+        check_gaps(sample, "gpt", np.where(draws[0] & (np.arange(n) >= 200), 3.0, 0.0))
+
+
+def test_the_bound_of_a_tail_is_near_the_probability_and_never_below():
+    for number in (0, 1, 10, 40, 60, 99, 100):
+        tail = scipy.stats.binom.cdf if number < 50 else scipy.stats.binom.sf
+        exact = tail(number if number < 50 else number - 1, 100, 0.5)
+        assert np.log(exact) - 1e-9 <= log_tail(np.full(100, 0.5), number) <= np.log(exact) + 3.0
 
 
 def test_topics_without_a_judgment_tell_nothing_of_gaps():
