@@ -103,6 +103,12 @@ def test_labels_of_unknown_pairs_are_counted():
         ("gpt", "absent.txt", "labels file absent.txt does not exist"),
         (["gpt", "llama"], [TABLE], "2 judges are named, and there are labels of 1"),
         (["gpt", "gpt"], TABLE, "named 'gpt' is there already"),
+        (["gpt", "llama"], "labels.csv", "are a list with a file or dict for each"),
+        ("topic", TABLE, "cannot be named 'topic', as a part of the collection is"),
+        ("pair", TABLE, "cannot be named 'pair', as a part of the collection is"),
+        ("gpt/4", TABLE, "'gpt/4' cannot name a judge"),
+        ("", TABLE, "'' cannot name a judge"),
+        ("gpt", TABLE.assign(label=np.nan), "no document has a label, all 3 are missing"),
     ],
 )
 def test_bad_labels_are_refused_in_one_sentence(name, labels, message):

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,9 @@ def add_predictions(
     Raises
     ------
     ValueError
-        A name that is a column already, a pair that a judge labels twice, a label that is not a
-        finite number, or no label at all of a pair of the collection.
+        A name that is a column already or a part of the collection, or has a ``/``; a pair that a
+        judge labels twice, a label that is not a finite number, or no label at all of a pair of the
+        collection.
 
     Warns
     -----
@@ -77,10 +78,12 @@ def add_predictions(
     check_collection(collection)
     several = not isinstance(name, str)
     names = [str(one) for one in name] if several else [name]
-    known = collection.children["predictors"].data_vars if "predictors" in collection else ()
-    for one in names:
-        if not one or names.count(one) > 1 or one in known:
-            raise ValueError(f"a judge named '{one}' is there already; each needs its own name")
+    _check_names(collection, names)
+    if several and isinstance(predictions, str | os.PathLike | Mapping):
+        raise ValueError(
+            f"labels of {len(names)} judges are a list with a file or dict for each, or one "
+            "DataFrame with a column for each"
+        )
     shared = several and isinstance(predictions, pd.DataFrame)
     sources = [predictions] * len(names) if shared or not several else list(predictions)
     if len(sources) != len(names):
@@ -90,6 +93,18 @@ def add_predictions(
         table, where = _table(source, one, shared)
         columns[one] = _joined(collection, table, where)
     return with_labels(collection, columns)
+
+
+def _check_names(collection: xr.DataTree, names: list[str]) -> None:
+    """Refuse names that a column of /predictors cannot have, or that are taken."""
+    known = collection.children["predictors"].data_vars if "predictors" in collection else ()
+    for one in names:
+        if not one or "/" in one:
+            raise ValueError(f"'{one}' cannot name a judge: a name has a letter at least and no /")
+        if one in collection.coords or one in collection.dims:
+            raise ValueError(f"a judge cannot be named '{one}', as a part of the collection is")
+        if names.count(one) > 1 or one in known:
+            raise ValueError(f"a judge named '{one}' is there already; each needs its own name")
 
 
 def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
@@ -204,6 +219,8 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
             UserWarning,
             stacklevel=3,
         )
+    if table["value"].isna().all():
+        raise ValueError(f"{where}: no document has a label, all {len(table)} are missing")
     values = np.full(collection.sizes["pair"], np.nan)
     values[position[~stray]] = table["value"].to_numpy(dtype=np.float64)[~stray]
     return values
