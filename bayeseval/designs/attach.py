@@ -127,8 +127,9 @@ def attach_judgments(
         that has not been judged yet, and scores NaN; of a Poisson sample, which may well be empty
         in a topic, only where the design says that pairs of it were ``selected``.
     grades : sequence of float, optional
-        Grades that the assessors could give. Default: those that came back; then a graded measure
-        with a prediction fixed in advance is unbiased only where every grade is sure to occur.
+        Grades that the assessors could give. Default: those that came back; then a measure of gains
+        by the difference estimator is exactly unbiased only where every grade is sure to occur,
+        whatever the prediction.
 
     Returns
     -------

@@ -37,6 +37,9 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     lacking = [topic for topic in topics if topic not in budget]
     if lacking:
         raise ValueError(f"budget names no number of judgments for topic '{lacking[0]}'")
+    unknown = [topic for topic in budget if topic not in topics]
+    if unknown:
+        raise ValueError(f"budget names topic '{unknown[0]}', which the collection does not have")
     for topic in topics:
         check_budget(budget[topic], f"for topic '{topic}'")
     return np.array([budget[topic] for topic in topics], dtype=np.int64)

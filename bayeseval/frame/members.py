@@ -23,8 +23,12 @@ def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
 
 def pooled_by(rankings: Rankings, pool_depth: int | None) -> np.ndarray:
     """Mark the pairs (pair,) among the first ``pool_depth`` ranks of any run."""
-    if pool_depth is not None and pool_depth < 1:
-        raise ValueError(Message(Option("pool_depth"), f" must be 1 or more, not {pool_depth}"))
+    if pool_depth is not None and (pool_depth < 1 or pool_depth != int(pool_depth)):
+        raise ValueError(
+            Message(
+                Option("pool_depth"), f" must be 1 or more, and a whole number, not {pool_depth}"
+            )
+        )
     return rankings.top(pool_depth).shown()
 
 

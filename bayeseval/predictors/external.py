@@ -19,14 +19,17 @@ def external(
 ) -> NDArray[np.float64]:
     """M(d) = the external value as it is: a probability, or a grade that counts or does not.
 
-    Values within [0, 1] are probabilities of relevance and are used for every relevance level.
-    Whole numbers, some above 1, are grades: M is 1 for a grade that the measure counts as relevant,
-    0 for the others. A document without a value (NaN) gets the prevalence
-    of its topic outside its stratum (see :func:`constant`).
+    Values within [0, 1] are probabilities of relevance and are used for every relevance level that
+    a binary measure may have; of a measure of gains (DCG, nDCG) for its first step, while those
+    above it, of which they say nothing, are learned from the sample (:func:`recalibrated`). Whole
+    numbers, some above 1, are grades: M is 1 for a grade that the measure counts as relevant, 0 for
+    the others. A document without a value (NaN) gets the prevalence of its topic outside its
+    stratum (see :func:`constant`).
 
-    A column without gaps is fixed in advance, so the difference estimator is exactly unbiased, also
-    for the numerator of AP; how good the values are only changes its variance. What fills a gap is
-    learned from the sample, and then linear measures alone stay exactly unbiased.
+    Where it is used as it is, a column without gaps is fixed in advance, so the difference
+    estimator is exactly unbiased, also for the numerator of AP; how good the values are only
+    changes its variance. What is learned from the sample, or fills a gap, leaves linear measures
+    alone exactly unbiased.
 
     Parameters
     ----------

@@ -168,6 +168,8 @@ def test_the_same_seed_gives_the_same_design_and_sample(collection):
         ({"budget": 4, "n_strata": 2, "frame": np.ones(3, dtype=bool)}, "bool array over the 17"),
         ({"budget": 4, "n_strata": 2, "runs": ["a", "z"]}, "unknown: z"),
         ({"budget": 4, "n_strata": 2, "pool_depth": 0}, "pool_depth must be 1 or more"),
+        ({"budget": 4, "n_strata": 2, "pool_depth": 2.5}, "and a whole number, not 2.5"),
+        ({"budget": {"1": 4, "2": 4, "9": 4}, "n_strata": 2}, "budget names topic '9'"),
         ({"budget": 4, "n_strata": 2, "certain": np.ones(17, dtype=bool)}, "more than the budget"),
     ],
 )
