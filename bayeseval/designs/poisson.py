@@ -41,7 +41,8 @@ def poisson(
     Raises
     ------
     ValueError
-        Empty frame, no contributing run, more certain pairs than the budget.
+        Empty frame, no contributing run, as many certain pairs as the budget or more while others
+        could be judged.
 
     References
     ----------

@@ -53,9 +53,10 @@ def pps_strata(
     runs : list of str, optional
         Runs that shape the design instead of the contributing ones.
     labels : str or list of str, optional
-        Labels of :func:`bayeseval.add_predictions` that move a document up to twice its place in
-        the order, and down as far: what an LLM takes for relevant is likelier to be judged. A model
-        that is fitted to the sample needs them too (``external=``).
+        Labels of :func:`bayeseval.add_predictions` by which the order goes beside the ranks, each
+        place halved for the best labelled and doubled for the worst: what an LLM takes for relevant
+        is likelier to be judged. A model that is fitted to the sample needs them too
+        (``external=``).
 
     Returns
     -------
@@ -66,8 +67,8 @@ def pps_strata(
     Raises
     ------
     ValueError
-        Empty frame, no contributing run, more certain pairs than the budget, nothing but certain
-        pairs in a frame of judged ones.
+        Empty frame, no contributing run, as many certain pairs as the budget or more while others
+        could be judged, nothing but certain pairs in a frame of judged ones.
 
     References
     ----------
