@@ -10,7 +10,12 @@ from bayeseval.cli.estimating import estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
-from bayeseval.cli.remarks import remark_denominators, remark_depth, remark_lacking
+from bayeseval.cli.remarks import (
+    remark_denominators,
+    remark_depth,
+    remark_lacking,
+    remark_outside_weight,
+)
 from bayeseval.cli.tables import OVER
 from bayeseval.cli.typeset import as_rows
 
@@ -87,6 +92,8 @@ def compare(
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
+    if estimated.estimator == "assumed":
+        remark_outside_weight(be.evaluate(collection, measure, **options))
     if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
         remark("the error of a difference is told by its spread over topics; there is 1 topic only")
     about = {"estimator": estimated.estimator, "population": pairs.attrs["population"]}

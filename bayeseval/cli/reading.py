@@ -117,7 +117,7 @@ def label_files(labels: list[str] | None) -> dict[str, Path]:
 def _judge(file: str) -> str:
     """Name of a judge after its file, without the endings that files of labels have."""
     stem, dot, ending = file.rpartition(".")
-    return stem if dot and ending in ("txt", "qrels", "tsv", "labels") else file
+    return stem if dot and ending in ("txt", "qrels", "tsv", "csv", "labels") else file
 
 
 def labelled(collection: xr.DataTree, labels: list[str] | None) -> xr.DataTree:

@@ -31,7 +31,7 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     mean : Dataset (measure, run)
         Of ``be.mean_over_topics``.
     """
-    _remark_outside_weight(scores)
+    remark_outside_weight(scores)
     _remark_left_out(scores, mean)
     _remark_no_estimate(scores)
     counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
@@ -97,7 +97,7 @@ def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[s
     return [measure.label for measure in parsed if (measure.cutoff or 0) > depth]
 
 
-def _remark_outside_weight(scores: xr.Dataset) -> None:
+def remark_outside_weight(scores: xr.Dataset) -> None:
     """Say how much of each measure fell on documents that could not be known."""
     judged = scores.attrs["estimator"] in ("assumed", "condensed")
     where = "unjudged" if judged else "outside the frame"

@@ -62,3 +62,22 @@ def allocated(sizes: np.ndarray, budget: int) -> np.ndarray:
         drawn[room] += step
         left -= int(step.sum())
     return drawn
+
+
+def without_lone_draw(sizes: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Strata of which no single one has chance, with a single draw that tells no error.
+
+    Where all strata but one are judged in full, and of that one a single document is drawn, it is
+    joined with the stratum before it (or after it, the first).
+
+    Examples
+    --------
+    >>> without_lone_draw(np.array([2, 2, 3]), np.array([2, 2, 1]))
+    (array([2, 5]), array([2, 3]))
+    """
+    partly = np.flatnonzero(drawn < sizes)
+    if sizes.size < 2 or partly.size != 1 or drawn[partly[0]] != 1:
+        return sizes, drawn
+    first = max(int(partly[0]) - 1, 0)
+    starts = np.delete(np.arange(sizes.size), first + 1)
+    return np.add.reduceat(sizes, starts), np.add.reduceat(drawn, starts)

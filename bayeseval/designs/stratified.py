@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.designs.prepared import Budget, prepared_frame
-from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
+from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes, without_lone_draw
 from bayeseval.messages import Message, Option
 
 
@@ -190,7 +190,7 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
         left = int(left_over[topic])
         documents, topic_sizes = strata(rest, left, int(n_used[topic]))
-        topic_drawn = allocated(topic_sizes, left)
+        topic_sizes, topic_drawn = without_lone_draw(topic_sizes, allocated(topic_sizes, left))
         if certain.size:
             documents = np.concatenate([certain, documents])
             topic_sizes = np.concatenate([[certain.size], topic_sizes])

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes
+import bayeseval as be
+from bayeseval.designs.strata import (
+    allocated,
+    equal_sizes,
+    exponential_sizes,
+    without_lone_draw,
+)
 
 
 @given(n_documents=st.integers(1, 3000), n_strata=st.integers(1, 40), smallest=st.integers(1, 20))
@@ -53,3 +59,23 @@ def test_the_budget_is_spent_whole_and_no_stratum_gives_more_than_it_has(sizes, 
 @pytest.mark.parametrize(("budget", "expected"), [(9, [3, 3, 3]), (10, [4, 3, 3]), (11, [4, 4, 3])])
 def test_the_remainder_goes_from_the_top_down(budget, expected):
     np.testing.assert_array_equal(allocated(np.array([9, 9, 9]), budget), expected)
+
+
+def test_a_budget_near_the_frame_leaves_an_error_that_can_be_told():
+    ranked = {str(topic): {f"d{i:02d}": 26 - i for i in range(26)} for topic in range(3)}
+    grades = {topic: {f"d{i:02d}": i % 2 for i in range(26)} for topic in ranked}
+    collection = be.read_collection(grades, {"a": ranked})
+    design = be.designs.pps_strata(collection, budget=25)
+    assert (design.stratum_sample_size.groupby(design.stratum_topic).sum() == 25).all()
+    selected = be.draw(design, n_replicates=40, random_seed=1)
+    scores = be.evaluate(be.reveal(collection, design, selected), "NumRel", estimator="stat")
+    mean = be.mean_over_topics(scores)
+    assert (mean.standard_error >= 0).all() and (mean.standard_error > 0).any()
+
+
+def test_strata_with_chance_elsewhere_or_two_draws_stay():
+    for sizes, drawn in (([2, 3, 4], [2, 1, 1]), ([2, 3], [2, 2]), ([4], [1])):
+        found = without_lone_draw(np.array(sizes), np.array(drawn))
+        np.testing.assert_array_equal(found, [sizes, drawn])
+    joined = without_lone_draw(np.array([3, 2, 2]), np.array([1, 2, 2]))
+    np.testing.assert_array_equal(joined, [[5, 2], [3, 2]])

@@ -46,7 +46,7 @@ def label_judgments(
                 f"the design followed the labels '{unseen[0]}', of which the model knows nothing: "
                 "among documents of the same ranks it takes those judged for the others, which "
                 "had other labels, and its scores will be off; give ",
-                Option("external", unseen, f"external={unseen}"),
+                Option("labels", f"{unseen[0]}=FILE", f"external={unseen}"),
             ),
             stacklevel=3,
         )
