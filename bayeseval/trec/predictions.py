@@ -219,7 +219,7 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
             UserWarning,
             stacklevel=3,
         )
-    if table["value"].isna().all():
+    if np.isnan(table["value"].to_numpy(dtype=np.float64)).all():
         raise ValueError(f"{where}: no document has a label, all {len(table)} are missing")
     values = np.full(collection.sizes["pair"], np.nan)
     values[position[~stray]] = table["value"].to_numpy(dtype=np.float64)[~stray]
