@@ -48,13 +48,14 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     and the difference estimator is biased by all that a value is worth: with an LLM's labels of the
     sampled documents alone P@10 was .04 too high and its 90 % intervals held .08.
 
-    .. math:: z = \sum_d (s_d - \pi_d) / \sqrt{\sum_d \pi_d (1 - \pi_d)}
+    .. math:: z = \sum_d (s_d - \pi_d) / \sqrt{V}
 
     over the documents that have a value, or one certain label (such as -1 for what was not judged),
-    in topics with a judgment, :math:`s_d` 1 where selected; its standard deviation is at most 1
-    where the values were there before the draw. One rare document in the sample can give a large z
-    by itself: refused is what is beyond 5 and also has a probability below 3e-6 by Chernoff's bound
-    (of independent draws, and so of draws without replacement).
+    in topics with a judgment, :math:`s_d` 1 where selected, V the variance of their number by the
+    design (of strata the hypergeometric one: where all have a value, or none, there is no chance).
+    One rare document in the sample can give a large z by itself: refused is what is beyond 5 and
+    also has a probability below 3e-6 by Chernoff's bound (of independent draws, and so of draws
+    without replacement).
 
     Parameters
     ----------
@@ -85,24 +86,48 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     if sample.selected.all():  # no other document is listed
         return
     chance = sample.inclusion_probability
-    variance = chance * (1.0 - chance)
     labels = np.unique(values[~np.isnan(values)])
     groups = {"one": ~np.isnan(values)}
     if labels.size <= FEW_LABELS:
         groups |= {f"{label:g}": values == label for label in labels}
+    apart = {what: _apart(sample, group) for what, group in groups.items()}
     for drawn in sample.selected:
         begun = np.bincount(sample.topic[drawn], minlength=sample.n_topics) > 0
         seen = begun[sample.topic]
         for what, group in groups.items():
-            here = group & seen
-            far = abs((drawn - chance)[here].sum()) > FAR * np.sqrt(variance[here].sum()) + 1e-9
-            if far and log_tail(chance[here], int(drawn[here].sum())) < UNLIKELY:
+            some = seen & (apart[what] != 0)
+            variance = (chance * (1.0 - chance) * np.square(apart[what]))[some].sum()
+            far = abs((drawn - chance)[some & group].sum()) > FAR * np.sqrt(variance) + 1e-9
+            if far and _unlikely(chance, drawn, some & group, some & ~group):
                 counts = [f"{(group & of).sum()} of {of.sum()}" for of in (drawn, seen & ~drawn)]
                 raise ValueError(
                     f"labels '{name}': {counts[0]} sampled documents have {what} and {counts[1]} "
                     "others, so that they tell what was sampled; label all documents that could be "
                     "sampled (or some chosen before the draw), or leave the labels out"
                 )
+
+
+def _apart(sample: Sample, group: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How far each document is from the share of its stratum that is in a group.
+
+    Scaled so that the squares times p (1 - p) add up to the variance of the number drawn; of a
+    document that is drawn by itself 1 in the group and 0 outside.
+    """
+    inside = group.astype(float)
+    drawn_together = sample.stratum >= 0
+    span = int(sample.stratum.max(initial=0)) + 1
+    number = sample.topic.astype(np.int64) * span + np.maximum(sample.stratum, 0)
+    number = np.unique(number[drawn_together], return_inverse=True)[1]
+    size = np.bincount(number).astype(float)
+    share = np.bincount(number, inside[drawn_together]) / np.maximum(size, 1.0)
+    scale = np.sqrt(size / np.maximum(size - 1.0, 1.0))
+    inside[drawn_together] = (inside[drawn_together] - share[number]) * scale[number]
+    return inside
+
+
+def _unlikely(chance: NDArray, drawn: NDArray[np.bool_], *parts: NDArray[np.bool_]) -> bool:
+    """Whether so many drawn of a part, or so few, have a probability below the limit."""
+    return any(log_tail(chance[part], int(drawn[part].sum())) < UNLIKELY for part in parts)
 
 
 def log_tail(chance: NDArray[np.float64], number: int) -> float:

@@ -155,6 +155,22 @@ def test_a_label_of_few_rare_documents_is_not_refused_for_one_of_them_being_draw
         check_gaps(sample, "gpt", np.where(draws[0] & (np.arange(n) >= 200), 3.0, 0.0))
 
 
+def test_labels_of_what_was_sampled_are_seen_beside_many_that_were_there_before():
+    random = np.random.default_rng(3)
+    n_strata, size = 60, 50
+    stratum = np.repeat(np.arange(n_strata), size)
+    keys = random.random((200, n_strata, size))
+    draws = (keys.argsort(axis=2).argsort(axis=2) < 2).reshape(200, -1)  # two of each stratum
+    sample = replace(
+        drawn_half(draws), stratum=stratum, inclusion_probability=np.full(stratum.size, 2 / size)
+    )
+    before = np.where(random.random(stratum.size) < 0.7, 1.0, np.nan)
+    check_gaps(sample, "gpt", before)
+    one = replace(sample, selected=draws[:1])
+    with pytest.raises(ValueError, match="120 of 120 sampled documents"):
+        check_gaps(one, "gpt", np.where(draws[0], 1.0, before))
+
+
 def test_the_bound_of_a_tail_is_near_the_probability_and_never_below():
     for number in (0, 1, 10, 40, 60, 99, 100):
         tail = scipy.stats.binom.cdf if number < 50 else scipy.stats.binom.sf
