@@ -399,8 +399,8 @@ def _remark_judgments(judged: xr.Dataset | None) -> None:
         )
     else:
         remark(
-            f"warning: the judgments are not as the model predicts them, and its scores may be "
-            f"off: {text}; compare them with evaluate --estimator dyn"
+            "warning: the judgments are not as the model predicts them: its scores may be off, and "
+            f"combined intervals too short: {text}; compare them with evaluate --estimator dyn"
         )
 
 
