@@ -41,13 +41,14 @@ def to_judge(
     >>> import pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcdef")})
     >>> collection = be.read_collection(None, run.assign(score=range(6)))
-    >>> design = be.designs.pps_strata(collection, budget=3, n_strata=2)
+    >>> design = be.designs.pps_strata(collection, budget=4, n_strata=2)
     >>> sample = design.assign(selected=be.draw(design, random_seed=1))
     >>> print(be.designs.to_judge(sample, random_seed=1).to_string(index=False))
     topic document
+        1        e
+        1        b
         1        f
         1        d
-        1        e
     """
     check_design(design)
     check_seed(random_seed)

@@ -143,9 +143,9 @@ def test_complete_judgments_give_the_measure_itself(name):
 
 
 def every_sample():
-    """A small collection, a design with two strata a topic, and all its samples."""
+    """A small collection, a design with three strata a topic, and all its samples."""
     collection = small_collection()
-    design = be.designs.pps_strata(collection, budget=3, n_strata=2)
+    design = be.designs.pps_strata(collection, budget=4, n_strata=3)
     return collection, design, be.reveal(collection, design, every_stratified_sample(design))
 
 
@@ -161,6 +161,7 @@ def test_precision_is_biased_towards_a_third_by_strata_without_a_sampled_documen
     ranking = collection["rankings/ranking"].to_numpy()[:, :, :cutoff]
     for run, topic in np.ndindex(bias.shape):
         top = ranking[run, topic]
+        top = top[top >= 0]
         for number in np.unique(stratum[top]):
             inside = top[stratum[top] == number]
             size = int(design["stratum_size"][number])
