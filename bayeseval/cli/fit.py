@@ -131,13 +131,12 @@ def fit(
     _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
     check_measures(measure, relevance_level)
-    depth = rankings.depth
-    _check_depths(model, pool_depth, depth)
+    _check_depths(model, pool_depth, rankings.depth)
     _check_frame(model, judged.qrels_format, outside)
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
-    _check_cut(collection, measure, depth)
-    remark_depth(collection, depth)
+    _check_cut(collection, measure, rankings.depth)
+    remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
@@ -145,7 +144,7 @@ def fit(
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=model != "grades")
     if pool_depth is not None:
-        _remark_urn(collection, made, depth, pool_depth)
+        _remark_urn(collection, made, rankings.depth, pool_depth)
     else:
         _remark_frame(collection, made, outside)
     remark_lacking(collection, None, zero=True)
