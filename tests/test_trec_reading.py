@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -197,6 +198,21 @@ def test_the_best_ranked_copy_of_a_duplicate_is_kept(write):
     with pytest.warns(UserWarning, match="run 'r' has 1 document a second time"):
         collection = read_collection(None, run, on_duplicate="best")
     assert ranked_labels(collection) == {"1": ["a", "b"], "2": ["a"]}
+
+
+def test_a_document_that_was_not_judged_in_one_round_may_be_in_another(write):
+    """And one that was never judged is in the pool once."""
+    first, second = write("first", "1 0 a -1\n1 0 b 1\n1 0 c -1\n"), write("second", QRELS_LATER)
+    collection = read_collection([first, second], write("run", RUN))
+    at_once = read_collection(write("both", "1 0 a 2\n1 0 b 1\n1 0 c -1\n"), write("run", RUN))
+    xr.testing.assert_identical(
+        collection["judgments"].to_dataset(), at_once["judgments"].to_dataset()
+    )
+    with pytest.raises(ValueError, match="second, line 1: document 'b' of topic '1' is judged a"):
+        read_collection([first, write("second", "1 0 b 0\n")], write("run", RUN))
+
+
+QRELS_LATER = "1 0 c -1\n1 0 b -1\n1 0 a 2\n"
 
 
 def test_sampleval_tells_strata(write):

@@ -208,9 +208,17 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
 
 
 def _remark_no_error(mean: xr.Dataset) -> None:
-    """Say why a mean over the population of topics has no standard error."""
-    if mean.attrs["population"] == "topics" and (mean["n_topics"] == 1).any():
+    """Say why a mean has no standard error."""
+    if mean.attrs["population"] == "topics":
+        if (mean["n_topics"] == 1).any():
+            remark(
+                "--population topics takes the standard error from the spread of scores over "
+                "topics, and there is none where a run has a score on 1 topic only"
+            )
+        return
+    unknown = mean["estimate"].notnull() & mean["standard_error"].isnull()
+    if mean.attrs["estimator"] in ("stat", "dyn") and unknown.any():
         remark(
-            "--population topics takes the standard error from the spread of scores over topics, "
-            "and there is none where a run has a score on 1 topic only"
+            "there are no intervals where one judged document stands for others of its topic: one "
+            "draw tells no error; sample two or more a topic"
         )

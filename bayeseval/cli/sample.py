@@ -158,7 +158,9 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
     covered = (size <= np.asarray(parameters["budget"])) & (size > 0)
     done = design["pair_topic"].to_numpy()[in_frame.to_numpy() & kept]
     size -= np.bincount(done, minlength=design.sizes["topic"])
-    if covered.all():
+    if covered.all() and not size.any():
+        remark("every document of the frame is judged already: there is nothing left to judge")
+    elif covered.all():
         remark(
             f"the budget covers the whole frame: all {size.sum()} documents not judged yet are to "
             "be judged"

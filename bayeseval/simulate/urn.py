@@ -183,6 +183,8 @@ def _sizes(odds, n_topics, n_documents, n_relevant) -> tuple[np.ndarray, np.ndar
     known += [np.size(v) for v in (n_documents, n_relevant) if np.size(v) > 1]
     if not known or len(set(known)) > 1:
         raise ValueError(f"the number of topics must be given, once or alike; found {known}.")
+    if known[0] < 1:
+        raise ValueError(f"n_topics must be at least 1, not {known[0]}.")
     if odds.ndim == 1:
         odds = np.repeat(odds[:, None], known[0], axis=1)
     documents = np.broadcast_to(n_documents, known[0]).astype(np.int64)

@@ -59,7 +59,8 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     -------
     DataFrame
         Columns topic, document, grade (a negative one, or NaN, of which a warning says how many:
-        pooled, not judged) and, as the format has them, stratum, method, probability.
+        pooled, not judged; such a row of qrels gives way to another of the same pair, as in a pool
+        of several rounds) and, as the format has them, stratum, method, probability.
 
     Raises
     ------
@@ -78,7 +79,10 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     check_choice("qrels_format", qrels_format, COLUMNS)
     frames = [_read_one(item, qrels_format) for item in expanded(source, "judgments")]
     judgments = pd.concat(frames, ignore_index=True)
-    again = judgments.duplicated(["topic", "document"]).to_numpy()
+    again = _again(judgments)
+    if again.any() and qrels_format == "qrels":
+        judgments = judgments[(judgments["grade"] >= 0).to_numpy() | ~again]
+        again = _again(judgments)
     if again.any():
         row = judgments.iloc[int(np.argmax(again))]
         raise ValueError(
@@ -86,6 +90,15 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
             "second time; one judgment is allowed."
         )
     return judgments.drop(columns="where")
+
+
+def _again(judgments: pd.DataFrame) -> np.ndarray:
+    """Rows of pairs that had one before; a row that says "not judged" comes after all judged."""
+    judged = (judgments["grade"] >= 0).to_numpy()
+    again = np.empty(judged.size, dtype=bool)
+    order = np.argsort(~judged, kind="stable")
+    again[order] = judgments[["topic", "document"]].iloc[order].duplicated().to_numpy()
+    return again
 
 
 def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:

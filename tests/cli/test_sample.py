@@ -70,6 +70,24 @@ def test_the_assessor_sees_topic_and_document_in_random_order(files, sampled):
     assert "covers the whole frame" not in err
 
 
+def test_nothing_is_left_to_judge_where_all_is_kept(command, files, sampled):
+    words = ["--budget", "5", "--seed", "1", "--design-file", files / "d.nc"]
+    code, out, err = command("sample", files / "a", *words, "--certain", files / "qrels")
+    assert code == 0
+    assert out == ""
+    assert "there is nothing left to judge" in err
+    assert "covers the whole frame" not in err
+
+
+def test_one_judgment_to_a_topic_has_no_interval_for_a_reason(command, files, sampled):
+    sampled("--budget", "1")
+    words = ["evaluate", files / "judged", files / "a", "-m", "P@10", "--estimator"]
+    _, _, err = command(*words, "stat", "--design", files / "design.nc")
+    assert "one draw tells no error; sample two or more a topic" in err
+    _, _, err = command(*words, "assumed")
+    assert "one draw" not in err
+
+
 def test_a_seed_gives_the_same_sample_again(files, sampled):
     first, _ = sampled("--scheme", "uniform")
     again, _ = sampled("--scheme", "uniform")
