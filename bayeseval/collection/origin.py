@@ -83,6 +83,18 @@ def check_drawn_together(scores: xr.Dataset) -> None:
         )
 
 
+def check_several_draws(estimate: xr.DataArray) -> None:
+    """Refuse one posterior draw, which would pass for certainty.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two draws.
+    """
+    if estimate.sizes["chain"] * estimate.sizes["draw"] < 2:
+        raise ValueError("one posterior draw says nothing of errors; give two draws or more")
+
+
 def check_errors_once(scores: xr.Dataset) -> None:
     """Refuse draws to which a model's own errors were added before.
 

@@ -15,6 +15,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import constants_by_group, kind_of_measure
 from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import Sources
+from bayeseval.rounding import settled
 
 GUARANTEES = ("average", "each")
 
@@ -43,8 +44,9 @@ def combine(
               + w\, N\left(m^*, \frac{c}{1 - \kappa} + \frac{\tau_1^2}{(1 - \kappa)^2}\right),
               \qquad d \mid \theta \sim N(\theta, v)
 
-    with v the variance on which the design's interval rests (raised by what the predictions lead
-    one to expect, widened for its degrees of freedom), never far below that of the other runs, and
+    with v the variance on which the design's 90 % interval rests (raised by what the predictions
+    lead one to expect, widened for its degrees of freedom), never far below that of the other runs,
+    or below c where it is 0, and
     :math:`\kappa = \min(c / v, .95)`. The estimate is the
     posterior mean: near m where d does not object, near d where it does. Where the model makes no
     errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment counts twice. The
@@ -97,7 +99,7 @@ def combine(
     ------
     ValueError
         Results of other collections, samples, populations, ``ci_prob`` or ``outside``; estimates
-        without a standard error; measures or runs that one of the two lacks; draws of
+        without a standard error; one posterior draw; measures or runs that one of the two lacks; draws of
         ``urn_model``; an unknown option.
 
     References
@@ -149,7 +151,7 @@ def combine(
     result = xr.Dataset(
         {
             "estimate": (dims, whole.estimate),
-            "standard_error": (dims, np.sqrt(whole.total_variance)),
+            "standard_error": (dims, settled(np.sqrt(whole.total_variance), whole.estimate)),
             "interval": ((*dims, "ci_bound"), bounds),
             "model_weight": (dims, says.gain * whole.model_weight),
             "conflict": (dims, whole.conflict),

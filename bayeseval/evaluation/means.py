@@ -40,9 +40,9 @@ def mean_over_topics(
         of all topics also ``denominator_error``, the median over topics of the relative error of
         the number of relevant documents, ``n_modelled``, the number of topics where it comes mostly
         from the other topics, ``modelled_topics``, their share, and ``poorly_known_topics``, the
-        share of those where that relative error is above a quarter;
-        for ``"topics"`` the ``design_error`` too, the standard error for these very topics, and the
-        ``raised_error``, what an interval for them would rest on.
+        share of those where that relative error is above a quarter; ``raised_error`` and its
+        ``raised_freedom``, what an interval for these topics rests on; for ``"topics"`` the
+        ``design_error`` too, the standard error for these very topics.
 
     Raises
     ------
@@ -98,8 +98,9 @@ def mean_over_topics(
         },
         attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
     )
+    result = result.assign(raised_error=raised_error, raised_freedom=raised)
     if population == "topics":
-        result = result.assign(design_error=design_error, raised_error=raised_error)
+        result = result.assign(design_error=design_error)
     if "modelled_share" in scores:
         share = scores["modelled_share"]
         n_known = share.notnull().sum("topic")

@@ -3,6 +3,7 @@
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
+from bayeseval.collection.origin import check_several_draws
 from bayeseval.rounding import ROUNDING
 
 
@@ -27,7 +28,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     Raises
     ------
     ValueError
-        ``ci_prob`` outside (0, 1); something else than posterior draws.
+        ``ci_prob`` outside (0, 1); something else than posterior draws, or one draw.
 
     Examples
     --------
@@ -44,6 +45,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
             "returns them; estimates of evaluate are summarised by mean_over_topics"
         )
     estimate = post["estimate"]
+    check_several_draws(estimate)
     tail = (1.0 - ci_prob) / 2.0
     bounds = estimate.quantile([tail, 1.0 - tail], dim=draws, skipna=False)
     interval = bounds.rename(quantile="ci_bound").assign_coords(ci_bound=["lower", "upper"])

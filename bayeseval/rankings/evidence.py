@@ -6,7 +6,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.origin import check_covariance, check_drawn_together
+from bayeseval.collection.origin import (
+    check_covariance,
+    check_drawn_together,
+    check_several_draws,
+)
 from bayeseval.rounding import settled
 
 Floats = NDArray[np.floating]
@@ -87,6 +91,7 @@ def evidence_by_measure(
             raise ValueError(
                 "posterior draws have a covariance of their own; leave covariance= out"
             )
+        check_several_draws(scores["estimate"])
         found = _from_draws(scores["estimate"])
     elif "topic" in dims and covariance is None:
         found = _from_topics(scores["estimate"])

@@ -418,3 +418,77 @@ def test_the_covariance_is_of_the_same_estimator():
     of_stat = matrix.assign_attrs(estimator="stat")
     with pytest.raises(ValueError, match="of estimator 'stat' and the estimates are of 'dyn'"):
         combined(means(estimator="dyn"), draws(), covariance=of_stat)
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A small sample with few degrees of freedom, and the model's posterior of its topics."""
+    collection = be.simulate.urn_collection(
+        [0.05, 0.1, 0.2, 0.4], n_topics=8, n_documents=150, prevalence=0.1, random_seed=31
+    )
+    design = be.designs.uniform_strata(collection, budget=8, n_strata=2, random_seed=1)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    model = be.models.relevance_model(sampled)
+    fitted = be.fit(model, approximation="laplace", draws=50, random_seed=1)
+    post = be.posterior_scores(fitted, sampled, ["P@10"], over=None, random_seed=1)
+    return sampled, post
+
+
+def of_sample(sampled, estimator="dyn", **options):
+    return be.mean_over_topics(be.evaluate(sampled, ["P@10"], estimator=estimator), **options)
+
+
+def test_the_level_of_the_interval_changes_the_interval_alone(small):
+    sampled, post = small
+    found = {level: be.combine(of_sample(sampled, ci_prob=level), post) for level in (0.5, 0.99)}
+    for name in ("estimate", "standard_error", "conflict", "model_weight"):
+        np.testing.assert_allclose(found[0.5][name], found[0.99][name], rtol=1e-12)
+    length = {level: one.interval.diff("ci_bound") for level, one in found.items()}
+    assert (length[0.99].values > 2 * length[0.5].values).all()
+    by_level = {
+        level: be.compare_intervals(
+            of_sample(sampled, ci_prob=level),
+            be.summarize(post.mean("topic"), ci_prob=level),
+            found[level],
+        )
+        for level in (0.5, 0.99)
+    }
+    np.testing.assert_allclose(by_level[0.5].p_value, by_level[0.99].p_value, rtol=1e-12)
+    # and of means that do not say on what their interval rests, as of hand-made ones
+    plain = [combined(means(freedom=3.0), draws())]
+    wide = means(freedom=3.0, ci_prob=0.99)
+    half = scipy.stats.t(3.0).ppf(0.995) * wide.standard_error
+    bounds = xr.concat([wide.estimate - half, wide.estimate + half], "ci_bound")
+    wide["interval"] = bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(*DIMS, "ci_bound")
+    plain.append(combined(wide, draws()))
+    np.testing.assert_allclose(plain[0].estimate, plain[1].estimate, rtol=1e-12)
+
+
+def test_topics_as_a_sample_have_the_same_estimate_and_no_shorter_interval(small):
+    sampled, post = small
+    here = be.combine(of_sample(sampled), post)
+    there = be.combine(of_sample(sampled, population="topics"), post)
+    np.testing.assert_allclose(here.estimate, there.estimate, rtol=1e-12)
+    assert (there.interval.diff("ci_bound") >= here.interval.diff("ci_bound")).all()
+
+
+@pytest.mark.parametrize("known", [0, 2])
+def test_a_design_whose_variance_is_nothing_is_not_believed_more_than_the_model(known):
+    """So it is where no judged document of a run was found to be relevant ("stat")."""
+    error = [0.03] * known + [0.0] * (3 - known)
+    found = combined(means(error=error), draws(spread=0.04))
+    sd = np.sqrt(moments(draws(spread=0.04))[1].values)
+    assert (found.standard_error.values[0, known:] > 0.5 * sd[0, known:]).all()
+    lower, upper = found.interval.values[0, known:].T
+    assert (upper - lower > 0.05).all()
+
+
+def test_one_posterior_draw_is_no_certainty():
+    one = draws().isel(chain=[0], draw=[0])
+    for asked in (
+        lambda: be.combine(means(), one),
+        lambda: be.summarize(one),
+        lambda: be.rankings.rank_probabilities(one),
+    ):
+        with pytest.raises(ValueError, match="one posterior draw says nothing of errors"):
+            asked()

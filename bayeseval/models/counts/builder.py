@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Cells, cells
 from bayeseval.frame.frame import Frame
+from bayeseval.measures.parameters import check_relevance_level
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
 
@@ -88,7 +89,7 @@ def count_model(
     ------
     ValueError
         No design, replicates of a sample, a design that lists only its sampled documents, an
-        unknown prior.
+        unknown prior, a ``relevance_level`` that is no whole number of 1 or more.
 
     References
     ----------
@@ -108,6 +109,7 @@ def count_model(
     'relevant'
     """
     values = checked_priors(PRIORS, priors)
+    check_relevance_level(relevance_level)
     frame, cut = _framed(sampled)
     observed = (frame.grade[0] >= relevance_level).astype(float)
     judged = cut.sums(frame.sample.selected[0])

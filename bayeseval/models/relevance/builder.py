@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.frame.frame import Frame
+from bayeseval.measures.parameters import check_relevance_level
 from bayeseval.models.identity import keep_parts, name_model
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
@@ -149,7 +150,8 @@ def relevance_model(
     Raises
     ------
     ValueError
-        No runs, no judgments, replicates of a sample, an unknown prior, run or column.
+        No runs, no judgments, replicates of a sample, an unknown prior, run or column, a
+        ``relevance_level`` that is no whole number of 1 or more.
 
     References
     ----------
@@ -172,6 +174,7 @@ def relevance_model(
     import pymc as pm
 
     values = prior_values(priors)
+    check_relevance_level(relevance_level)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(
         frame,

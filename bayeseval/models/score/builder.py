@@ -79,7 +79,8 @@ def score_model(
     Raises
     ------
     ValueError
-        More than one measure; the population of topics; what :func:`bayeseval.combine` refuses.
+        More than one measure; the population of topics; a run whose score is known without error;
+        what :func:`bayeseval.combine` refuses.
 
     References
     ----------
@@ -127,6 +128,12 @@ def score_model(
         for field in ("near_ratio", "design_ratio", "common_ratio", "far_sd", "far_weight")
     )
     scale = float(sources.scale[0, 0])
+    sure = sources.labels["run"][sources.design_variance[0] == 0]
+    if sure.size:
+        raise ValueError(
+            f"the score of run '{sure[0]}' is known without error; leave such runs out, there is "
+            "nothing to model"
+        )
     design = _design_covariance(sources)
     with pm.Model(coords={"run": sources.labels["run"], "group": names}) as model:
         name_model("score_model")

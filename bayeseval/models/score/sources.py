@@ -7,7 +7,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.origin import check_drawn_together, check_errors_once
+from bayeseval.collection.origin import (
+    check_drawn_together,
+    check_errors_once,
+    check_several_draws,
+)
 from bayeseval.models.score.constants import denominator_of
 from bayeseval.models.score.independent import Independent
 from bayeseval.rounding import settled
@@ -15,6 +19,7 @@ from bayeseval.rounding import settled
 Floats = NDArray[np.floating]
 DIMS = ("measure", "run")
 LEAST = 0.25  # of the median variance
+LEVEL = 0.9  # whose quantile of Student's t widens the design's variance
 SUMS = ("NumRel", "NumRelRet", "DCG")  # measures that are not between 0 and 1
 
 
@@ -122,6 +127,7 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     if not {"chain", "draw"} <= set(post["estimate"].dims):
         raise ValueError("post must be posterior draws, as posterior_scores returns them")
     check_drawn_together(post)
+    check_several_draws(post["estimate"])
     check_errors_once(post)
     if bool(mean["standard_error"].isnull().any()):
         raise ValueError(
@@ -173,42 +179,62 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
     if mean.attrs.get("population") != "topics":
         own = _array(interval_error(mean)) ** 2
         return own, np.zeros(own.shape)
-    own = _array(mean["raised_error" if "raised_error" in mean else "design_error"]) ** 2
+    own = _array(_error_of_these_topics(mean)) ** 2
     topics = (mean["standard_error"] ** 2 - mean["design_error"] ** 2).clip(min=0.0)
-    return own, _array(topics * _widening(mean) ** 2)
+    wider = _widening(mean["degrees_of_freedom"], float(mean.attrs.get("ci_prob", LEVEL)))
+    return own, _array(topics * wider**2)
 
 
 def _floor(own: Floats, model: Floats) -> Floats:
     """Least variance (measure, run) that a design is believed to have.
 
-    Where no judged document of a run differs from what was expected its estimated variance is 0,
-    which says little: it is raised to a share of the other runs' (not where the model has no doubt,
-    as with everything judged).
+    It is a share of the median of the runs' variances. Where no judged document of a run differs
+    from what was expected its estimated variance is 0, which says nothing: then the design is
+    believed no more than the model is (not where the model has no doubt, as with everything
+    judged).
     """
-    return np.where(model > 0, LEAST * np.median(own, axis=1, keepdims=True), 0.0)
+    some = [row[row > 0] for row in own]
+    typical = LEAST * np.array([np.median(row) if row.size else 0.0 for row in some])[:, None]
+    least = np.where(own > 0, typical, np.maximum(typical, model))
+    return np.where(model > 0, least, 0.0)
 
 
-def _widening(mean: xr.Dataset) -> xr.DataArray:
+def _widening(freedom: xr.DataArray, ci_prob: float) -> xr.DataArray:
     """Quantile of Student's t over that of the normal distribution."""
     from scipy.special import stdtrit
 
-    tail = 0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))
-    freedom = mean["degrees_of_freedom"]
     known = np.isfinite(freedom)
-    student = stdtrit(freedom.where(known, 1.0), tail)
-    return xr.where(known, student / _normal_quantile(mean), 1.0)
+    student = stdtrit(freedom.where(known, 1.0), 0.5 * (1.0 + ci_prob))
+    return xr.where(known, student / _normal_quantile(ci_prob), 1.0)
 
 
-def _normal_quantile(mean: xr.Dataset) -> float:
+def _normal_quantile(ci_prob: float) -> float:
     """Half the length of a normal interval, in standard deviations."""
     from scipy.special import ndtri
 
-    return float(ndtri(0.5 * (1.0 + float(mean.attrs.get("ci_prob", 0.9)))))
+    return float(ndtri(0.5 * (1.0 + ci_prob)))
 
 
 def interval_error(mean: xr.Dataset) -> xr.DataArray:
-    """Standard error with which a normal quantile gives the design's interval."""
-    return 0.5 * _length(mean) / _normal_quantile(mean)
+    """Standard error with which a normal quantile gives the design's 90 % interval.
+
+    Of means for these topics it does not depend on the ``ci_prob`` that is asked for.
+    """
+    if "raised_freedom" in mean and mean.attrs.get("population") != "topics":
+        return _error_of_these_topics(mean)
+    ci_prob = float(mean.attrs.get("ci_prob", LEVEL))
+    error = 0.5 * _length(mean) / _normal_quantile(ci_prob)
+    if mean.attrs.get("population") == "topics" or "degrees_of_freedom" not in mean:
+        return error
+    freedom = mean["degrees_of_freedom"]
+    return error * _widening(freedom, LEVEL) / _widening(freedom, ci_prob)
+
+
+def _error_of_these_topics(mean: xr.Dataset) -> xr.DataArray:
+    """The same for these topics, of whatever population the means are."""
+    freedom = mean.get("raised_freedom", xr.full_like(mean["standard_error"], np.inf))
+    error = mean["raised_error" if "raised_error" in mean else "design_error"]
+    return error * _widening(freedom, LEVEL)
 
 
 def _length(mean: xr.Dataset) -> xr.DataArray:

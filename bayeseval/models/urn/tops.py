@@ -17,6 +17,7 @@ from bayeseval.collection.schema import check_one_sample
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
 from bayeseval.frame.rankings import Rankings
+from bayeseval.measures.parameters import check_relevance_level
 
 UNJUDGED, NOTHING = -1, -2
 DOCUMENTS = ("unshared", "all")
@@ -225,6 +226,7 @@ def judged_tops(
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs, and an urn is fitted to their tops")
     check_choice("gaps", gaps, GAPS)
+    check_relevance_level(relevance_level)
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
         raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
     check_one_sample(collection, "an urn is fitted to one sample of judgments")
