@@ -18,9 +18,26 @@ def main() -> int:
             signal.signal(signal.SIGINT, _end)
     except KeyboardInterrupt:
         _end()
+    _open_missing()
     from bayeseval.cli import main as run
 
-    return run()
+    code = run()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is written, and nothing left to interrupt
+    return code
+
+
+def _open_missing() -> None:
+    """Give the streams that are closed (``2>&-``) to nobody, so that no file takes their numbers.
+
+    What cannot be written to stdout is told where it is written.
+    """
+    for number in (1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (to the end)
 
 
 def _end(number=None, frame=None) -> None:

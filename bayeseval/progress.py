@@ -30,7 +30,7 @@ def track[Item](items: Iterable[Item], description: str) -> Iterator[Item]:
     >>> list(track([1, 2], "counting"))
     [1, 2]
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield from items
         return
     total = len(items) if isinstance(items, Sized) else None

@@ -15,7 +15,7 @@ from bayeseval.cli.groups import Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, remark, working, write_result
 from bayeseval.cli.reading import (
     check_apart,
-    check_measures,
+    check_scored,
     input_files,
     judgments_of,
     ordered_files,
@@ -64,6 +64,11 @@ Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals wit
 EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
 
 
+UNADJUSTED = (
+    "is no sum of relevances and no ratio of sums, so it is not adjusted; measures that are"
+)
+
+
 @grouped
 def adjust(
     qrels: option.Qrels,
@@ -94,7 +99,7 @@ def adjust(
     that of a full pool).
     """
     measures = measure or ["RBP(p=0.8)@10"]
-    check_measures(measures, relevance_level)
+    check_scored(measures, relevance_level, UNADJUSTED)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
     check_apart(runs, unpooled)
     topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None

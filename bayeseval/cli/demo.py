@@ -10,7 +10,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli.demo_files import write_files
 from bayeseval.cli.options import chosen_seed
-from bayeseval.cli.output import STDOUT, remark, working, write_result, written_whole
+from bayeseval.cli.output import check_folder, remark, working, write_result, written_whole
 from bayeseval.cli.tables import FURTHER, as_csv, rendered, score_rows
 
 if TYPE_CHECKING:
@@ -46,10 +46,7 @@ def demo(
     if files is not None:
         write_files(files)
         return
-    if output == STDOUT:
-        raise ValueError("--output names a folder to write into, which - (stdout) is not")
-    if output.exists() and not output.is_dir():
-        raise ValueError(f"{output} is a file; --output names a folder to write into")
+    check_folder("--output", output)
     seed = chosen_seed(seed)
     with working(f"sampling {budget} documents a topic, and estimating"):
         collection = be.simulate.demo_collection()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
-from bayeseval.cli.output import remark, written_whole
+from bayeseval.cli.output import check_folder, remark, written_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,8 @@ JUDGE_ERRORS = (0.1, 0.3)  # of a document that is not relevant, and of one that
 
 def write_files(folder: Path) -> None:
     """Write runs/, new/, complete.qrels, pool.qrels and llm.qrels into a folder."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    check_folder("--files", folder)
+    if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"--files {folder} must name a new or an empty folder")
     collection = _small_collection()
     for place, runs in (("runs", RUNS), ("new", NEW)):

@@ -14,10 +14,10 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import INTERVALS, check_combined, write_combined
 from bayeseval.cli.groups import Judged, Rankings, grouped
-from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result
+from bayeseval.cli.output import check_folder, check_outputs, remark, working, write_result
 from bayeseval.cli.reading import (
     check_level,
-    check_measures,
+    check_scored,
     input_files,
     judged_collection,
     judged_files,
@@ -128,9 +128,9 @@ def fit(
     that did not pass is warned of (exit code 0: what it found is written, and the JSON says
     `passed`); one that broke writes nothing (exit code 1).
     """
+    check_scored(measure, relevance_level, "has no posterior scores; measures that have them")
     _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
-    check_measures(measure, relevance_level)
     _check_depths(model, pool_depth, rankings.depth)
     _check_frame(model, judged.qrels_format, outside)
     seed = option.chosen_seed(seed)
@@ -175,14 +175,8 @@ def fit(
 
 def _check_output(output: Path, ci_prob: float, inputs: list[Path], runs: list[Path]) -> None:
     """Refuse before the work what could only fail after it."""
-    _check_folder(output, runs)
-    if output == STDOUT:
-        raise ValueError("--output names a folder to write into, which - (stdout) is not")
-    above = next(folder for folder in (output, *output.absolute().parents) if folder.exists())
-    if not above.is_dir():
-        raise ValueError(f"{above} is a file; --output names a folder to write into")
-    if not os.access(above, os.W_OK):
-        raise ValueError(f"the folder {above} cannot be written; name another --output")
+    _check_no_runs(output, runs)
+    check_folder("--output", output)
     written = [output / name for name in FILES]
     drawn = sorted(output.glob("*.png"))
     there = [path for path in [*written, *drawn] if os.path.lexists(path)]
@@ -191,7 +185,7 @@ def _check_output(output: Path, ci_prob: float, inputs: list[Path], runs: list[P
         raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
 
 
-def _check_folder(output: Path, runs: list[Path]) -> None:
+def _check_no_runs(output: Path, runs: list[Path]) -> None:
     """Refuse a folder of runs: a glob of it would take what is written for runs."""
     for run in runs:
         if os.path.realpath(run.parent) == os.path.realpath(output):

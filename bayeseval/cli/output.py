@@ -1,6 +1,8 @@
 """Results to stdout or to whole files, progress and remarks to stderr."""
 
+import errno
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -47,6 +49,25 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
                     f"{'stdout would go into' if path == STDOUT else act} {source}, which this "
                     "command reads; name another file"
                 )
+
+
+def check_folder(option: str, folder: Path) -> None:
+    """Refuse, before any work, a folder for results that cannot be made or written.
+
+    Raises
+    ------
+    ValueError
+        ``-``, a file, a link to nothing, a folder without permission to write.
+    """
+    if folder == STDOUT:
+        raise ValueError(f"{option} names a folder to write into, which - (stdout) is not")
+    above = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if above.is_symlink() and not above.exists():
+        raise ValueError(f"{above} is a link to nothing; name another {option}")
+    if not above.is_dir():
+        raise ValueError(f"{above} is a file; {option} names a folder to write into")
+    if not os.access(above, os.W_OK):
+        raise ValueError(f"the folder {above} cannot be written; name another {option}")
 
 
 def _would_lose(path: Path, source: Path) -> bool:
@@ -99,14 +120,24 @@ def written_whole(path: Path | None) -> Iterator[Path]:
 def write_result(text: str, path: Path | None) -> None:
     """Write to stdout, or whole to a file."""
     if path is None or path == STDOUT:
-        _write_stdout(text)
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        _write_stdout(_shown(text) if on_terminal else text)
         return
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
+def _shown(text: str) -> str:
+    """A text for a terminal, which would obey the escape characters of a label."""
+    return "".join(
+        part if part in "\n\t" else printable(part) for part in re.split(r"([\n\t])", text)
+    )
+
+
 def _write_stdout(content: str | bytes) -> None:
     """Write to stdout, whose reader may have read enough before the end (`| head`)."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", "stdout")
     try:
         if isinstance(content, bytes):
             sys.stdout.flush()

@@ -141,7 +141,7 @@ def fit(
             random_seed=random_seed,
             nuts_sampler=sampler,  # type: ignore[arg-type]
             nuts=dict(options or {}),
-            progressbar=sys.stderr.isatty() if progress is None else progress,
+            progressbar=_on_terminal() if progress is None else progress,
             compute_convergence_checks=False,
             quiet=True,
             model=conditioned,
@@ -153,6 +153,11 @@ def fit(
     if not found["passed"].all():
         warnings.warn(SamplerWarning(found), stacklevel=2)
     return fitted
+
+
+def _on_terminal() -> bool:
+    """Whether a bar on stderr would be seen; a program without a console has none."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     judgments = pd.concat(frames, ignore_index=True)
     again = _again(judgments)
     if again.any() and qrels_format == "qrels":
-        judgments = judgments[(judgments["grade"] >= 0).to_numpy() | ~again]
+        judgments = judgments.loc[(judgments["grade"] >= 0).to_numpy() | ~again]
         again = _again(judgments)
     if again.any():
         row = judgments.iloc[int(np.argmax(again))]

@@ -119,6 +119,22 @@ def test_while_a_result_is_written(files):
     assert sorted(files.iterdir()) == before
 
 
+LATE = """
+import atexit, os
+atexit.register(lambda: os.kill(os.getpid(), 2))
+"""
+
+
+def test_after_the_result_there_is_nothing_to_interrupt(files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("late")
+    (folder / "sitecustomize.py").write_text(LATE)
+    words = ["-m", "bayeseval", "evaluate", "qrels", "a", "-m", "AP", "--estimator", "assumed"]
+    process = started(words, files, PYTHONPATH=os.pathsep.join([str(folder), *sys.path]))
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, "interrupted" in err) == (0, False)
+    assert "AP" in out
+
+
 @pytest.mark.parametrize(("module", "function", "change", "words"), MOMENTS)
 def test_while_a_model_is_fitted(files, module, function, change, words):
     script = TELLING.format(module=module, function=function, change=change)

@@ -44,6 +44,11 @@ CLASHES = [
     ([*ADJUST, "--common-topics", "topics", "--output", "topics"], "topics"),
     ([*ADJUST, "--common-qrels", "topics", "--output", "topics"], "topics"),
     ([*ADJUST, "--leave-out", "team", "--teams", "teams", "--output", "teams"], "teams"),
+    ([*SAMPLE, "--design-file", "d.nc", "--certain", "qrels", "--output", "link"], "qrels"),
+    ([*SAMPLE, "--design-file", "d.nc", "--labels", "topics", "--output", "topics"], "topics"),
+    (["compare", *SCORE[1:], "--output", "link"], "qrels"),
+    (["compare", *SCORE[1:], "--output", "twin"], "a"),
+    (["rank", *SCORE[1:], "--output", "./b"], "b"),
     ([*FIT, "--output", "link-out"], "qrels"),
     ([*FIT, "--output", "plot-out"], "a"),
 ]
@@ -57,6 +62,21 @@ def test_an_input_is_never_an_output(command, folder, words, lost):
     assert f"would replace {lost}, which this command reads" in err
     after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert after == before
+
+
+def test_a_link_to_nothing_is_no_folder_for_results(command, folder):
+    (folder / "gone").symlink_to("nowhere")
+    for words in ([*FIT, "--output", "gone"], ["demo", "--output", "gone/in"]):
+        code, out, err = command(*words)
+        assert (code, out) == (2, "") and "gone is a link to nothing" in err
+    code, out, err = command("demo", "--files", "gone")
+    assert (code, out) == (2, "") and "link to nothing; name another --files" in err
+
+
+def test_what_a_model_has_not_is_refused_before_files_are_read(command, folder):
+    for words in (["fit", "no", "none"], ["adjust", "no", "none", "--unpooled", "c"]):
+        code, out, err = command(*words, "-m", "Bpref")
+        assert (code, out) == (2, "") and "Bpref " in err and "; measures that " in err
 
 
 def test_two_outputs_are_two_files(command, folder):
@@ -110,6 +130,34 @@ def program(*words, **options):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         **{"stdout": subprocess.PIPE} | options,
     )  # fmt: skip
+
+
+def test_streams_that_are_closed(command, folder):
+    """Nothing is lost without a word, and no file takes the number of a stream."""
+    plain = command(*SCORE)[1]
+    shell = f'{sys.executable} -m bayeseval "$@"'
+    started = {"env": os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, "text": True}
+    done = subprocess.run(
+        ["sh", "-c", f"{shell} 2>&-", "sh", *SCORE], stdout=subprocess.PIPE, **started
+    )
+    assert (done.returncode, done.stdout) == (0, plain)
+    done = subprocess.run(
+        ["sh", "-c", f"{shell} >&-", "sh", *SCORE], stderr=subprocess.PIPE, **started
+    )
+    assert (done.returncode, done.stderr) == (2, "bayeseval: stdout: it is closed\n")
+
+
+def test_a_terminal_does_not_obey_labels(folder):
+    (folder / "red").write_text("1 Q0 d00 1 2 \033[31mred\n")
+    words = ["evaluate", "qrels", "red", *SCORE[4:]]
+    assert b"\n\x1b[31mred,all" in program(*words).stdout  # a file or a pipe has it as it is
+    screen, side = os.openpty()
+    done = program(*words, stdout=side)
+    os.close(side)
+    shown = os.read(screen, 10_000)
+    os.close(screen)
+    assert done.returncode == 0
+    assert b"\\x1b[31mred,all" in shown and b"\x1b[31m" not in shown
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has /dev/full")

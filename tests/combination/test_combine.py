@@ -459,7 +459,8 @@ def test_the_level_of_the_interval_changes_the_interval_alone(small):
     wide = means(freedom=3.0, ci_prob=0.99)
     half = scipy.stats.t(3.0).ppf(0.995) * wide.standard_error
     bounds = xr.concat([wide.estimate - half, wide.estimate + half], "ci_bound")
-    wide["interval"] = bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(*DIMS, "ci_bound")
+    bounds = bounds.assign_coords(ci_bound=["lower", "upper"])
+    wide["interval"] = bounds.transpose(*DIMS, "ci_bound")
     plain.append(combined(wide, draws()))
     np.testing.assert_allclose(plain[0].estimate, plain[1].estimate, rtol=1e-12)
 
