@@ -11,6 +11,7 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import named_positions, without_judgment
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
+from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
@@ -36,14 +37,19 @@ def measure_labels(collection: xr.DataTree, measures, relevance_level, gain) -> 
         raise ValueError("the collection has no runs to evaluate")
     grades = grade_scale(collection)
     parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
-    for measure in parsed:
+    check_adjusted(parsed)
+    return [measure.label for measure in parsed]
+
+
+def check_adjusted(measures: list[Measure]) -> None:
+    """Refuse what is no sum of relevances and no ratio of these."""
+    for measure in measures:
         if measure.kind == "preference":
             adjusted = sorted(names_of("linear", "count", "ratio"))
             raise ValueError(
                 f"{measure.label} is no sum of relevances and no ratio of sums, so it is not "
                 f"adjusted; measures that are: {', '.join(adjusted)}"
             )
-    return [measure.label for measure in parsed]
 
 
 def check_request(collection: xr.DataTree, base: str, leave_out: str) -> None:

@@ -15,7 +15,6 @@ from bayeseval.cli.groups import Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, remark, working, write_result
 from bayeseval.cli.reading import (
     check_apart,
-    check_scored,
     input_files,
     judgments_of,
     ordered_files,
@@ -64,11 +63,6 @@ Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals wit
 EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
 
 
-UNADJUSTED = (
-    "is no sum of relevances and no ratio of sums, so it is not adjusted; measures that are"
-)
-
-
 @grouped
 def adjust(
     qrels: option.Qrels,
@@ -99,7 +93,7 @@ def adjust(
     that of a full pool).
     """
     measures = measure or ["RBP(p=0.8)@10"]
-    check_scored(measures, relevance_level, UNADJUSTED)
+    _check_measures(measures, relevance_level)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
     check_apart(runs, unpooled)
     topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None
@@ -137,6 +131,14 @@ def adjust(
         "ci_prob": ci_prob,
     }
     write_result(_text(_rows(result), about, format), output)
+
+
+def _check_measures(measures: list[str], relevance_level: int) -> None:
+    """Refuse, before files are read, measures that are none or are not adjusted."""
+    from bayeseval.adjustment.request import check_adjusted
+    from bayeseval.measures.names import parse_measures
+
+    check_adjusted(parse_measures(measures, relevance_level=relevance_level))
 
 
 def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:

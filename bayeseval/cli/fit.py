@@ -17,7 +17,6 @@ from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import check_folder, check_outputs, remark, working, write_result
 from bayeseval.cli.reading import (
     check_level,
-    check_scored,
     input_files,
     judged_collection,
     judged_files,
@@ -128,7 +127,7 @@ def fit(
     that did not pass is warned of (exit code 0: what it found is written, and the JSON says
     `passed`); one that broke writes nothing (exit code 1).
     """
-    check_scored(measure, relevance_level, "has no posterior scores; measures that have them")
+    _check_measures(measure, relevance_level)
     _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, sampling.approximation, relevance_level, judged.labels)
     _check_depths(model, pool_depth, rankings.depth)
@@ -171,6 +170,14 @@ def fit(
     _remove(older - {output / name for name in files} - set(paths), output)
     drawn = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
     remark(f"{', '.join(files)}{drawn} in {output}, seed {seed}")
+
+
+def _check_measures(measures: list[str], relevance_level: int) -> None:
+    """Refuse, before files are read, measures that are none or have no posterior scores."""
+    from bayeseval.measures.names import parse_measures
+    from bayeseval.posterior.documents import check_modelled
+
+    check_modelled(parse_measures(measures, relevance_level=relevance_level))
 
 
 def _check_output(output: Path, ci_prob: float, inputs: list[Path], runs: list[Path]) -> None:

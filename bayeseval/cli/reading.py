@@ -51,22 +51,6 @@ def check_measures(
     return [measure.label for measure in parsed]
 
 
-SCORED = ("linear", "count", "ratio")  # kinds of measures that models and adjustments know
-
-
-def check_scored(measures: list[str], relevance_level: int, lacking: str) -> None:
-    """Refuse, before files are read, measures that are none and those that only estimators have.
-
-    ``lacking`` says what these have not, up to the list of those that have it.
-    """
-    from bayeseval.measures.names import parse_measures
-    from bayeseval.measures.table import names_of
-
-    for measure in parse_measures(measures, relevance_level=relevance_level):
-        if measure.kind == "preference":
-            raise ValueError(f"{measure.label} {lacking}: {', '.join(sorted(names_of(*SCORED)))}")
-
-
 def check_level(
     collection: xr.DataTree, relevance_level: int, measures: list[str], *, fitting: bool = False
 ) -> None:

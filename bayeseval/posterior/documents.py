@@ -129,12 +129,8 @@ def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measu
     grades = grade_scale(sampled)
     level = draws.binary_level()
     parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
+    check_modelled(parsed)
     for measure in parsed:
-        if measure.kind == "preference":
-            raise ValueError(
-                f"{measure.label} has no posterior scores; measures that have them: "
-                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
-            )
         if level is None:
             continue
         if measure.graded and (level != 1 or max(grades, default=0.0) > 1):
@@ -150,6 +146,16 @@ def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measu
                 )
             )
     return parsed
+
+
+def check_modelled(measures: list[Measure]) -> None:
+    """Refuse measures that compare pairs of judged documents, which have no posterior scores."""
+    for measure in measures:
+        if measure.kind == "preference":
+            raise ValueError(
+                f"{measure.label} has no posterior scores; measures that have them: "
+                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
+            )
 
 
 def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:

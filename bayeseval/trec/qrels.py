@@ -19,6 +19,7 @@ COLUMNS = {
     "prels": "topic document grade method probability",
     "probs": "topic iter document grade probability",
 }
+PAIR = ["topic", "document"]
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
@@ -79,10 +80,10 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     check_choice("qrels_format", qrels_format, COLUMNS)
     frames = [_read_one(item, qrels_format) for item in expanded(source, "judgments")]
     judgments = pd.concat(frames, ignore_index=True)
-    again = _again(judgments)
+    again = judgments.duplicated(PAIR).to_numpy()
     if again.any() and qrels_format == "qrels":
-        judgments = judgments.loc[(judgments["grade"] >= 0).to_numpy() | ~again]
-        again = _again(judgments)
+        judgments = _judged_first(judgments)
+        again = judgments.duplicated(PAIR).to_numpy()
     if again.any():
         row = judgments.iloc[int(np.argmax(again))]
         raise ValueError(
@@ -92,13 +93,12 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     return judgments.drop(columns="where")
 
 
-def _again(judgments: pd.DataFrame) -> np.ndarray:
-    """Rows of pairs that had one before; a row that says "not judged" comes after all judged."""
-    judged = (judgments["grade"] >= 0).to_numpy()
-    again = np.empty(judged.size, dtype=bool)
-    order = np.argsort(~judged, kind="stable")
-    again[order] = judgments[["topic", "document"]].iloc[order].duplicated().to_numpy()
-    return again
+def _judged_first(judgments: pd.DataFrame) -> pd.DataFrame:
+    """Without the rows that say "not judged" of a pair that another row has too."""
+    kept = (judgments["grade"] >= 0).to_numpy(copy=True)
+    order = np.argsort(~kept, kind="stable")
+    kept[order[~judgments.iloc[order].duplicated(PAIR).to_numpy()]] = True
+    return judgments.loc[kept]
 
 
 def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:

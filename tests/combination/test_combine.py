@@ -493,3 +493,17 @@ def test_one_posterior_draw_is_no_certainty():
     ):
         with pytest.raises(ValueError, match="one posterior draw says nothing of errors"):
             asked()
+
+
+def test_a_score_model_has_nothing_to_say_of_a_score_that_is_known():
+    sure = draws().copy(deep=True)
+    sure["estimate"][..., 1] = 0.4  # everything of this run is judged
+    with pytest.raises(ValueError, match="the score of run 'new' is known without error"):
+        be.models.score_model(means(error=(0.03, 0.0, 0.03)), sure)
+
+
+@pytest.mark.parametrize("level", [0, 1.5, "2", True])
+def test_models_learn_from_whole_levels_alone(small, level):
+    for model in (be.models.relevance_model, be.models.count_model):
+        with pytest.raises(ValueError, match="relevance_level must be a whole number, 1 or more"):
+            model(small[0], relevance_level=level)

@@ -128,12 +128,6 @@ def score_model(
         for field in ("near_ratio", "design_ratio", "common_ratio", "far_sd", "far_weight")
     )
     scale = float(sources.scale[0, 0])
-    sure = sources.labels["run"][sources.design_variance[0] == 0]
-    if sure.size:
-        raise ValueError(
-            f"the score of run '{sure[0]}' is known without error; leave such runs out, there is "
-            "nothing to model"
-        )
     design = _design_covariance(sources)
     with pm.Model(coords={"run": sources.labels["run"], "group": names}) as model:
         name_model("score_model")
@@ -167,6 +161,12 @@ def score_model(
 def _design_covariance(sources: Sources) -> NDArray[np.float64]:
     """Covariance of the design's estimates, with the variances widened as in the combination."""
     variance = sources.design_variance[0]
+    sure = sources.labels["run"][variance == 0]
+    if sure.size:
+        raise ValueError(
+            f"the score of run '{sure[0]}' is known without error; leave such runs out, there is "
+            "nothing to model"
+        )
     if sources.design_covariance is None:
         matrix = np.diag(variance)
     else:
