@@ -270,7 +270,7 @@ def learned_table(folder: Path, kinds: list[str] | None) -> None:
     cells, pairs = tried(rows), pairs_stated(folder)
     apart = apart_scores(pairs[pairs.kind.isin(wanted)])
     table = learned(cells, rows, apart)
-    _put(table, PACKAGE)
+    put(table, PACKAGE)
     print("all families\n" + table.to_string(index=False))
     without = []
     for family in sorted(rows.collection.unique()):
@@ -278,10 +278,10 @@ def learned_table(folder: Path, kinds: list[str] | None) -> None:
         without.append(learned(*others).assign(left_out=family))
         print(f"without {family}\n" + without[-1].to_string(index=False), flush=True)
     HERE.mkdir(exist_ok=True)
-    _put(pd.concat(without), HERE / "left_out.csv")
+    put(pd.concat(without), HERE / "left_out.csv")
 
 
-def _put(table: pd.DataFrame, path: Path) -> None:
+def put(table: pd.DataFrame, path: Path) -> None:
     """Rows in the place of those of the same kinds."""
     if path.exists():
         before = pd.read_csv(path)

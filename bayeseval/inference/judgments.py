@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
+from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import MODELS, kind_of
 
 KINDS = ("strata", "topics", "agreement", "runs", "relevant")
@@ -114,7 +115,11 @@ def predicted_judgments(
             f"a fit of {model_name(fitted) or 'another model'} predicts no single documents; "
             f"models that do: {able}"
         )
-    draws = kind.draws(fitted, sampled, random_seed)
+    return judgments_by(kind.draws(fitted, sampled, random_seed), random_seed)
+
+
+def judgments_by(draws: RelevanceDraws, random_seed: int = 0) -> xr.Dataset:
+    """What :func:`predicted_judgments` returns, of draws that are made already."""
     frame, random = draws.frame, np.random.default_rng(random_seed)
     n_rounds = -(-N_REPLICATES // draws.n_draws)
     parts = []

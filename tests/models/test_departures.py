@@ -3,15 +3,20 @@
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 import bayeseval as be
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
-from bayeseval.models.relevance.departures import BANDS, Departures, Judged, unjudged_weight
+from bayeseval.models.relevance.departures import (
+    BANDS,
+    Departures,
+    Judged,
+    unjudged_weight,
+)
 from bayeseval.models.relevance.draws import RelevanceDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
-TOP, ALONE, MIDDLE = BANDS
+TOP, ALONE, MIDDLE, MIDDLE_ALONE = BANDS
 
 ODD = "odd"  # a run that begins with relevant documents of any fused rank
 
@@ -105,53 +110,119 @@ def test_departures_of_the_top_fade_with_the_rank_and_grow_with_the_fused_rank()
     by_rank = one.shift(0, np.array([1, 10, 100, 200]), np.tile([1.0, 0.0], (4, 1)))[:, 0]
     assert (np.diff(by_rank) < 0).all()
     assert by_rank[-1] == 0.0
-    seen = np.array([[0.0, 0.0], [2.0, 0.0]])
-    by_fusion = one.shift(0, np.array([1, 1]), seen)[:, 0]
-    np.testing.assert_allclose(by_fusion, [1.0, 5.0])
+    seen = np.array([[-0.5, 0.0], [0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    by_fusion = one.shift(0, np.array([1, 1, 1, 1]), seen)[:, 0]
+    np.testing.assert_allclose(by_fusion, [0.5, 1.0, 2.0, 5.0])  # steeper from 1 on
 
 
-def test_what_no_run_of_the_model_found_departs_by_itself_at_the_top():
-    seen = np.array([[2.0, 0.0], [2.0, 1.0]])
-    first = np.array([1, 1])
-    np.testing.assert_allclose(one_departure(top=(1.0, 2.0)).shift(0, first, seen)[:, 0], [5, 0])
-    np.testing.assert_allclose(one_departure(alone=(1.0, 2.0)).shift(0, first, seen)[:, 0], [0, 5])
+def test_what_no_run_of_the_model_found_departs_by_itself_and_by_one_level():
+    seen = np.array([[2.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
+    first = np.array([1, 1, 1])
+    found = one_departure(top=(1.0, 2.0)).shift(0, first, seen)[:, 0]
+    np.testing.assert_allclose(found, [5, 0, 0])
+    found = one_departure(alone=(1.5, 2.0)).shift(0, first, seen)[:, 0]
+    np.testing.assert_allclose(found, [0, 1.5, 1.5])
 
 
-def test_departures_of_the_middle_are_those_of_documents_that_no_other_run_found():
-    one = one_departure(middle=(1.0, 2.0))
+def test_departures_of_the_middle_are_those_of_rank_100():
+    one = one_departure(middle=(1.0, 2.0), middle_alone=(0.5, 0.0))
     seen = np.zeros((5, 2))
-    by_rank = one.shift(0, np.array([1, 20, 100, 500, 900]), seen)[:, 0]
-    np.testing.assert_allclose(by_rank, [0, 0, 1, 0, 0], atol=1e-6)
+    ranks = np.array([1, 20, 100, 500, 900])
+    np.testing.assert_allclose(one.shift(0, ranks, seen)[:, 0], [0, 0, 1, 0, 0], atol=1e-6)
+    seen[:, 0] = 1.0
+    np.testing.assert_allclose(one.shift(0, ranks, seen)[:, 0], [0, 0, 2, 0, 0], atol=1e-6)
     seen[:, 1] = 1.0
-    np.testing.assert_allclose(one.shift(0, np.array([100] * 5), seen)[:, 0], 3.0)
+    np.testing.assert_allclose(one.shift(0, ranks, seen)[:, 0], [0, 0, 0.5, 0, 0], atol=1e-6)
 
 
-def one_departure(top=(0.0, 0.0), alone=(0.0, 0.0), middle=(0.0, 0.0)) -> Departures:
+NONE = (0.0, 0.0)
+
+
+def one_departure(top=NONE, alone=NONE, middle=NONE, middle_alone=NONE) -> Departures:
     """One run with one draw of its effects."""
-    return Departures(np.array([0]), np.array([top, alone, middle])[:, :, None, None])
+    effect = np.array([top, alone, middle, middle_alone])
+    return Departures(np.array([0]), effect[:, :, None, None])
 
 
-def test_a_run_whose_middle_is_better_than_its_documents_say_is_found():
-    """What no run of the model found is relevant in the middle of a run as often as its own say."""
+def test_what_a_judgment_itself_said_is_left_out(sampled, fitted):
+    """Draws that did not expect a judgment count for more: importance sampling, by hand."""
+    draws = RelevanceDraws(fitted, sampled, 1)
+    runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)
+    judged = Judged.of(draws, runs)
+    topic = 3
+    rows = np.flatnonzero(np.isin(judged.pair, pairs_of(sampled, topic)))
+    local = judged.pair[rows] - draws.frame.rankings.start[topic]
+    share = draws.shares(topic, local)
+    own = np.where(judged.grade[rows, None] > 0, share, 1.0 - share)
+    left = (share / own).sum(axis=1) / (1.0 / own).sum(axis=1)
+    np.testing.assert_allclose(expit(judged.logit[rows]), left, rtol=1e-6)
+    mean = share.mean(axis=1)
+    assert (np.where(judged.grade[rows] > 0, mean - left, left - mean) > 0).all()
+    one = Judged.of(draws.at_mean(), runs)  # of one draw nothing can be left out
+    at_mean = draws.at_mean().shares(topic, local)[:, 0]
+    np.testing.assert_allclose(expit(one.logit[rows]), at_mean, rtol=1e-6)
+
+
+def pairs_of(sampled, topic: int) -> np.ndarray:
+    return np.flatnonzero(sampled["pair_topic"].to_numpy() == topic)
+
+
+def test_of_a_grade_the_very_grade_is_left_out(collection):
+    """A high grade speaks for draws that say relevant more than relevance alone would."""
+    graded = collection.copy()
+    grade = graded["judgments/grade"]
+    odd = xr.DataArray(np.arange(grade.size) % 2 == 1, dims=grade.dims)
+    judged = graded["judgments"].to_dataset().assign(grade=xr.where(odd, 2.0 * grade, grade))
+    graded["judgments"] = xr.DataTree(judged)
+    design = be.designs.pps_strata(graded, budget=40, n_strata=8)
+    some = be.reveal(graded, design, be.draw(design, random_seed=2))
+    fitted = be.inference.prior_fit(be.models.grade_model(some), draws=40, random_seed=1)
+    draws = RelevanceDraws(fitted, some, 1)
+    draws._draws = {name: 0.2 * values for name, values in draws._draws.items()}  # no extremes
+    ranks = draws.frame.ranks(0)
+    pair = draws.frame.pair[(draws.frame.topic == 0) & ~np.isnan(draws.frame.grade[0])]
+    grade = np.array([draws.scale[-1]] * pair.size)
+    odds, _ = draws.left_out(0, ranks, pair, grade)
+    logit, _ = draws.logit(0, ranks, pair - draws.frame.rankings.start[0])
+    lowest, highest = expit(logit), expit(logit - draws._cutpoints()[-1])
+    expected = (lowest / highest).sum(axis=1) / (1.0 / highest).sum(axis=1)
+    np.testing.assert_allclose(expit(odds), expected, rtol=1e-6)
+    by_relevance = 1.0 / (1.0 / lowest).mean(axis=1)
+    assert np.abs(expected - by_relevance).max() > 0.01
+
+
+def test_impossible_judgments_have_finite_odds(sampled, fitted):
+    draws = RelevanceDraws(fitted, sampled, 1)
+    pair = draws.frame.pair[(draws.frame.topic == 0) & ~np.isnan(draws.frame.grade[0])]
+    draws._draws = {k: 200.0 * v for k, v in draws._draws.items()}
+    for grade in (0.0, 1.0):
+        odds, _ = draws.left_out(0, draws.frame.ranks(0), pair, np.full(pair.size, grade))
+        assert np.isfinite(odds).all() and np.abs(odds).max() < 30.0
+
+
+@pytest.mark.parametrize("band", [MIDDLE, MIDDLE_ALONE], ids=["found", "unseen"])
+def test_a_run_whose_middle_is_better_than_its_documents_say_is_found(band):
+    """In the middle of a run what the fusion puts far behind is relevant more often."""
     random = np.random.default_rng(1)
     n_rows = 4000
-    seen = np.column_stack([random.normal(size=n_rows), random.random(n_rows) < 0.5])
+    seen = np.column_stack([random.normal(size=n_rows), np.full(n_rows, float(band.unseen))])
     rank = random.integers(21, 400, n_rows)
     logit = random.normal(-2.0, 1.0, n_rows)
-    moved = logit + one_departure(middle=(0.5, 1.5)).shift(0, rank, seen)[:, 0]
+    name = "middle_alone" if band.unseen else "middle"
+    effect = {name: (0.5, 1.5)}
+    moved = logit + one_departure(**effect).shift(0, rank, seen)[:, 0]
     grade = (random.random(n_rows) < expit(moved)).astype(float)
-    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(MIDDLE, NOTHING)
+    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(band, NOTHING)
     best = likelihood[0].argmax()
-    assert abs(MIDDLE.grid.level[best] - 0.5) <= 0.5
-    assert abs(MIDDLE.grid.slope[best] - 1.5) <= 0.5
+    assert abs(band.grid.level[best] - 0.5) <= 0.5
+    assert band.unseen or abs(band.grid.slope[best] - 1.5) <= 0.5
 
 
 class Bernoulli:
     """Likelihood of relevance given the linear predictor (pair, column)."""
 
     def log_probability(self, logit, pairs, grade, weight):
-        share = expit(logit)
-        return weight @ np.log(np.where(grade[:, None] > 0, share, 1.0 - share))
+        return weight @ log_expit(np.where(grade > 0, 1.0, -1.0)[:, None] * logit)
 
 
 NOTHING = np.zeros((1, 2, 1))  # effects of the band before
@@ -174,7 +245,8 @@ def test_weights_of_a_run_add_up_to_their_effective_number():
     scaled = weight * weight.sum() / (weight**2).sum()
     for point in (0, 1500, found.size - 1):
         level, slope = TOP.grid.level[point], TOP.grid.slope[point]
-        moved = logit + TOP.share[rank] * (level + slope * seen[:, 0])
+        behind = 0.5 * seen[:, 0] + np.maximum(seen[:, 0] - 1.0, 0.0)
+        moved = logit + TOP.share[rank] * (level + slope * behind)
         share = np.where(grade > 0, expit(moved), expit(-moved))
         np.testing.assert_allclose(found[point], scaled @ np.log(share))
     alike = of_one_run(rank, grade, logit, np.full(60, 3.0), seen)
@@ -187,7 +259,7 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
     random = np.random.default_rng(3)
     n_documents = 30_000
     deep = np.abs(random.normal(1.0, 1.0, n_documents))
-    share = expit(-2.0 + 1.2 * deep**2)  # no line
+    share = expit(-3.0 + 3.0 * np.sqrt(deep))  # no line
     relevant = (random.random(n_documents) < share).astype(float)
     inclusion = np.exp(-1.5 * deep)
     judged = random.random(n_documents) < inclusion
@@ -198,7 +270,8 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
         """How many more relevant documents the likeliest line expects than there are."""
         columns = (part[judged] for part in (ranks, relevant, logit, weight, seen))
         best = of_one_run(*columns).likelihood(TOP, NOTHING)[0].argmax()
-        line = TOP.grid.level[best] + TOP.grid.slope[best] * deep
+        behind = 0.5 * deep + np.maximum(deep - 1.0, 0.0)
+        line = TOP.grid.level[best] + TOP.grid.slope[best] * behind
         return float((expit(logit + line) - relevant)[~judged].mean())
 
     weighted, plain = off(unjudged_weight(inclusion)), off(np.ones(n_documents))
@@ -209,7 +282,7 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
 def test_judged_documents_weigh_by_their_inclusion_probability(sampled, fitted):
     draws = RelevanceDraws(fitted, sampled, 1)
     runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)
-    judged = Judged.of(draws.at_mean(), runs)
+    judged = Judged.of(draws, runs)
     inclusion = sampled["design"]["inclusion_probability"].to_numpy()
     np.testing.assert_allclose(judged.weight, unjudged_weight(inclusion[judged.pair]))
     assert np.ptp(judged.weight) > 0.5
@@ -231,7 +304,7 @@ def test_a_design_with_replacement_weighs_all_alike(collection):
     fitted = be.fit(model, approximation="laplace", draws=40, random_seed=1)
     draws = RelevanceDraws(fitted, sampled, 1)
     runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)
-    assert np.ptp(Judged.of(draws.at_mean(), runs).weight) == 0.0
+    assert np.ptp(Judged.of(draws, runs).weight) == 0.0
     assert np.isfinite(Departures.learned(draws).effect).all()
 
 

@@ -36,6 +36,11 @@ class Grid:
         step = float(level[1] - level[0]), float(slope[1] - slope[0])
         return cls(every[0].ravel(), every[1].ravel(), step)
 
+    @classmethod
+    def of_levels(cls, level: NDArray = LEVEL) -> "Grid":
+        """Grid of all levels, without a slope."""
+        return cls(level, np.zeros(level.size), (float(level[1] - level[0]), 0.0))
+
     def normal(self, mean, sd) -> NDArray[np.float64]:
         """Log probabilities of a normal distribution, independent in level and slope."""
         off = (self.level - mean[0]) / sd[0], (self.slope - mean[1]) / sd[1]

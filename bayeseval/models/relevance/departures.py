@@ -16,11 +16,15 @@ DEPTH = 500  # ranks that a departure touches
 DEPARTURE_STREAM = 2
 BLOCK = 1024  # judged documents at a time
 LEAST_ODDS = 0.05  # that a document was not judged: one judged for sure counts a little
+HINGE = 1.0  # slopes are steeper from so far behind the top of the fusion
+STEEP, FLAT = 1.5, 0.5  # how steep they are behind it, and before
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Ranks of a run over which one pair of effects rises and fades.
+    """Ranks of a run over which a pair of effects, a level and a slope, rises and fades.
+
+    What no run of the model found stands at the same place in the fusion, and has no slope.
 
     Parameters
     ----------
@@ -28,20 +32,16 @@ class Band:
         How much of the effects a rank has; 0 below the last.
     judged : bool array (rank + 1,)
         Ranks whose judgments tell the effects.
-    column : int
-        Column of the documents, of :meth:`RelevanceDraws.logit`, that the second effect multiplies.
     grid : Grid
         Values of the two effects that are tried.
-    unseen : bool, optional
-        Whether the effects are those of documents that no run of the model found, or of the others;
-        default: of all.
+    unseen : bool
+        Whether the effects are those of documents that no run of the model found, or of the others.
     """
 
     share: NDArray[np.float64]
     judged: NDArray[np.bool_]
-    column: int
     grid: Grid
-    unseen: bool | None = None
+    unseen: bool
 
     def tells(self, rank: NDArray, seen: NDArray) -> NDArray[np.bool_]:
         """Which judged documents tell the effects."""
@@ -50,21 +50,30 @@ class Band:
     def columns(self, rank: NDArray, seen: NDArray) -> tuple[NDArray, NDArray]:
         """What the two effects multiply, for documents at some ranks."""
         share = self.share[np.minimum(rank, DEPTH + 1)] * self._of(seen)
-        return share, share * seen[:, self.column]
+        return share, share * (0.0 if self.unseen else hinged(seen[:, 0]))
 
     def _of(self, seen: NDArray) -> NDArray[np.bool_]:
         """Which documents the effects are of."""
-        if self.unseen is None:
-            return np.ones(len(seen), dtype=bool)
         return (seen[:, 1] > 0) == self.unseen
 
 
-def _bands() -> tuple[Band, Band, Band]:
-    """The top of a list, what no run of the model found there, and the middle.
+def hinged(behind: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What slopes multiply: how far the fusion puts a document behind the top, more so far behind.
 
     Examples
     --------
-    >>> top, _, middle = _bands()
+    >>> hinged(np.array([0.0, 1.0, 2.0]))
+    array([0. , 0.5, 2. ])
+    """
+    return FLAT * behind + (STEEP - FLAT) * np.maximum(behind - HINGE, 0.0)
+
+
+def _bands() -> tuple[Band, Band, Band, Band]:
+    """The top of a list and its middle, each of what some run of the model found and none did.
+
+    Examples
+    --------
+    >>> top, _, middle, _ = _bands()
     >>> top.share[[1, 10, 100]].round(2), middle.share[[20, 100, 500]].round(2)
     (array([1. , 0.5, 0. ]), array([0., 1., 0.]))
     """
@@ -75,11 +84,11 @@ def _bands() -> tuple[Band, Band, Band]:
     apart = np.abs(from_first - np.log(FADED)) / np.log(FADED / LEARNED_FROM)
     middle = np.where(found, np.maximum(0.0, 1.0 - apart), 0.0)
     at_top = found & (rank <= LEARNED_FROM)
-    wide = Grid.of_size()
     return (
-        Band(top, at_top, 0, wide, unseen=False),
-        Band(top, at_top, 0, wide, unseen=True),
-        Band(middle, found & ~at_top, 1, Grid.of_size(*MIDDLE)),
+        Band(top, at_top, Grid.of_size(), unseen=False),
+        Band(top, at_top, Grid.of_levels(), unseen=True),
+        Band(middle, found & ~at_top, Grid.of_size(*MIDDLE), unseen=False),
+        Band(middle, found & ~at_top, Grid.of_levels(MIDDLE[0]), unseen=True),
     )
 
 
@@ -91,21 +100,25 @@ class Departures:
     r"""How runs that a model did not learn from depart from it, under every draw.
 
     .. math:: \mathrm{logit} P(rel_{rd} = 1) = \eta_d
-              + g(rank_{rd}) \, (a_{ru} + b_{ru} (x_d + 1)) + h(rank_{rd}) \, (a'_r + b'_r u_d)
+              + g(rank_{rd}) \, (a_{ru} + b_r s_d) + h(rank_{rd}) \, (a'_{ru} + b'_r s_d),
+              \qquad s_d = v_d / 2 + \max(v_d - 1, 0), \quad v_d = x_d + 1
 
     for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
     linear predictor, x the scaled log of the fused rank, and u 1 where no run that the model knows
-    found the document (the fusion then puts it behind all others), 0 where one did. g falls with
-    the log of the rank from 1 at the first to next to 0 at the 100th; h rises from 0 at the 20th to
-    1 at the 100th and falls to 0 at the 500th. A run unlike those that the model knows brings
-    relevant documents from where the fusion does not expect any: then b is above 0; and one that
-    finds what no other did may find more or less there than the model learned of such documents,
-    most of which no run ranks high.
+    found the document (the fusion then puts it behind all others, and s is taken for 0), 0 where
+    one did. g falls with the log of the rank from 1 at the first to next to 0 at the 100th; h rises
+    from 0 at the 20th to 1 at the 100th and falls to 0 at the 500th. A run unlike those that the
+    model knows brings relevant documents from where the fusion does not expect any: then b is above
+    0; and one that finds what no other did may find more or less there than the model learned of
+    such documents, most of which no run ranks high.
 
-    It is a second step: judged documents among the first 20 ranks of the run tell (a, b), for each
-    u by themselves, those below tell (a', b') given the mean of (a, b), all with the model's
-    parameters at their posterior mean, and the model's draws stay what they are ("cut"). The prior
-    of each pair of effects is common to all such runs and learned from them
+    It is a second step: judged documents among the first 20 ranks of the run tell (a, b), those
+    below tell (a', b') given the mean of (a, b), for each u by themselves, and the model's draws
+    stay what they are ("cut"). What departs there from the judgments are the log odds of relevance
+    by all judgments but the document's own (:meth:`RelevanceDraws.left_out`): the mean of the
+    linear predictor over draws puts rare relevance lower than the draws do, which departures would
+    make up for a second time, and has seen the judgment. The prior of each pair of effects is
+    common to all such runs and learned from them
     (:mod:`bayeseval.models.relevance.departure_prior`).
 
     Such a line is never quite right, and what counts is that it is right on average over what was
@@ -125,7 +138,7 @@ class Departures:
     run : int array (departing_run,)
         Positions of the runs in the collection.
     effect : float array (band, 2, departing_run, draw)
-        a and b of what some run of the model found, and of what none did, a' and b'.
+        a and b of what some run of the model found, and of what none did, a' and b' of the same.
 
     References
     ----------
@@ -149,7 +162,7 @@ class Departures:
         runs = np.setdiff1d(np.arange(draws.frame.rankings.pair.shape[0]), draws.frame.run)
         if not runs.size:
             return cls.none()
-        seen = Judged.of(draws.at_mean(), runs)
+        seen = Judged.of(draws, runs)
         random = np.random.default_rng([draws.seed_word, DEPARTURE_STREAM])
         effect = np.zeros((len(BANDS), 2, runs.size, draws.n_draws))
         for number, band in enumerate(BANDS):
@@ -191,14 +204,17 @@ class Judged:
     Parameters
     ----------
     mean : RelevanceDraws
-        Of one draw.
+        Of one draw, the posterior mean of every parameter.
     n_runs : int
     number : int array (row,)
         Which of the departing runs.
     rank : int array (row,)
     pair : int array (row,)
-    grade, logit, weight : float array (row,)
+    grade, weight : float array (row,)
+    logit : float array (row,)
+        Of :meth:`RelevanceDraws.left_out`.
     seen : float array (row, 2)
+        Of :meth:`RelevanceDraws.logit`.
     """
 
     mean: RelevanceDraws
@@ -212,9 +228,9 @@ class Judged:
     seen: NDArray[np.float64]
 
     @classmethod
-    def of(cls, mean: RelevanceDraws, runs: NDArray) -> "Judged":
+    def of(cls, draws: RelevanceDraws, runs: NDArray) -> "Judged":
         """All of them, topic by topic."""
-        frame = mean.frame
+        frame = draws.frame
         grade = np.full(frame.rankings.n_pairs + 1, np.nan)  # the last serves position -1
         grade[frame.pair] = frame.grade[0]
         weight = np.ones(frame.rankings.n_pairs)
@@ -226,14 +242,14 @@ class Judged:
             pairs, place = np.unique(top[number, rank], return_inverse=True)
             if not pairs.size:
                 continue
-            logit, seen = mean.logit(topic, ranks, pairs - frame.rankings.start[topic])
+            left, seen = draws.left_out(topic, ranks, pairs, grade[pairs])
             given = pairs[place]
-            own = logit[place, 0], weight[given], seen[place]
+            own = left[place], weight[given], seen[place]
             found.append((number, rank + 1, given, grade[given], *own))
         if not found:
             found = [tuple(np.zeros(0, dtype=int) for _ in range(6)) + (np.zeros((0, 2)),)]
         columns = (np.concatenate(part) for part in zip(*found, strict=True))
-        return cls(mean, runs.size, *columns)
+        return cls(draws.at_mean(), runs.size, *columns)
 
     def likelihood(self, band: Band, known: NDArray) -> NDArray[np.float64]:
         """Weighted log likelihood (run, grid point) of a band's effects, given those before it."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.labels import check_rankings, label_positions
 from bayeseval.frame.frame import Frame
+from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.blocks import Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
@@ -19,6 +20,7 @@ BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest 
 TOPIC_STREAM = 0
 TOP = -1.0  # scaled log of the fused rank that counts as the top: rank 5 or so
 SMALLEST = 1e-300  # probability, for its log
+LEAST_SHARE = 1e-9  # the same of a judgment by all others
 
 
 class RelevanceDraws:
@@ -125,8 +127,7 @@ class RelevanceDraws:
         if not self.graded and not self._columns:
             signed = np.where(code > 0, 1.0, -1.0)[:, None] * logit
             return weight @ np.maximum(log_expit(signed), np.log(SMALLEST))
-        share = [np.ones(logit.shape), *self._above(logit, pairs), np.zeros(logit.shape)]
-        mass = np.stack([high - low for high, low in zip(share[:-1], share[1:], strict=True)])
+        mass = _mass(self._above(logit, pairs))
         return weight @ np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST))
 
     def shares(self, topic: int, pairs: NDArray) -> NDArray[np.float64]:
@@ -149,6 +150,37 @@ class RelevanceDraws:
                 for rows in _blocks(np.arange(pairs.size))
             ]
         )
+
+    def left_out(
+        self, topic: int, ranks: TopicRanks, pairs: NDArray, grade: NDArray
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r"""Log odds (pair,) of relevance by all judgments but a pair's own, and (pair, 2).
+
+        .. math:: P(y_d = 1 \mid g_{-d})
+                  = \frac{\sum_s P(y_d = 1 \mid s) / P(g_d \mid s)}{\sum_s 1 / P(g_d \mid s)}
+
+        over draws s, for judged pairs of the collection with their grades g; where grades are
+        relevance, one over the mean of one over what the draws say of the judgment. Relevant is
+        what :meth:`relevant` says, before external labels. The second is that of :meth:`logit`.
+
+        References
+        ----------
+        Gelfand, Dey and Chang, "Model determination using predictive distributions with
+        implementation via sampling-based methods", Bayesian Statistics 4 (1992).
+        """
+        from scipy.special import expit
+        from scipy.special import logit as log_odds
+
+        odds, seen = np.empty(pairs.size), np.empty((pairs.size, 2))
+        for rows in _blocks(np.arange(pairs.size)):
+            local = pairs[rows] - self.frame.rankings.start[topic]
+            logit, seen[rows] = self.logit(topic, ranks, local)
+            above = [expit(logit - cut) for cut in self._cutpoints()]
+            judged = _mass(above)[self._code(grade[rows]), np.arange(rows.size)]
+            weight = 1.0 / np.maximum(judged, LEAST_SHARE)
+            share = (weight * above[0]).sum(axis=1) / weight.sum(axis=1)
+            odds[rows] = log_odds(np.clip(share, LEAST_SHARE, 1.0 - LEAST_SHARE))
+        return odds, seen
 
     def relevant(self, grade: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Which grades are what :meth:`shares` speaks of."""
@@ -201,8 +233,7 @@ class RelevanceDraws:
 
     def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step) given the labels, by Bayes."""
-        share = [1.0, *above, 0.0]
-        mass = [high - low for high, low in zip(share[:-1], share[1:], strict=True)]
+        mass = list(_mass(above))
         for column, values in self._columns.items():
             code = label_codes(values[pairs], self._constant[f"{column}_edges"].to_numpy())
             rate = self._draws[f"{column}_rate"]
@@ -211,6 +242,12 @@ class RelevanceDraws:
                 mass[state] = values_of_state * np.where(labelled, rate[:, state, code].T, 1.0)
         total = sum(mass)
         return [sum(mass[state:]) / total for state in range(1, len(mass))]  # type: ignore[misc]
+
+
+def _mass(above: list[NDArray]) -> NDArray[np.float64]:
+    """Probabilities (state, pair, column) of the grades, of those at or above each step."""
+    share = [np.ones_like(above[0]), *above, np.zeros_like(above[0])]
+    return np.stack([high - low for high, low in zip(share[:-1], share[1:], strict=True)])
 
 
 def _blocks(rows: NDArray) -> Iterator[NDArray]:
