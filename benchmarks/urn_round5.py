@@ -36,7 +36,7 @@ def main() -> None:
     if options.collection:
         collection = COLLECTIONS[options.collection][0]()
     else:
-        collection = _collection(options.saved)
+        collection = be.open_collection(options.saved) if options.saved else round5()
     if options.every > 1:
         runs = collection["run"].values[:: options.every].tolist()
         collection = be.select(collection, runs=runs)
@@ -59,9 +59,8 @@ def main() -> None:
         print(f"| {name} | {bias:.4f} | {error:.4f} | {width:.4f} | {coverage:.3f} |")
 
 
-def _collection(saved: str | None) -> xr.DataTree:
-    if saved:
-        return be.open_collection(saved)
+def round5() -> xr.DataTree:
+    """TREC-COVID round 5 with its complete judgments."""
     folder = trec_covid()
     runs = unpacked(folder / "round5-runs.tar.xz")
     return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")

@@ -4,8 +4,9 @@
     python models/urn.py collection.nc --depth 10         # yours, as be.save_collection wrote it
 
 Prints the verdict on the sampler, how much of each parameter's posterior is its prior (logit q and
-log w are hardly identified apart, their contrast is), and the scores beside their bounds. Writes
-the fit (fit.nc), the scores (scores.csv) and the diagnostic plots. Written to be copied and edited.
+log w are hardly identified apart, their contrast is), and the scores, with the errors of the
+model's own, beside their bounds. Writes the fit (fit.nc), the scores (scores.csv) and the
+diagnostic plots. Written to be copied and edited.
 """
 
 import argparse
@@ -27,7 +28,8 @@ def main() -> None:
     print(prior_overlap(drawn).to_dataframe().to_string(float_format="{:.2f}".format))
     measure = f"RBP(p={PERSISTENCE})"
     scores = be.posterior_scores(fitted, sampled, measure, random_seed=options.seed)
-    found = table(be.summarize(scores, ci_prob=0.9), sampled)
+    summary = be.summarize(be.with_model_errors(scores), ci_prob=0.9)
+    found = table(summary, sampled)
     print(found.to_string(float_format="{:.3f}".format))
 
     options.output.mkdir(parents=True, exist_ok=True)

@@ -64,7 +64,7 @@ ModelErrors = Annotated[
     typer.Option(
         "--model-errors/--posterior-only",
         help="Whether intervals of means over these topics have the errors too that such models "
-        "made on other collections beyond what they say (not with --model urn).",
+        "made on other collections beyond what they say.",
     ),
 ]
 FitFormat = Annotated[
@@ -149,7 +149,7 @@ def fit(
     remark_lacking(collection, None, zero=True)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
-    wider = model_errors and model != "urn" and population == "sample"
+    wider = model_errors and population == "sample"
     summary = _summary(post, wider, ci_prob, seed)
     found = None if sampling.approximation else be.verdict(fitted)
     seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
@@ -324,7 +324,7 @@ def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: in
     remark(f"the model learns from the first {pool_depth} ranks of {learned}")
     remark(
         "runs are drawn one by one: scores of each run, not differences of two, are meant; with "
-        "few runs in the pool intervals below it are too narrow and too low"
+        "few runs in the pool scores below it come out too low"
     )
     if collection.attrs["runs_cut"]:
         remark(

@@ -65,6 +65,11 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     return {"fingerprint": str(root.attrs.get("fingerprint", "")), "sample": f"{int(total):016x}"}
 
 
+def drawn_as_lists(scores: xr.Dataset) -> bool:
+    """Whether the list of each run was drawn by itself, as ``urn_model`` draws it."""
+    return scores.attrs.get("draws_of") == "lists" or scores.attrs.get("estimator") == "urn_model"
+
+
 def check_drawn_together(scores: xr.Dataset) -> None:
     """Refuse to compare runs whose lists were drawn each by itself.
 
@@ -74,7 +79,7 @@ def check_drawn_together(scores: xr.Dataset) -> None:
         Draws of ``urn_model``: a document that two runs show is then relevant in one list and not
         in the other under the same draw, so that a difference of their scores has no posterior.
     """
-    if scores.attrs.get("draws_of") == "lists" or scores.attrs.get("estimator") == "urn_model":
+    if drawn_as_lists(scores):
         raise ValueError(
             f"{scores.attrs.get('estimator', 'this model')} draws the list of each run by itself: "
             "a document that two runs show may be relevant in one and not in the other under the "

@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from bayeseval.collection.origin import check_drawn_together, check_errors_once
+from bayeseval.collection.origin import check_errors_once, drawn_as_lists
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import (
+    LISTS,
+    Constants,
     constants_by_group,
     denominator_of,
     kind_of_measure,
@@ -47,9 +50,21 @@ def with_model_errors(
     :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a run's distance is
     measured from the mean of all.
 
+    Draws of ``urn_model`` have their errors in what the urns fill, of weight :math:`W_r`
+    (``filled_weight``) beside the score :math:`\theta^J_r` of the judged documents
+    (``judged_score``), and in nothing else:
+
+    .. math:: \theta^J_r + W_r \, \mathrm{expit}\left(\mathrm{logit} \frac{\theta_{sr} -
+        \theta^J_r}{W_r} + e_r z_s\right)
+
+    with e the ``alone_ratio`` of the kind "lists", learned from depth pools of real and simulated
+    collections (``models/README.md``). A pool of few runs leaves much to fill, and their lists are
+    no urns; a pool of many leaves next to nothing. No score leaves its bounds.
+
     What is random: as in the posterior, and the model's errors. What breaks it: a collection on
     which the model is further off than on those; runs that are not as modelled at all, which only a
-    design shows (:func:`bayeseval.compare_intervals`). Scores near 0 or 1 may come to lie outside.
+    design shows (:func:`bayeseval.compare_intervals`). Scores near 0 or 1 may come to lie outside,
+    but for those of urns.
 
     Parameters
     ----------
@@ -58,7 +73,8 @@ def with_model_errors(
     groups : str or mapping of run to group, optional
         As for :func:`bayeseval.combine`.
     constants : mapping of group to mapping, optional
-        Other ``alone_ratio`` and ``apart_ratio`` for those of the package.
+        Other ``alone_ratio`` and ``apart_ratio`` for those of the package (urns have the first
+        alone, in log odds).
     random_seed : int
 
     Returns
@@ -66,15 +82,14 @@ def with_model_errors(
     Dataset
         ``post`` with other ``estimate`` (chain, draw, measure, run), and with the standard
         deviation that it had as ``posterior_error`` (measure, run), for
-        :func:`bayeseval.summarize`, :func:`rankings.compare_draws` and
+        :func:`bayeseval.summarize` and, but for urns, :func:`rankings.compare_draws` and
         :func:`rankings.rank_probabilities`.
 
     Raises
     ------
     ValueError
         Scores per topic, or for the population of topics; something else than posterior draws, two
-        at least; NaN; draws of ``urn_model``, or that have such errors already; a group without
-        constants.
+        at least; NaN; draws that have such errors already; a group without constants.
 
     Examples
     --------
@@ -99,23 +114,55 @@ def with_model_errors(
     random = np.random.default_rng(random_seed)
     drawn = (random.standard_normal((n_chains, n_draws, n)) for n in (1, n_runs))
     shared, own = (z - z.mean(axis=(0, 1)) for z in drawn)  # posterior means stay as they are
-    added = np.empty_like(values)
+    wider = np.empty_like(values)
     for number, label in enumerate(draws["measure"].to_numpy().tolist()):
-        kind = kind_of_measure(parse_measures(label)[0], denominator_of(post))
-        of_runs = [known[kind, name] for name in group]
-        alone = np.array([one.alone_ratio for one in of_runs])
-        ratio = np.array([one.apart_ratio for one in of_runs])
-        middle = values[:, :, number].mean(axis=-1, keepdims=True)
-        apart = (values[:, :, number] - middle).var(axis=(0, 1), ddof=1)
-        variance = values[:, :, number].var(axis=(0, 1), ddof=1)
-        apart = ratio**2 * np.minimum(apart * n_runs / max(n_runs - 1, 1), variance)
-        common = np.sqrt(np.maximum(alone**2 * variance - apart, 0.0))
-        added[:, :, number] = common * shared + np.sqrt(apart) * own
+        kind = LISTS if drawn_as_lists(post) else _kind(label, post)
+        of_runs, some = [known[kind, name] for name in group], values[:, :, number]
+        if kind == LISTS:
+            wider[:, :, number] = _of_lists(some, post.sel(measure=label), of_runs, shared)
+        else:
+            common, apart = _of_documents(some, of_runs)
+            wider[:, :, number] = some + common * shared + apart * own
     exact = draws.max(("chain", "draw")) - draws.min(("chain", "draw")) < ROUNDING
     return post.assign(
-        estimate=draws.copy(data=values + added),
+        estimate=draws.copy(data=wider),
         posterior_error=draws.std(("chain", "draw"), ddof=1).where(~exact, 0.0),
     ).assign_attrs(model_errors="added")
+
+
+def _kind(label: str, post: xr.Dataset) -> str:
+    """Kind of constants of a measure, by draws of documents."""
+    return kind_of_measure(parse_measures(label)[0], denominator_of(post))
+
+
+def _of_documents(values: NDArray, of_runs: list[Constants]) -> tuple[NDArray, NDArray]:
+    """Standard deviations (run,) of what all runs share and of what is each one's own.
+
+    Parameters
+    ----------
+    values : float array (chain, draw, run)
+    of_runs : list of Constants
+    """
+    alone = np.array([one.alone_ratio for one in of_runs])
+    ratio = np.array([one.apart_ratio for one in of_runs])
+    n_runs = len(of_runs)
+    apart = (values - values.mean(axis=-1, keepdims=True)).var(axis=(0, 1), ddof=1)
+    variance = values.var(axis=(0, 1), ddof=1)
+    apart = ratio**2 * np.minimum(apart * n_runs / max(n_runs - 1, 1), variance)
+    return np.sqrt(np.maximum(alone**2 * variance - apart, 0.0)), np.sqrt(apart)
+
+
+def _of_lists(
+    values: NDArray, post: xr.Dataset, of_runs: list[Constants], shared: NDArray
+) -> NDArray:
+    """Scores (chain, draw, run) with errors in the log odds of the share that the urns fill."""
+    ratio = np.array([one.alone_ratio for one in of_runs])
+    judged, weight = post["judged_score"].to_numpy(), post["filled_weight"].to_numpy()
+    share = np.clip((values - judged) / np.where(weight > 0.0, weight, 1.0), 0.0, 1.0)
+    times = np.exp(ratio * shared)
+    return np.where(
+        weight > 0.0, judged + weight * share * times / (1 + share * (times - 1)), values
+    )
 
 
 def _check(post: xr.Dataset) -> None:
@@ -131,4 +178,7 @@ def _check(post: xr.Dataset) -> None:
         if dim not in post["estimate"].dims:
             raise ValueError(f"pick {dim}s with sel({dim}=[...]), which keeps the dim")
     check_errors_once(post)
-    check_drawn_together(post)
+    if drawn_as_lists(post) and not {"judged_score", "filled_weight"} <= set(post.data_vars):
+        raise ValueError(
+            "these draws do not say what their urns fill: give what posterior_scores returns, whole"
+        )

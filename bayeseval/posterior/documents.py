@@ -1,6 +1,7 @@
 """Scores of runs from draws of the relevance of documents."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -18,6 +19,7 @@ from bayeseval.models.relevance.departures import DEPTH, Departures
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.topic_draws import TopicDraws
 from bayeseval.posterior.denominators import Denominators
+from bayeseval.posterior.labelled import as_modelled
 
 GRADES = Option("model", "grades", "be.models.grade_model")
 
@@ -59,6 +61,7 @@ class DocumentScores:
         self.departing = self._departures.run
         self.measures = parsed
         self.labels = self._problem.labels
+        self.learned = np.isin(np.arange(len(self.labels["run"])), draws.frame.run)
         self.judged_topic = self._problem.judged_topic
         self.relevance_level = draws.binary_level() or 0
 
@@ -85,6 +88,10 @@ class DocumentScores:
         departed = list(self._departed(drawn, top))
         scores = (self._scores(topic, measure, position, drawn, departed) for measure in measures)
         return scores, lost
+
+    def beside(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
+        """What the model would say of the runs that depart, had they not; nothing if none does."""
+        return as_modelled(modelled, self.departing, scores) if self.departing.size else {}
 
     def _departed(
         self, drawn: TopicDraws, top: NDArray

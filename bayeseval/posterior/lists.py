@@ -1,6 +1,7 @@
 """Scores of runs from draws of each run's own list, as an urn gives them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -40,6 +41,7 @@ class ListScores:
         parsed = _linear(measures, draws.tops.relevance_level)
         depth = sampled["rankings"].sizes["rank"]
         self._draws, self.departing = draws, np.zeros(0, dtype=np.int64)
+        self.learned = np.ones(len(draws.tops.coords["run"]), dtype=bool)
         self._weight = [_cut(rank_weight(measure, depth)) for measure in parsed]
         self.measures = parsed
         self.labels = {"measure": np.array([measure.label for measure in parsed])}
@@ -51,6 +53,23 @@ class ListScores:
         """Scores (run, draw) measure by measure, and the weight outside (measure, run)."""
         scores = self._draws.scores(topic, self._weight)
         return scores, self._draws.outside_weight(topic, self._weight)
+
+    def beside(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
+        """What is judged and what urns fill, of scores or their means; no run has departures."""
+        dims = ("measure", "run", "topic")
+        parts = {
+            "judged_score": self._draws.judged_score,
+            "filled_weight": self._draws.filled_weight,
+        }
+        found = {}
+        for name, part in parts.items():
+            values = np.full(tuple(len(self.labels[dim]) for dim in dims), np.nan)
+            for topic in np.flatnonzero(self.judged_topic).tolist():
+                values[:, :, topic] = part(topic, self._weight)
+            by_topic = xr.DataArray(values, dims=dims)
+            whole = "topic" in scores.dims
+            found[name] = by_topic if whole else by_topic.mean("topic", skipna=True)
+        return found
 
 
 def _linear(measures, relevance_level: int) -> list[Measure]:

@@ -11,14 +11,14 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords
 from bayeseval.evaluation.problem import check_option
-from bayeseval.inference.judgments import predicted_judgments
+from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
 from bayeseval.models.identity import model_name
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
-from bayeseval.posterior.labelled import as_modelled, labelled_scores, topic_weights
+from bayeseval.posterior.labelled import labelled_scores, topic_weights
 from bayeseval.posterior.lists import ListScores
 from bayeseval.progress import track
 
@@ -112,9 +112,11 @@ def posterior_scores(
     -------
     Dataset
         ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None;
-        ``outside_weight`` as in :func:`evaluate`, without chain and draw. A topic that a run lacks
+        ``outside_weight`` as in :func:`evaluate`, without chain and draw, and for ``urn_model``
+        ``judged_score``, the score by the judged documents alone, and ``filled_weight``, the
+        weight of the ranks that its urns fill. A topic that a run lacks
         scores 0; a topic without a judgment is NaN and left out of means. Coord ``learned`` (run):
-        whether the model learned from a run (models that draw documents). Where runs depart,
+        whether the model learned from a run. Where runs depart,
         ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
         standard deviation if they did not (NaN for the other runs). attrs say what the judgments
         say of the model (``judgments_passed``, ``judgments_verdict``; see
@@ -179,24 +181,14 @@ def posterior_scores(
         "relevance_level": scored.relevance_level,
         "draws_of": kind.draws_of,
     } | origin(sampled)
-    attrs |= _verdict_attrs(fitted, sampled, kind.draws_of)
+    if kind.draws_of == "documents" and {"sampler", "approximation"} & fitted.attrs.keys():
+        found = judgments_verdict(judgments_by(draws))
+        attrs["judgments_passed"] = int(found["passed"].all())
+        attrs["judgments_verdict"] = verdict_text(found)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
-    if kind.draws_of == "documents":
-        known = np.isin(np.arange(len(labels["run"])), draws.frame.run)
-        labels["learned"] = xr.Variable("run", known)
+    labels["learned"] = xr.Variable("run", scored.learned)
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
-    if not scored.departing.size:
-        return result
-    return result.assign(as_modelled(modelled, scored.departing, result))
-
-
-def _verdict_attrs(fitted: xr.DataTree, sampled: xr.DataTree, draws_of: str) -> dict[str, Any]:
-    """What the judgments say of the model, for fits of :func:`bayeseval.fit`."""
-    if draws_of != "documents" or not {"sampler", "approximation"} & fitted.attrs.keys():
-        return {}
-    found = judgments_verdict(predicted_judgments(fitted, sampled))
-    passed = int(found["passed"].all())
-    return {"judgments_passed": passed, "judgments_verdict": verdict_text(found)}
+    return result.assign(scored.beside(result, modelled))
 
 
 def _streamed(

@@ -308,6 +308,13 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
     assert rows["a", "P@5"]["standard_error"] == 0.0
     assert rows["a", "P@5"]["estimate"] == pytest.approx(truth.estimate.mean().item())
     assert all(rows[run, "P@20"]["standard_error"] > 0.0 for run in "abc")
+    assert "on other collections beyond what they say" in err
+    code, out, err = fitted(command, pooled, *words, "--posterior-only", measures=("P@5", "P@20"))
+    assert code == 0, err
+    narrow = {(row["run"], row["measure"]): row for row in json.loads(out)["scores"]}
+    for run in "abc":
+        assert narrow[run, "P@20"]["standard_error"] != rows[run, "P@20"]["standard_error"]
+        assert narrow[run, "P@5"]["standard_error"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy.special import logit
 from scipy.stats import binom
 
 import bayeseval as be
@@ -134,6 +135,53 @@ def test_scores_lie_within_the_bounds_of_what_the_unjudged_documents_can_add():
     assert bool((drawn >= bounds.sel(ci_bound="lower") - 1e-12).all())
     assert bool((drawn <= bounds.sel(ci_bound="upper") + 1e-7).all())
     assert float(drawn.std("draw").max()) > 0.01
+
+
+def test_what_urns_fill_and_what_is_judged_are_the_bounds():
+    sampled = pooled()
+    fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="unshared")
+    post = be.posterior_scores(fitted, sampled, ["RBP(p=0.8)", "P@3", "P@30"], over=None)
+    bounds = be.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
+    lower, upper = (bounds.sel(ci_bound=bound) for bound in ("lower", "upper"))
+    judged, filled = (
+        post[name].sel(measure="RBP(p=0.8)").transpose(*lower.dims)
+        for name in ("judged_score", "filled_weight")
+    )
+    np.testing.assert_allclose(judged, lower, atol=1e-7)
+    np.testing.assert_allclose(filled, upper - lower, atol=1e-7)
+    assert float(post["filled_weight"].sel(measure="P@3").max()) == 0.0  # the pool's depth is 4
+    mean = be.posterior_scores(fitted, sampled, "P@30")["filled_weight"]
+    each = post["filled_weight"].sel(measure=["P@30"]).mean("topic")
+    np.testing.assert_allclose(mean, each.transpose(*mean.dims))
+
+
+def test_errors_of_an_urn_are_in_the_odds_of_what_it_fills():
+    sampled = pooled()
+    fitted = handmade_fit(sampled, depth=4, n_draws=400, documents="unshared")
+    post = be.posterior_scores(fitted, sampled, ["P@3", "P@30"], random_seed=1)
+    known = {"contributed": {"alone_ratio": 0.5}}
+    wider = be.with_model_errors(post, constants=known, random_seed=1)
+    within = [one.estimate.sel(measure="P@3") for one in (post, wider)]
+    np.testing.assert_array_equal(*within)
+    odds = [
+        logit((one.estimate - post["judged_score"]) / post["filled_weight"]).sel(measure="P@30")
+        for one in (post, wider)
+    ]
+    error = (odds[1] - odds[0]).transpose("chain", "draw", "run").to_numpy().reshape(-1, 3)
+    np.testing.assert_allclose(error, np.tile(error[:, :1], 3))  # the same for all runs
+    np.testing.assert_allclose(error.std(), 0.5, rtol=0.1)
+    assert (wider.estimate <= post["judged_score"] + post["filled_weight"] + 1e-12).all()
+    with pytest.raises(ValueError, match="draws the list of each run by itself"):
+        be.rankings.compare_draws(wider)
+
+
+def test_errors_of_an_urn_need_to_know_what_it_fills():
+    sampled = pooled()
+    fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="unshared")
+    post = be.posterior_scores(fitted, sampled, "P@30")
+    unknown = post[["estimate"]].assign_attrs(draws_of="")
+    with pytest.raises(ValueError, match="do not say what their urns fill"):
+        be.with_model_errors(unknown)
 
 
 def test_a_mean_over_topics_is_the_mean_of_the_topics_draws():

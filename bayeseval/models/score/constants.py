@@ -14,8 +14,9 @@ from bayeseval.messages import Message, Option
 
 TABLE = "constants.csv"
 GROUPS = ("contributed", "new")  # of the table
+LISTS = "lists"  # kind of all measures by draws of each run's own list, as an urn's
 # of measures: weighted sums over ranks; ratios whose denominators the counts have moved; all others
-KINDS = ("linear", "ratio", "counted")
+KINDS = ("linear", "ratio", "counted", LISTS)
 COUNTED = ("AP", "R")  # what the counts have a say in; the constants were learned of AP
 
 
@@ -41,7 +42,8 @@ class Constants:
         of the posterior standard deviation of their distance from the mean of all.
     alone_ratio : float
         Standard deviation of the model's errors where no design is beside it, in the same units,
-        runs that are not as modelled among the rest.
+        runs that are not as modelled among the rest; of draws of each run's own list (kind
+        "lists"), in log odds of what they fill with relevant documents.
     design_ratio : float
         What the model's own errors, for runs as modelled, are at least, in units of the design's
         standard error: with few runs and topics a posterior is narrow, and how far off it is shows
@@ -68,7 +70,7 @@ def shipped() -> dict[tuple[str, str], Constants]:
     """Constants of the package by kind of measure and group of runs.
 
     Learned from the collections of ``benchmarks/interval_coverage`` by
-    ``benchmarks/combined_intervals.py``.
+    ``benchmarks/combined_intervals.py``, and of urns by ``benchmarks/urn_pools.py``.
 
     Examples
     --------

@@ -111,10 +111,22 @@ class UrnDraws:
 
     def outside_weight(self, topic: int, weight: list[NDArray]) -> NDArray[np.float64]:
         """Weight (measure, run) of retrieved documents that no urn holds and nobody judged."""
+        return self._weight_of(topic, weight, ~self.tops.in_frame & (self.tops.relevance < 0))
+
+    def filled_weight(self, topic: int, weight: list[NDArray]) -> NDArray[np.float64]:
+        """The same of those that nobody judged and urns hold: of the ranks that they fill."""
+        return self._weight_of(topic, weight, self.tops.in_frame & (self.tops.relevance < 0))
+
+    def judged_score(self, topic: int, weight: list[NDArray]) -> NDArray[np.float64]:
+        """Scores (measure, run) by the judged documents alone."""
+        return self._weight_of(topic, weight, self.tops.relevance == 1)
+
+    def _weight_of(self, topic: int, weight: list[NDArray], chosen: NDArray[np.bool_]) -> NDArray:
+        """Weight (measure, run) of the ranks of some pairs of the collection (pair,)."""
         length = max(part.size for part in weight)
         ranking = self.tops.rankings.pair[:, topic, :length]
-        lost = (ranking >= 0) & ~self.tops.in_frame[ranking] & (self.tops.relevance[ranking] < 0)
-        return np.stack([lost[:, : part.size].astype(float) @ part for part in weight])
+        there = (ranking >= 0) & chosen[ranking]
+        return np.stack([there[:, : part.size].astype(float) @ part for part in weight])
 
 
 def weighted_sums(filled: NDArray[np.int8], worth: NDArray[np.float64]) -> NDArray[np.float64]:
