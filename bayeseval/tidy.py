@@ -14,7 +14,7 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     ----------
     scores : Dataset
         What :func:`evaluate`, :func:`mean_over_topics`, :func:`summarize`, :func:`compare`,
-        :func:`rankings.rank_sets` or another function of the package returns.
+        :func:`rankings.rank_sets` or another function that speaks of runs or pairs of them returns.
 
     Returns
     -------

@@ -212,6 +212,8 @@ def test_what_cannot_be_compared_is_refused(truth, sampled):
         be.compare(truth, "P@10", estimator="assumed", prior="wide", **FAST)
     with pytest.raises(ValueError, match="equivalence must be above 0"):
         be.compare(truth, "P@10", estimator="assumed", equivalence=0, **FAST)
+    with pytest.raises(ValueError, match="equivalence must be a number, not 'a'"):
+        be.compare(truth, "P@10", estimator="assumed", equivalence="a", **FAST)
     with pytest.raises(ValueError, match="equivalence has no value for AP"):
         be.compare(truth, "AP", estimator="assumed", equivalence={"P@10": 0.1}, **FAST)
     with pytest.raises(ValueError, match="goes with population='topics'"):

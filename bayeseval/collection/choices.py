@@ -53,7 +53,7 @@ def check_seed(random_seed: int | None) -> None:
     Raises
     ------
     ValueError
-        Below 0.
+        Below 0, or no whole number.
 
     Examples
     --------
@@ -62,7 +62,9 @@ def check_seed(random_seed: int | None) -> None:
     Traceback (most recent call last):
     ValueError: random_seed must be a whole number, 0 or more, not -1
     """
-    if random_seed is not None and random_seed < 0:
+    if random_seed is None:
+        return
+    if not isinstance(random_seed, int | np.integer) or random_seed < 0:
         raise ValueError(
             Message(Option("random_seed"), f" must be a whole number, 0 or more, not {random_seed}")
         )

@@ -1,6 +1,7 @@
 """What comparisons of runs have in common: probabilities, and regions of practical equivalence."""
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 
 import numpy as np
 import xarray as xr
@@ -78,9 +79,13 @@ def equivalence_margins(
                 f"equivalence has no value for {lacking[0]}; it has some for "
                 f"{', '.join(map(str, equivalence))}"
             )
-        values = np.array([float(equivalence[label]) for label in measures])
+        given = [equivalence[label] for label in measures]
     else:
-        values = np.full(measures.size, float(equivalence))
+        given = [equivalence] * measures.size
+    for value in given:
+        if not isinstance(value, Real):
+            raise ValueError(Message(Option("equivalence"), f" must be a number, not {value!r}"))
+    values = np.array(given, dtype=float)
     if not (values > 0).all():
         raise ValueError(Message(Option("equivalence"), f" must be above 0, not {values.min():g}"))
     return values

@@ -135,7 +135,7 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     if own and "covariance" not in scores:
         raise ValueError(
             "means alone do not say how sure an order of runs is, for runs share their errors; "
-            "give covariance=be.covariance(...) of the same sample, or the scores per topic"
+            "give the scores per topic, or covariance=be.covariance(...) of the same sample"
         )
     if not own and scores.attrs.get("population") == "topics":
         raise ValueError(

@@ -223,7 +223,7 @@ def test_tie_groups_are_cut_only_where_all_above_are_better_than_all_below():
 @pytest.mark.parametrize(
     ("scores", "options", "message"),
     [
-        (means([0.1, 0.2]), {}, "give covariance=be.covariance"),
+        (means([0.1, 0.2]), {}, "or covariance=be.covariance"),
         (means([0.1, np.nan]), {"covariance": matrix(np.eye(2))}, "some are NaN"),
         (means([0.1, 0.2]), {"covariance": matrix(np.eye(2)), "top": 3}, "from 1 to 2, not 3"),
         (means([0.1, 0.2]), {"covariance": matrix(np.eye(2)), "ci_prob": 1}, "between 0 and 1"),
