@@ -41,7 +41,6 @@ POOLS = [
     ("few-relevant", 10, 1),
     ("few-runs", 10, 1),
     ("graded", 10, 1),
-    ("trec8-like", 10, 1),
     ("trec8-like", 10, 3),
     ("factors-17", 10, 1),
     ("text-17", 10, 1),

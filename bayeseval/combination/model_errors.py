@@ -43,10 +43,10 @@ def with_model_errors(
     RBP (the linear measures), for AP by ``denominator="counts"`` of :func:`posterior_scores` (the
     runs that the model learned from have no such errors there; R@k by the counts takes the same),
     and for AP as the model has it, whose constants all other measures take. By what the other
-    collections taught, 90 % intervals of the runs that the model learned from hold .83 to 1.00 on
-    each of six at 100 judgments, and AP .76 on the worst of them at 50 (``models/README.md``); and
-    the draws say how sure a model of documents can be of which run is better
-    (``benchmarks/combined_intervals/README.md``). Where the judgments are a random sample,
+    collections taught, 90 % intervals of the runs that the model learned from hold .82 to .96 on
+    each of six at 100 judgments, and R@100 .81 on the worst of them at 50, those of other runs .77
+    (AP) to 1.00 at 100 (``models/README.md``); and the draws say how sure a model of documents can
+    be of which run is better (``benchmarks/combined_intervals/README.md``). Where the judgments are a random sample,
     :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a run's distance is
     measured from the mean of all.
 
@@ -116,23 +116,19 @@ def with_model_errors(
     shared, own = (z - z.mean(axis=(0, 1)) for z in drawn)  # posterior means stay as they are
     wider = np.empty_like(values)
     for number, label in enumerate(draws["measure"].to_numpy().tolist()):
-        kind = LISTS if drawn_as_lists(post) else _kind(label, post)
-        of_runs, some = [known[kind, name] for name in group], values[:, :, number]
-        if kind == LISTS:
+        some = values[:, :, number]
+        if drawn_as_lists(post):
+            of_runs = [known[LISTS, name] for name in group]
             wider[:, :, number] = _of_lists(some, post.sel(measure=label), of_runs, shared)
         else:
-            common, apart = _of_documents(some, of_runs)
+            kind = kind_of_measure(parse_measures(label)[0], denominator_of(post))
+            common, apart = _of_documents(some, [known[kind, name] for name in group])
             wider[:, :, number] = some + common * shared + apart * own
     exact = draws.max(("chain", "draw")) - draws.min(("chain", "draw")) < ROUNDING
     return post.assign(
         estimate=draws.copy(data=wider),
         posterior_error=draws.std(("chain", "draw"), ddof=1).where(~exact, 0.0),
     ).assign_attrs(model_errors="added")
-
-
-def _kind(label: str, post: xr.Dataset) -> str:
-    """Kind of constants of a measure, by draws of documents."""
-    return kind_of_measure(parse_measures(label)[0], denominator_of(post))
 
 
 def _of_documents(values: NDArray, of_runs: list[Constants]) -> tuple[NDArray, NDArray]:
