@@ -46,9 +46,9 @@ def with_model_errors(
     collections taught, 90 % intervals of the runs that the model learned from hold .82 to .96 on
     each of six at 100 judgments, and R@100 .81 on the worst of them at 50, those of other runs .77
     (AP) to 1.00 at 100 (``models/README.md``); and the draws say how sure a model of documents can
-    be of which run is better (``benchmarks/combined_intervals/README.md``). Where the judgments are a random sample,
-    :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a run's distance is
-    measured from the mean of all.
+    be of which run is better (``benchmarks/combined_intervals/README.md``). Where the judgments are
+    a random sample, :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a
+    run's distance is measured from the mean of all.
 
     Draws of ``urn_model`` have their errors in what the urns fill, of weight :math:`W_r`
     (``filled_weight``) beside the score :math:`\theta^J_r` of the judged documents
