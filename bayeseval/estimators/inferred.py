@@ -4,6 +4,7 @@ infAP, xinfAP, infNDCG and inferred P@k, as NIST's ``sample_eval.pl`` computes t
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.lists import TopicLists
+from bayeseval.measures.linear import discounted_gain
 from bayeseval.measures.measure import Measure, relevance
+from bayeseval.measures.ratio import discount_sum
 
 LONGEST_LIST = 1000
 
@@ -286,16 +289,18 @@ def inferred_ndcg(measure: Measure, strata: SampledStrata) -> ListScore:
     >>> inferred(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
     array([[0.6309]])
     """
-    from bayeseval.estimators.inferred_kernels import expanded_gain, ideal_gain
+    from bayeseval.estimators.inferred_kernels import expanded_gain
 
-    weight = 1.0 / np.log2(np.arange(2.0, strata.position.shape[1] + 2.0))
+    weight = discounted_gain(strata.position.shape[1], measure)
     gain = expanded_gain(
         strata.position, weight, strata.stratum, strata.n_strata, strata.cells, strata.n_replicates
     )
-    level = np.unique(strata.gain[strata.gain > 0])[::-1]
-    count = np.array([strata.expanded_count(strata.gain == value) for value in level])
-    count = count.reshape(level.size, strata.n_replicates)
-    ideal = ideal_gain(count, level, measure.cutoff or LONGEST_LIST)
+    cutoff = measure.cutoff or LONGEST_LIST
+    ideal, reach = np.zeros((2, strata.n_replicates))
+    level = np.append(np.unique(strata.gain[strata.gain > 0])[::-1], 0.0)
+    for here, below in pairwise(level):
+        reach += np.floor(strata.expanded_count(strata.gain == here) + 0.5 + 1e-9)
+        ideal += (here - below) * discount_sum(reach, cutoff)
     return strata.score(_ratio(gain, ideal))
 
 

@@ -101,26 +101,6 @@ def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
 
 
 @numba.njit(cache=True, nogil=True)
-def ideal_gain(count, level, last_rank):
-    """Discounted gain of the best ranking, from estimated counts (level, replicate) per gain.
-
-    Levels fall; each count is rounded to a whole number, halves up, and nothing stands below
-    ``last_rank``. Returns (replicate,).
-    """
-    n_levels, n_replicates = count.shape
-    total = np.zeros(n_replicates)
-    for column in range(n_replicates):
-        rank = 0
-        for number in range(n_levels):
-            # the next ranks go to this level, whose number is rounded
-            last = rank + int(np.floor(count[number, column] + 0.5 + 1e-9))
-            while rank < min(last, last_rank):
-                rank += 1
-                total[column] += level[number] / np.log2(rank + 1.0)
-    return total
-
-
-@numba.njit(cache=True, nogil=True)
 def _no_counts(n_strata, n_replicates, constants):
     """Pool documents, sampled and relevant ones above the first rank, and the share they give."""
     shape = (n_strata, n_replicates)

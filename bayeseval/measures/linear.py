@@ -18,9 +18,14 @@ def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     return (1.0 - measure.persistence) * measure.persistence ** np.arange(depth)
 
 
+def gain_discount(rank: NDArray) -> NDArray[np.floating]:
+    """What DCG makes of gain at a rank (from 1): 1 / log2(rank + 1)."""
+    return 1.0 / np.log2(rank + 1.0)
+
+
 def discounted_gain(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1 / log2(i + 1) on rank i."""
-    return 1.0 / np.log2(np.arange(2, depth + 2))
+    return gain_discount(np.arange(1, depth + 1))
 
 
 def equal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:

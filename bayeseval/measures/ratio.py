@@ -7,7 +7,7 @@ The numerator counts relevances as the run shows them, ``value``; the denominato
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.measures.linear import discounted_gain
+from bayeseval.measures.linear import discounted_gain, gain_discount
 from bayeseval.measures.measure import Measure
 
 
@@ -74,7 +74,7 @@ def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.f
     """
     reach = np.ceil(max(np.max(count, initial=0.0), 1.0)) if cutoff is None else cutoff
     ranks = np.arange(0, int(reach) + 1)
-    cumulative = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(ranks[1:] + 1.0))])
+    cumulative = np.concatenate([[0.0], np.cumsum(gain_discount(ranks[1:]))])
     return np.interp(count, ranks, cumulative)
 
 
@@ -101,7 +101,7 @@ def discount_slope(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np
     limit = np.inf if cutoff is None else cutoff
 
     def after(whole):
-        return np.where(whole < limit, 1.0 / np.log2(np.maximum(whole, 0.0) + 2.0), 0.0)
+        return np.where(whole < limit, gain_discount(np.maximum(whole, 0.0) + 1.0), 0.0)
 
     above = after(np.floor(count))
     below = after(np.ceil(count) - 1.0)

@@ -72,10 +72,6 @@ class CountFit:
         """Number of hyperparameters."""
         return self.hyper.size
 
-    def log_marginal(self, hyper: NDArray[np.float64]) -> float:
-        """Log marginal likelihood of hyperparameters, without the prior."""
-        return self._likelihood(hyper)[0]
-
     def _initial(self) -> NDArray[np.float64]:
         share = (self._counts.relevant.sum() + 0.5) / (self._counts.sampled.sum() + 1.0)
         hyper = np.zeros(self._n_beta + 3)
@@ -84,6 +80,7 @@ class CountFit:
         return hyper
 
     def _likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
+        """Log marginal likelihood, without the prior; its slope in beta; the moments of effects."""
         from bayeseval.estimators.counts.kernel import log_likelihood
 
         point, log_weight = _rule()
