@@ -109,7 +109,10 @@ def compare(
     Notes
     -----
     Errors about these very topics are unknown for other estimators than ``stat`` and ``dyn``: with
-    ``population="sample"`` they and all that follows from them are NaN.
+    ``population="sample"`` they and all that follows from them are NaN. ``stat`` knows no error
+    where the drawn documents of the two runs show no spread, as with a handful of judgments and
+    nothing relevant drawn: an error of 0 then stands with probabilities of 0 or 1. That of ``dyn``
+    for linear measures, which its predictions raise, does not fall to 0 there.
 
     References
     ----------

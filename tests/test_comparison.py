@@ -115,6 +115,11 @@ def test_scores_are_no_collection(truth):
         be.compare(be.evaluate(truth, "P@10", estimator="assumed"), "P@10", estimator="assumed")
 
 
+def test_an_option_that_scores_do_not_have_is_named(sampled):
+    with pytest.raises(TypeError, match="no option of scores is called 'predictors'"):
+        be.compare(sampled, "P@10", estimator="dyn", predictors="pooled")
+
+
 def test_the_covariance_is_of_the_same_estimates(sampled):
     mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
     of_stat = be.covariance(sampled, "P@10", estimator="stat")

@@ -80,8 +80,11 @@ class Problem:
         gain=None,
         random_seed: int | None = None,
         estimator_options: dict | None = None,
+        **unknown: object,
     ) -> "Problem":
         """Check the request and estimate the relevances it needs."""
+        if unknown:
+            raise TypeError(f"no option of scores is called {', '.join(map(repr, unknown))}")
         check_collection(collection)
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs to evaluate")
