@@ -55,7 +55,12 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
             return None  # everything was judged
     else:
         try:
-            return CountModel(frame.ranked_sample, random_seed, bool(frame.design_labels))
+            return CountModel(
+                frame.ranked_sample,
+                random_seed,
+                labelled=bool(frame.design_labels),
+                made_certain=frame.made_certain,
+            )
         except ValueError:  # of contributing_runs
             lacking = "no run contributed to the frame, so its documents have no fused rank"
     warnings.warn(

@@ -14,6 +14,7 @@ from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.frame.gather import (
     design_labels,
+    design_made_certain,
     design_runs,
     framed_sample,
     grade_scale,
@@ -98,6 +99,11 @@ class Frame:
     def design_labels(self) -> list[str]:
         """Labels that made documents of one fused rank more or less likely to be judged."""
         return design_labels(self.collection)
+
+    @property
+    def made_certain(self) -> bool:
+        """Whether the design was given pairs to judge for certain, of an old pool or sample."""
+        return design_made_certain(self.collection)
 
     @property
     def not_begun(self) -> NDArray[np.bool_]:

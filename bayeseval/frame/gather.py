@@ -131,6 +131,11 @@ def design_labels(collection: xr.DataTree) -> list[str]:
     return list(_parameters(collection).get("labels", []))
 
 
+def design_made_certain(collection: xr.DataTree) -> bool:
+    """Whether pairs were judged for certain that the design did not choose by itself."""
+    return "design" in collection.children and bool(_parameters(collection).get("n_certain", 0))
+
+
 def design_runs(collection: xr.DataTree) -> list[str] | None:
     """Runs that the design was made from, as far as they are here; None where none is known."""
     made_from = _parameters(collection).get("runs", [])

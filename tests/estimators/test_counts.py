@@ -265,6 +265,35 @@ def test_means_differences_and_covariances_share_the_error_of_the_counts(truth):
     np.testing.assert_allclose(pair.standard_error**2, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("scheme", ["pps_strata", "poisson"])
+def test_an_old_pool_tells_nothing_of_the_documents_outside_it(scheme):
+    """The pool of four runs to rank 10 is judged, and 60 documents more: AP of all is held."""
+    random = np.random.default_rng(21)
+    odds = np.exp(random.normal(np.log(0.03), 0.6, (14, 1)) + random.normal(0, 0.6, (14, 30)))
+    relevant = np.clip(np.exp(random.normal(np.log(40), 0.8, 30)), 1, 400).astype(int)
+    collection = be.simulate.urn_collection(
+        odds, n_relevant=relevant, n_documents=2000, difficulty_sd=0.7, shared=0.5, depth=100,
+        keep="retrieved", random_seed=21,
+    )  # fmt: skip
+    truth = be.evaluate(collection, "AP", estimator="assumed").estimate.mean("topic")
+    top = collection["rankings/ranking"].to_numpy()[:4, :, :10]
+    pool = np.zeros(collection["document"].size, dtype=bool)
+    pool[top[top >= 0]] = True
+    size = np.bincount(collection["pair_topic"].to_numpy()[pool], minlength=30)
+    design = getattr(be.designs, scheme)(
+        collection,
+        budget=dict(
+            zip(collection["topic"].to_numpy().tolist(), (size + 60).tolist(), strict=True)
+        ),
+        certain=xr.DataArray(pool, dims="pair"),
+    )
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=10, random_seed=7))
+    mean = be.mean_over_topics(be.evaluate(sampled, "AP", estimator="dyn"))
+    low, high = (mean.interval.sel(ci_bound=bound) for bound in ("lower", "upper"))
+    assert float(((low <= truth) & (truth <= high)).mean()) > 0.75
+    assert abs(float((mean.estimate - truth).mean())) < float(mean.standard_error.mean())
+
+
 def test_one_topic_or_an_unknown_frame_falls_back_on_the_topic_with_a_warning(truth):
     one = be.select(truth, topics=["8"])
     design = be.designs.pps_strata(one, budget=40, n_strata=10)

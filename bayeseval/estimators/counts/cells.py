@@ -29,6 +29,9 @@ class Cells:
         contributing run retrieved, where that differs.
     slope : float array (cell,)
         What a topic may deviate along: the standardised sixth root of the rank.
+    tell : bool array (cell,)
+        Whether the judged documents of a cell are like the others of their place. Those that a
+        design was given to judge for certain are not: an old pool was chosen by other runs.
     """
 
     of_pair: NDArray[np.int64]
@@ -36,13 +39,14 @@ class Cells:
     size: NDArray[np.float64]
     curve: NDArray[np.float64]
     slope: NDArray[np.float64]
+    tell: NDArray[np.bool_]
 
     def sums(self, value: NDArray) -> NDArray[np.float64]:
         """Sum of values (frame_pair,) over the documents of each cell."""
         return np.bincount(self.of_pair, weights=value, minlength=self.size.size)
 
 
-def cells(sample: Sample, labelled: bool = False) -> Cells:
+def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) -> Cells:
     """Cells of the frame: the strata, or blocks of the fused rank.
 
     Within a cell every document must be as likely to be sampled as any other, whatever its
@@ -60,6 +64,9 @@ def cells(sample: Sample, labelled: bool = False) -> Cells:
         With the ranks of its pairs.
     labelled : bool
         Whether labels had a say in the probabilities.
+    made_certain : bool
+        Whether the design was given pairs to judge for certain. Then cells in which nothing is left
+        to chance tell nothing of the others.
 
     Returns
     -------
@@ -89,7 +96,8 @@ def cells(sample: Sample, labelled: bool = False) -> Cells:
     if np.ptp(unretrieved) > 0.01:
         columns.append(unretrieved - unretrieved.mean())
     slope = _standard(mean(rank ** (1.0 / 6.0)))
-    return Cells(of_pair, start, size, np.column_stack(columns), slope)
+    left = mean((sample.inclusion_probability < 1.0).astype(float)) > 0.0
+    return Cells(of_pair, start, size, np.column_stack(columns), slope, left | (not made_certain))
 
 
 def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDArray, NDArray]:

@@ -48,13 +48,21 @@ class CountModel:
     sample : Sample
         With the ranks of its pairs.
     random_seed : int
-    labelled : bool
-        Whether labels had a say in the probabilities of the design.
+    labelled, made_certain : bool
+        Whether labels had a say in the probabilities of the design, and whether it was given pairs
+        to judge for certain.
     """
 
-    def __init__(self, sample: Sample, random_seed: int, labelled: bool = False) -> None:
+    def __init__(
+        self,
+        sample: Sample,
+        random_seed: int,
+        *,
+        labelled: bool = False,
+        made_certain: bool = False,
+    ) -> None:
         self._sample = sample
-        self._cells = cells(sample, labelled)
+        self._cells = cells(sample, labelled, made_certain)
         self._sampled = np.array([self._cells.sums(row) for row in sample.selected])
         self._random_seed = random_seed
         self._levels: dict[tuple[Hashable, ...], LevelCounts] = {}
@@ -104,8 +112,8 @@ class CountModel:
             fit = CountFit(
                 Counts(
                     self._cells.start,
-                    seen[replicate],
-                    sampled[replicate],
+                    seen[replicate] * self._cells.tell,
+                    sampled[replicate] * self._cells.tell,
                     self._cells.curve,
                     self._cells.slope,
                 )

@@ -136,7 +136,7 @@ def _framed(sampled: xr.DataTree) -> tuple[Frame, Cells]:
             "the design lists only its sampled documents, so that the sizes of its cells are not "
             "known; counts need judgments with strata (sampleval) or the design itself"
         )
-    return frame, cells(frame.ranked_sample, bool(frame.design_labels))
+    return frame, cells(frame.ranked_sample, bool(frame.design_labels), frame.made_certain)
 
 
 def _model(
@@ -151,7 +151,7 @@ def _model(
     import pymc as pm
 
     topic = np.repeat(np.arange(topics.size), np.diff(cut.start))
-    used = np.flatnonzero(judged > 0)
+    used = np.flatnonzero((judged > 0) & cut.tell)
     n_curve = cut.curve.shape[1] - 1
     coords = {
         "topic": topics,
