@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from dataclasses import asdict, dataclass
@@ -72,10 +73,6 @@ FitFormat = Annotated[
     typer.Option(help="How to write scores."),
 ]
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
-# names of the plots of a fit, and of the three intervals
-PICTURES = ("trace.png", "rank.png", "energy.png", "convergence.png", "prior_posterior.png")
-PICTURES += ("calibration_*.png", "forest_*.png", "scores_*.png", "judgments_*.png")
-PICTURES += ("intervals_*.png",)
 EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 
@@ -154,22 +151,30 @@ def fit(
     found = None if sampling.approximation else be.verdict(fitted)
     seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
     right = None if seen is None else be.inference.judgments_verdict(seen)
+    _remark_fit(summary, found, right, output)
+    about = _about(summary, found, right, seed)
+    older = _older(output)
+    rows = _rows(summary, collection)
+    _write(fitted, rows, about, output, format)
+    files = ["fit.nc", "scores.csv", "scores.json"]
+    drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
+    paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
+    if model != "urn":
+        request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
+        files += write_combined(collection, post, summary, request, output, plots)
+    written = [*files, *(path.name for path in paths)]
+    write_result(as_json(rows, about | {"files": written}), output / "scores.json")
+    _remove(older - set(written), output)
+    beside = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
+    remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
+
+
+def _remark_fit(summary, found, right, output: Path) -> None:
+    """What speaks against the scores: documents outside, errors, the sampler, the judgments."""
     _remark_outside_weight(summary)
     _remark_errors(summary)
     _remark_verdict(found, output)
     _remark_judgments(right)
-    about = _about(summary, found, right, seed)
-    older = _older(output)
-    _write(fitted, _rows(summary, collection), about, output, format)
-    files = ["fit.nc", "scores.csv", "scores.json"]
-    options = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
-    paths = be.diagnostic_plots(fitted, output, model=made, **options) if plots else []
-    if model != "urn":
-        request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
-        files += write_combined(collection, post, summary, request, output, plots)
-    _remove(older - {output / name for name in files} - set(paths), output)
-    drawn = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
-    remark(f"{', '.join(files)}{drawn} in {output}, seed {seed}")
 
 
 def _check_measures(measures: list[str], relevance_level: int) -> None:
@@ -202,20 +207,24 @@ def _check_no_runs(output: Path, runs: list[Path]) -> None:
             )
 
 
-def _older(output: Path) -> set[Path]:
-    """Results of this command in a folder that holds a fit; none in any other folder."""
+def _older(output: Path) -> set[str]:
+    """Names of what an earlier fit says to have written into the folder."""
     if not (output / "fit.nc").exists():
         return set()
-    return {path for pattern in (*FILES, *PICTURES) for path in output.glob(pattern)}
+    try:
+        names = json.loads((output / "scores.json").read_text(encoding="utf-8"))["files"]
+        return {name for name in names if Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
 
 
-def _remove(older: set[Path], output: Path) -> None:
+def _remove(older: set[str], output: Path) -> None:
     """Remove what a fit has not replaced: it is of another one."""
-    for path in older:
-        path.unlink()
-    if older:
-        names = ", ".join(sorted(path.name for path in older))
-        remark(f"removed from {output}, as of an earlier fit: {names}")
+    left = sorted(name for name in older if (output / name).is_file())
+    for name in left:
+        (output / name).unlink()
+    if left:
+        remark(f"removed from {output}, as of an earlier fit: {', '.join(left)}")
 
 
 def _check_model(model: str, approximation: str | None, relevance_level: int, labels) -> None:

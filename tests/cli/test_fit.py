@@ -388,8 +388,11 @@ def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left
 ):
     (sampled / "out").mkdir()
     older = ["intervals.csv", "intervals_AP.png", "trace.png"]
-    for name in ("fit.nc", *older, "mine.png", "notes.csv"):
+    own = ["mine.png", "notes.csv", "rank.png", "scores_final.png"]
+    for name in ("fit.nc", *older, *own):
         (sampled / "out" / name).write_text("of another fit")
+    listed = json.dumps({"files": ["fit.nc", "scores.csv", *older, "../design.nc"]})
+    (sampled / "out" / "scores.json").write_text(listed)
     code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
     assert code == 0, err
     assert "no combined intervals: the judgments have no --design" in err
@@ -397,7 +400,10 @@ def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left
         err.split()
     )
     left = sorted(path.name for path in (sampled / "out").iterdir())
-    assert left == ["fit.nc", "mine.png", "notes.csv", "scores.csv", "scores.json"]
+    assert left == sorted(["fit.nc", "scores.csv", "scores.json", *own])
+    assert (sampled / "design.nc").exists()
+    about = json.loads((sampled / "out" / "scores.json").read_text())
+    assert about["files"] == ["fit.nc", "scores.csv", "scores.json"]
 
 
 def test_where_there_was_no_fit_nothing_is_removed(command, sampled):
