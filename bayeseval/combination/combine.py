@@ -45,9 +45,8 @@ def combine(
               \qquad d \mid \theta \sim N(\theta, v)
 
     with v the variance on which the design's 90 % interval rests (raised by what the predictions
-    lead one to expect, widened for its degrees of freedom), never far below that of the other runs,
-    or below c where it is 0, and
-    :math:`\kappa = \min(c / v, .95)`. The estimate is the
+    lead one to expect, widened for its degrees of freedom), no less than c where it is far below
+    that of the other runs or 0, and :math:`\kappa = \min(c / v, .95)`. The estimate is the
     posterior mean: near m where d does not object, near d where it does. Where the model makes no
     errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment counts twice. The
     variance :math:`\tau^2 = a^2 c + b^2 v` of the model's own errors, by the ratios a

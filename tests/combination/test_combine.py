@@ -108,6 +108,18 @@ def test_a_run_unlike_the_model_keeps_its_design_estimate_and_is_in_conflict():
     assert (length.sel(run="old") / found.design_length.sel(run="old")) < 0.75
 
 
+@pytest.mark.parametrize("guarantee", ["average", "each"])
+def test_what_the_design_knows_of_one_run_does_not_depend_on_the_others(guarantee):
+    """A run known well among two of which the design knows next to nothing."""
+    post = draws(spread=0.008)
+    alone, beside = (
+        combined(means(error=(0.01, error, error)), post, guarantee=guarantee).isel(run=0)
+        for error in (0.01, 0.15)
+    )
+    length = [float(part.interval.diff("ci_bound").item()) for part in (alone, beside)]
+    assert length[1] < 1.05 * length[0] < 1.1 * float(alone.design_length.item())
+
+
 def test_a_poorly_known_variance_counts_for_less():
     sure, unsure = (combined(means(freedom=f), draws()).sel(run="old") for f in (np.inf, 4.0))
     assert unsure.model_weight > sure.model_weight

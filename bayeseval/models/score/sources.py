@@ -33,7 +33,7 @@ class Sources:
         Of measure and run.
     design, design_variance : float array
         Estimates, and their variances about the true scores of these topics: with a normal quantile
-        they give the interval of the means, and none is far below those of other runs.
+        they give the interval of the means, and none is far below both other runs' and the model's.
     design_length : float array
         Length of the design's interval.
     design_covariance : float array or None
@@ -188,14 +188,14 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
 def _floor(own: Floats, model: Floats) -> Floats:
     """Least variance (measure, run) that a design is believed to have.
 
-    It is a share of the median of the runs' variances. Where no judged document of a run differs
-    from what was expected its estimated variance is 0, which says nothing: then the design is
-    believed no more than the model is (not where the model has no doubt, as with everything
-    judged).
+    Below a share of the median of the runs' variances a design is believed no more than the model:
+    a few documents have made its variance so small. Where no judged document of a run differs from
+    what was expected the estimated variance is 0, which says nothing, and the least is the larger
+    of the two. Where the model has no doubt, as with everything judged, there is none.
     """
     some = [row[row > 0] for row in own]
     typical = LEAST * np.array([np.median(row) if row.size else 0.0 for row in some])[:, None]
-    least = np.where(own > 0, typical, np.maximum(typical, model))
+    least = np.where(own > 0, np.minimum(typical, model), np.maximum(typical, model))
     return np.where(model > 0, least, 0.0)
 
 
