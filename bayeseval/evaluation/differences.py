@@ -125,6 +125,11 @@ def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -
     unknown = np.full(difference.shape, np.nan)
     labels = {name: scores[name].to_numpy() for name in ("measure", "run", "topic")}
     known: dict[Any, Any] = {name: scores[name] for name in OF_COUNTS if name in scores}
+    if "denominator_effect" in scores:
+        effect = scores["denominator_effect"].transpose("measure", "run", "topic").to_numpy()
+        pair = settled(effect[:, first] - effect[:, second], one, other)
+        known["denominator_effect"] = (("measure", "comparison", "topic"), pair)
+        known["denominator_direction"] = scores["denominator_direction"]
     return _labelled(labels, pairs, difference, unknown, unknown, estimator).assign(known)
 
 

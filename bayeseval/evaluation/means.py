@@ -19,10 +19,12 @@ def mean_over_topics(
     one (:func:`evaluate`, Notes); ``standard_error`` is the root of the unbiased one, and
     ``degrees_of_freedom`` belong to it.
     With ``"topics"`` they are a random sample themselves:
-    :math:`SE^2 = \sum_t (x_t - \bar x)^2 / (T (T - 1))`, the variance of the *estimates* over
-    topics, which already contains the design variance; the interval uses Student's t with T - 1
-    degrees of freedom. Topics without a score (NaN) are left out; for a
-    "sample", a topic that has a score but no standard error leaves the mean without one.
+    :math:`SE^2 = (\sum_t (x_t - \bar x)^2 + B) / (T (T - 1))`, the variance of the *estimates* over
+    topics, which already contains the design variance, and B, the sum of the covariances between
+    topics where denominators rest on one model of the counts of all, an error that no spread over
+    topics shows; the interval uses Student's t with T - 1 degrees of freedom. Topics without a
+    score (NaN) are left out; for a "sample", a topic that has a score but no standard error leaves
+    the mean without one.
 
     Parameters
     ----------
@@ -83,7 +85,9 @@ def mean_over_topics(
     else:
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         freedom = (n_topics - 1.0).where(n_topics > 1)
-        wide = error = (spread / freedom / n_topics) ** 0.5
+        # what all topics share, by one model of their counts, does not show as a spread
+        shared = _between_topics(scores, known)
+        wide = error = ((spread + shared).clip(min=0.0) / freedom / n_topics) ** 0.5
         believed = freedom
     outside = scores["outside_weight"]
     result = xr.Dataset(

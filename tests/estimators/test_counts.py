@@ -265,6 +265,27 @@ def test_means_differences_and_covariances_share_the_error_of_the_counts(truth):
     np.testing.assert_allclose(pair.standard_error**2, expected, rtol=1e-9)
 
 
+def test_topics_as_a_sample_have_the_error_that_all_of_them_share(truth):
+    """Spread over the topics, and the covariances between them, by hand."""
+    one = sampled(truth, "pps_strata")
+    scores = be.evaluate(one, RATIOS, estimator="stat")
+    mean = be.mean_over_topics(scores, population="topics")
+    moved = scores.denominator_effect * scores.denominator_direction
+    moved = moved.transpose("topic", "direction", "measure", "run").to_numpy()
+    between = np.einsum("tdmr,sdmr->mr", moved, moved) - np.einsum("tdmr,tdmr->mr", moved, moved)
+    spread = 11 * scores.estimate.transpose("measure", "run", "topic").to_numpy().var(-1, ddof=1)
+    error = mean.standard_error.transpose("measure", "run")
+    np.testing.assert_allclose(error**2, (spread + between) / (12 * 11), rtol=1e-9)
+    assert (between > 0).mean() > 0.8
+    how = {"estimator": "stat", "population": "topics"}
+    pair = be.paired_difference(one, RATIOS, "run001", "run003", **how)
+    apart = moved[..., 0] - moved[..., 2]
+    between = (apart.sum(axis=0) ** 2).sum(axis=0) - (apart**2).sum(axis=(0, 1))
+    estimate = scores.estimate.transpose("measure", "run", "topic").to_numpy()
+    spread = 11 * (estimate[:, 0] - estimate[:, 2]).var(-1, ddof=1)
+    np.testing.assert_allclose(pair.standard_error**2, (spread + between) / (12 * 11), rtol=1e-9)
+
+
 @pytest.mark.parametrize("scheme", ["pps_strata", "poisson"])
 def test_an_old_pool_tells_nothing_of_the_documents_outside_it(scheme):
     """The pool of four runs to rank 10 is judged, and 60 documents more: AP of all is held."""
