@@ -1,5 +1,6 @@
 """`bayeseval compare`: whether one run is better than another."""
 
+import warnings
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -92,8 +93,7 @@ def compare(
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
-    if estimated.estimator == "assumed":
-        remark_outside_weight(be.evaluate(collection, measure, **options))
+    _remark_outside(collection, measure, options)
     if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
         remark("the error of a difference is told by its spread over topics; there is 1 topic only")
     about = {"estimator": estimated.estimator, "population": pairs.attrs["population"]}
@@ -101,6 +101,21 @@ def compare(
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).loc[:, columns]
     about |= {"ci_prob": ci_prob}
     write_result(as_rows(rows, about, format, _table), output)
+
+
+def _remark_outside(collection, measure: list[str], options: dict) -> None:
+    """Say which weight is on documents that nobody could judge, where these count for nothing."""
+    from bayeseval.estimators.registry import HAS_COVARIANCE
+
+    if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame: the least to ask
+        own = {"estimator": "stat", "predictor": None}
+        options = options | own | {"estimator_options": {"denominator": "topic"}}
+    elif options["estimator"] != "assumed":
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said already
+        scores = be.evaluate(collection, measure, **options)
+    remark_outside_weight(scores)
 
 
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":
