@@ -93,7 +93,8 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
     code, out, err = command("compare", *words)
     assert code == 0, err
     assert "dyn, 90% intervals over these topics" in out and "outside the frame" not in err
-    (files / "d").write_text((files / "a").read_text().replace(" Q0 ", " Q0 new").replace(" a", " d"))
+    of_a = (files / "a").read_text()
+    (files / "d").write_text(of_a.replace(" Q0 ", " Q0 new").replace(" a", " d"))
     code, _, err = command("compare", *words, files / "d", "--reference", "d")
     assert code == 0 and "outside the frame, mean over runs: P@10 0.250, up to 1.000 (run d)" in err
     code, out, _ = command("rank", *words)
