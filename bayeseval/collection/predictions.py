@@ -1,5 +1,6 @@
 """Columns of /predictors that judges gave, marked so that an estimator finds them by itself."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.schema import with_node
 
 ROLE, LABEL = "role", "label"
+JUDGED, JUDGED_ALIKE = 50, 10  # judgments, and of each kind, that no judge has all alike
 
 
 def with_labels(collection: xr.DataTree, columns: dict[str, NDArray[np.float64]]) -> xr.DataTree:
@@ -48,3 +50,28 @@ def label_names(collection: xr.DataTree) -> list[str]:
     if node is None:
         return []
     return [str(name) for name, values in node.data_vars.items() if values.attrs.get(ROLE) == LABEL]
+
+
+def warn_of_copies(name: str, values: NDArray[np.float64], grade: NDArray[np.float64]) -> None:
+    """Say of labels that agree with every judgment that they may have been overwritten by them.
+
+    No judge is right about 50 documents of which 10 are relevant and 10 are not.
+
+    Parameters
+    ----------
+    name : str
+        Of the labels.
+    values, grade : float array (pair,)
+        NaN where there is none.
+    """
+    both = ~np.isnan(values) & ~np.isnan(grade)
+    relevant = grade[both] > 0
+    if both.sum() < JUDGED or min(relevant.sum(), (~relevant).sum()) < JUDGED_ALIKE:
+        return
+    if ((values[both] > 0) == relevant).all():
+        warnings.warn(
+            f"the labels '{name}' agree with all {both.sum()} judgments: if judgments were written "
+            "over the labels of a judge, these tell nothing of how often the judge is wrong "
+            "elsewhere, and scores will be wrong and too sure; give the labels as they came",
+            stacklevel=3,
+        )

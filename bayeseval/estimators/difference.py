@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.predictions import label_names
+from bayeseval.collection.predictions import label_names, warn_of_copies
 from bayeseval.estimators.denominators import RatioOptions, count_model
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
@@ -45,6 +45,8 @@ def difference(
     _warn_of_later_stages(collection, spec)
     _warn_of_raw_labels(collection, spec)
     columns = _predictor_columns(collection, frame.pair)
+    for name in label_names(collection):
+        warn_of_copies(name, columns[name], frame.grade[0])
 
     def model(sample, observed, counted, higher):
         name = _learned(spec, columns) if higher else spec

@@ -190,6 +190,34 @@ def test_topics_without_a_judgment_tell_nothing_of_gaps():
     check_gaps(two, "gpt", values)
 
 
+@pytest.mark.parametrize("how", ["dyn", "model"])
+def test_labels_that_judgments_were_written_over_are_suspected(how):
+    collection = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=10, n_documents=100, prevalence=0.3, random_seed=1
+    )
+    labels = be.qrels_frame(collection).rename(columns={"grade": "label"})
+    wrong = np.random.default_rng(1).random(len(labels)) < 0.2
+    labels["label"] = np.where(wrong, 1 - labels["label"], labels["label"])
+    labels = labels[["topic", "document", "label"]]
+    design = be.designs.pps_strata(collection, budget=30, n_strata=5)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    judged = be.qrels_frame(sampled).query("grade >= 0").set_index(["topic", "document"])
+    over = labels.set_index(["topic", "document"])
+    over.loc[judged.index, "label"] = judged["grade"]
+
+    def asked(frame):
+        labelled = be.add_predictions(sampled, "gpt", frame)
+        if how == "model":
+            be.models.relevance_model(labelled, external="gpt")
+        else:
+            be.evaluate(labelled, "P@10", estimator="dyn")
+
+    with pytest.warns(UserWarning, match="the labels 'gpt' agree with all 300 judgments"):
+        asked(over.reset_index())
+    asked(labels)
+
+
+@pytest.mark.filterwarnings("ignore:the labels 'gpt' agree with all")
 def test_labels_of_sampled_documents_would_bias_the_estimate():
     collection = be.simulate.urn_collection(
         [0.1, 0.3], n_topics=10, n_documents=100, prevalence=0.3, random_seed=1

@@ -24,6 +24,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.predictions import warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 
@@ -56,6 +57,7 @@ def label_judgments(
     model.add_coord("state", states)
     for column in columns:
         values = external_values(frame.collection, column)[frame.pair]
+        warn_of_copies(column, values, frame.grade[0])
         edges = label_edges(values, column)
         code = label_codes(values[judged], edges)
         known = np.flatnonzero(code >= 0)
