@@ -364,12 +364,6 @@ def _remark_outside_weight(summary: xr.Dataset) -> None:
         return
     if not shares:
         remark("every document that counts is judged: scores are exact, and no model was needed")
-        return
-    remark(
-        "warning: every document that the model speaks of is judged, so it changed nothing: the "
-        "weight above counts as not relevant; for judgments of a sample give its --design, for "
-        "those of a pool take --model urn, or --outside model"
-    )
 
 
 def _remark_errors(summary: xr.Dataset) -> None:

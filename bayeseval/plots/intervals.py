@@ -134,6 +134,8 @@ def _common_ci_prob(estimates) -> float | None:
 
 
 def _one_measure(data, measure: str | None, name: str):
+    if isinstance(data, xr.Dataset):  # a covariance is not drawn
+        data = data.drop_dims("run_other", errors="ignore")
     _check_dims(data, name)
     return of_measure(data, measure, name)
 

@@ -14,6 +14,7 @@ from bayeseval.evaluation.problem import check_option
 from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
+from bayeseval.messages import Message, Option
 from bayeseval.models.identity import model_name
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.posterior.denominators import DENOMINATORS
@@ -26,6 +27,7 @@ from bayeseval.progress import track
 SCORED: dict[str, Any] = {"documents": DocumentScores, "lists": ListScores}
 OUTSIDE = ("nonrelevant", "model")
 DEPARTURES = ("learned", "none")
+SURE = 1e-9  # differences below are rounding
 
 
 def posterior_scores(
@@ -170,6 +172,8 @@ def posterior_scores(
         n_others = int(judged.sum()) if over == "topic" else None
         unjudged = scored.labels["topic"][~judged]
         warnings.warn(without_judgment(unjudged, n_others), stacklevel=2)
+    if judged.any() and draws.n_draws > 1 and np.nanmax(np.ptp(estimate, axis=-1)) < SURE:
+        _warn_of_nothing_learned(lost)
     attrs = {
         "estimator": model_name(fitted),
         "outside": outside,
@@ -189,6 +193,23 @@ def posterior_scores(
     labels["learned"] = xr.Variable("run", scored.learned)
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     return result.assign(scored.beside(result, modelled))
+
+
+def _warn_of_nothing_learned(lost: NDArray[np.float64]) -> None:
+    """Say of scores without any doubt that they count documents that nobody judged for nothing."""
+    if not np.nanmax(lost) > SURE:
+        return
+    text = Message(
+        "every document that the model speaks of is judged, so it changed nothing: up to "
+        f"{np.nanmax(lost):.2f} of the weight of a score is on others, which count as not "
+        "relevant; judgments of a sample need their ",
+        Option("design", None, "design (be.attach_judgments)"),
+        ", those of a pool ",
+        Option("model", "urn", "be.models.urn_model"),
+        ", or take ",
+        Option("outside", "model"),
+    )
+    warnings.warn(text, stacklevel=3)
 
 
 def _streamed(

@@ -151,8 +151,10 @@ def test_documents_outside_the_frame_count_nothing_or_what_the_model_says():
     design = be.designs.pps_strata(collection, budget=3, n_strata=1, frame=frame)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     fitted = handmade_fit(be.models.relevance_model(sampled))
-    outside = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
-    inside = be.posterior_scores(fitted, sampled, "P@2", random_seed=1)
+    with pytest.warns(UserWarning, match="it changed nothing: up to 0.25 of the weight of a score"):
+        outside = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
+    with pytest.warns(UserWarning, match="it changed nothing: up to 0.50 of the weight of a score"):
+        inside = be.posterior_scores(fitted, sampled, "P@2", random_seed=1)
     assert float(outside.estimate.std()) == 0.0  # all of the frame was judged
     assert inside.outside_weight.sel(run="b").item() == 0.5
     model = be.posterior_scores(fitted, sampled, "P@2", outside="model", random_seed=1)
