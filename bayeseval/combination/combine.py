@@ -45,14 +45,14 @@ def combine(
               \qquad d \mid \theta \sim N(\theta, v)
 
     with v the variance on which the design's 90 % interval rests (raised by what the predictions
-    lead one to expect, widened for its degrees of freedom), no less than c where it is far below
-    that of the other runs or 0, and :math:`\kappa = \min(c / v, .95)`. The estimate is the
-    posterior mean: near m where d does not object, near d where it does. Where the model makes no
-    errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment counts twice. The
-    variance :math:`\tau^2 = a^2 c + b^2 v` of the model's own errors, by the ratios a
-    (``near_ratio``) and b (``design_ratio``), :math:`\tau_1` and w come from other collections
-    (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned from and one
-    for new runs.
+    lead one to expect, widened for its degrees of freedom), raised where it is far below that of
+    the other runs (to 4 c at most) or 0 (to c at least), and :math:`\kappa = \min(c / v, .95)`.
+    The estimate is the posterior mean: near m where d does not object, near d where it does. Where
+    the model makes no errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment
+    counts twice. The variance :math:`\tau^2 = a^2 c + b^2 v` of the model's own errors, by the
+    ratios a (``near_ratio``) and b (``design_ratio``), :math:`\tau_1` and w come from other
+    collections (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned
+    from and one for new runs.
 
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
     runs like those that the constants were learned from; for a single run that the model has wrong

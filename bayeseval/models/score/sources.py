@@ -19,6 +19,7 @@ from bayeseval.rounding import settled
 Floats = NDArray[np.floating]
 DIMS = ("measure", "run")
 LEAST = 0.25  # of the median variance
+MOST_DOUBT = 4.0  # of the model's variance
 LEVEL = 0.9  # whose quantile of Student's t widens the design's variance
 SUMS = ("NumRel", "NumRelRet", "DCG")  # measures that are not between 0 and 1
 
@@ -188,14 +189,15 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
 def _floor(own: Floats, model: Floats) -> Floats:
     """Least variance (measure, run) that a design is believed to have.
 
-    Below a share of the median of the runs' variances a design is believed no more than the model:
-    a few documents have made its variance so small. Where no judged document of a run differs from
-    what was expected the estimated variance is 0, which says nothing, and the least is the larger
-    of the two. Where the model has no doubt, as with everything judged, there is none.
+    It is a share of the median of the runs' variances, where that is less than the model's four
+    times: a few documents have made the variance so small. Where no judged document of a run
+    differs from what was expected the estimated variance is 0, which says nothing, and the least is
+    the share of the median or the model's variance, the larger. Where the model has no doubt, as
+    with everything judged, there is none.
     """
     some = [row[row > 0] for row in own]
     typical = LEAST * np.array([np.median(row) if row.size else 0.0 for row in some])[:, None]
-    least = np.where(own > 0, np.minimum(typical, model), np.maximum(typical, model))
+    least = np.where(own > 0, np.minimum(typical, MOST_DOUBT * model), np.maximum(typical, model))
     return np.where(model > 0, least, 0.0)
 
 
