@@ -45,11 +45,12 @@ def compare(
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
     the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
     ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share,
-    with Satterthwaite's degrees of freedom. Of linear measures intervals, probabilities and p
-    values rest on that error raised as for single scores (:func:`evaluate`, Notes), by the variance
-    that the predictions lead one to expect of the difference; of ratios on the error as it is,
-    which is 0 for two runs whose sampled documents gave no surprise. ``standard_error`` and
-    ``degrees_of_freedom`` are those of the unbiased variance.
+    with Satterthwaite's degrees of freedom. Intervals, probabilities and p values rest
+    on that error raised as for single scores (:func:`evaluate`, Notes), by the variance that the
+    predictions lead one to expect of the difference; of AP and Rprec on the error as it is, which
+    is too small for variants of one run that few sampled documents tell apart (two runs that differ
+    by a swap on a tenth of the topics: 90 % intervals of AP held .7 to .8, of nDCG@10 .68 to .96).
+    ``standard_error`` and ``degrees_of_freedom`` are those of the unbiased variance.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def compare(
     ``population="sample"`` they and all that follows from them are NaN. ``stat`` knows no error
     where the drawn documents of the two runs show no spread, as with a handful of judgments and
     nothing relevant drawn: an error of 0 then stands with probabilities of 0 or 1. That of ``dyn``
-    for linear measures, which its predictions raise, does not fall to 0 there.
+    but for AP and Rprec, which its predictions raise, does not fall to 0 there.
 
     References
     ----------

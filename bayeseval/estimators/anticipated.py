@@ -124,6 +124,34 @@ def of_ratio(
     return np.clip(variance, 0.0, LARGEST)
 
 
+def of_ratio_differences(
+    topic: TopicRelevance,
+    weight: Floats,
+    levels: Levels,
+    counts: TopicCounts | None,
+    numerator: Floats,
+    denominator: Floats,
+    below: Sequence[Floats],
+) -> Floats | None:
+    """Of differences of ratios (run, run_other), as :func:`of_ratio` is of each.
+
+    Of one sample; None without predictions. Parameters as there, the posterior of the denominator
+    by itself.
+    """
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    apart = of_differences(topic, weight, levels)
+    if apart is None:
+        return None
+    inverse, fall = (value[0] for value in _inverse(counts, denominator))
+    gain, odds = _steps(levels), topic.odds[:, None]
+    both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))[:, 0]
+    whole = (odds * level_covariance(levels, below, below))[:, 0].sum()
+    slope = (numerator[:, :1] - numerator[:, 0]) * fall
+    variance = inverse**2 * apart - 2.0 * inverse * slope * (both[:, None] - both)
+    return np.clip(variance + slope**2 * whole, 0.0, 4.0 * LARGEST)
+
+
 def _inverse(counts: TopicCounts | None, denominator: Floats) -> tuple[Floats, Floats]:
     """1 / denominator, and how much that falls as the denominator of the own sample rises."""
     if counts is not None:

@@ -34,11 +34,20 @@ def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarray | None:
     """Variances of differences (run, run_other) to be expected; None where it has no such form."""
-    if measure.name not in names_of("linear"):
-        return None
-    levels = topic.gain_levels(measure) if measure.graded else _relevance(topic, measure)
     weight = rank_weight(measure, topic.position.shape[1])
-    return anticipated.of_differences(topic, weight, levels)
+    levels = topic.gain_levels(measure) if measure.graded else _relevance(topic, measure)
+    if measure.name in names_of("linear"):
+        return anticipated.of_differences(topic, weight, levels)
+    if measure.name not in ("R", "nDCG"):
+        return None
+    numerator = _weighted(topic, weight, combined(levels))[0]
+    if measure.name == "R":
+        denominator, below = relevant_count(topic, levels[0][1])[0], [np.ones(1)]
+    else:
+        denominator, _, _, below = _ideal(topic, measure, levels)
+    return anticipated.of_ratio_differences(
+        topic, weight, levels, topic.counts(measure), numerator, denominator, below
+    )
 
 
 def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -90,20 +99,25 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     levels = topic.gain_levels(measure)
     weight = rank_weight(measure, topic.position.shape[1])
     gain, expanded = _weighted(topic, weight, combined(levels))
-    ideal = np.zeros(gain.shape[1])
-    ideal_expanded = np.zeros(topic.slots.row.shape)
-    below = []
-    raised = np.zeros(gain.shape[1], dtype=bool)
-    for step, level in levels:
-        count, count_expanded, floored = relevant_count(topic, level, least=0.0)
-        ideal += step * discount_sum(count, measure.cutoff)
-        below.append(step * discount_slope(count, measure.cutoff))
-        ideal_expanded += below[-1][:, None] * count_expanded
-        raised |= floored
+    ideal, ideal_expanded, raised, below = _ideal(topic, measure, levels)
     counts = topic.counts(measure)
     score = ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts)
     variance = anticipated.of_ratio(topic, weight, levels, score, gain, ideal, below)
     return replace(score, anticipated=variance)
+
+
+def _ideal(topic: TopicRelevance, measure: Measure, levels: anticipated.Levels) -> tuple:
+    """Ideal gain, its expanded values, where it was raised, what a document of each level adds."""
+    n_replicates = levels[0][1].value.shape[1]
+    ideal, raised = np.zeros(n_replicates), np.zeros(n_replicates, dtype=bool)
+    expanded, below = np.zeros(topic.slots.row.shape), []
+    for step, level in levels:
+        count, count_expanded, floored = relevant_count(topic, level, least=0.0)
+        ideal += step * discount_sum(count, measure.cutoff)
+        below.append(step * discount_slope(count, measure.cutoff))
+        expanded += below[-1][:, None] * count_expanded
+        raised |= floored
+    return ideal, expanded, raised, below
 
 
 SCORES = {name: linear_score for name in names_of("linear")} | {

@@ -103,9 +103,9 @@ def paired_difference(
     """Difference of two runs' mean scores, with the standard error of the pair.
 
     The two runs share topics and judged documents, so their errors are correlated and the standard
-    error of the difference is often much smaller than their own suggest. Of linear measures the
-    interval rests on that error raised as for single scores (:func:`evaluate`, Notes), by the
-    variance that the predictions lead one to expect of the difference.
+    error of the difference is often much smaller than their own suggest. The interval
+    rests on that error raised as for single scores (:func:`evaluate`, Notes), by the variance that
+    the predictions lead one to expect of the difference; of AP and Rprec on the error as it is.
 
     Parameters
     ----------

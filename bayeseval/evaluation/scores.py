@@ -149,7 +149,7 @@ def evaluate(
     (df V + 10 A) / (df + 10), with at least 10 degrees of freedom where V is 0
     (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V, and
     ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by their
-    linear errors; AP, Rprec, differences of ratios and covariances rest on V alone.
+    linear errors; AP, Rprec and covariances rest on V alone.
 
     References
     ----------

@@ -7,6 +7,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.evaluation.problem import Problem
+from bayeseval.measures.ratio import discount_slope
 from tests.small import every_stratified_sample, small_collection
 
 
@@ -208,6 +209,34 @@ def test_differences_are_raised_by_what_the_predictions_expect_of_them(measure):
             expected = (spread * (weights[a] - weights[b]) ** 2).sum()
             assert of_pairs[a, b] == pytest.approx(expected, rel=1e-9, abs=1e-15)
     assert (np.diagonal(of_pairs) == 0).all()
+
+
+@pytest.mark.parametrize("measure", ["R@20", "nDCG@20"])
+def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linear_error(measure):
+    """Each document by its own term: what it adds to both numerators and to the denominator."""
+    sampled = lone_run_sample()
+    problem = Problem.prepared(sampled, measure, estimator="dyn")
+    (asked,) = problem.measures
+    topic, position = next(iter(problem.topics()))
+    (of_pairs,) = problem.anticipated_differences(topic, position)
+    relevance = problem.relevance.topic(topic, position)
+    level = relevance.binary(1)
+    chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
+    weights = np.zeros((len(position), chance.size))
+    for run, ranks in enumerate(position):
+        for rank, row in enumerate(ranks[:20]):
+            if row >= 0:
+                weights[run, row] = 1.0 if measure == "R@20" else 1 / np.log2(rank + 2)
+    below = 1.0
+    if measure == "nDCG@20":
+        number = max(value.sum(), level.seen[0], 0.0)
+        below = float(discount_slope(np.array([number]), 20)[0])
+    share = weights * counts.inverse[0] - (weights @ value)[:, None] * counts.inverse_fall * below
+    spread = relevance.odds * chance * (1 - chance)
+    for a in range(3):
+        for b in range(3):
+            expected = min((spread * (share[a] - share[b]) ** 2).sum(), 1.0)
+            assert of_pairs[a, b] == pytest.approx(expected, rel=1e-8, abs=1e-13)
 
 
 def test_intervals_and_tests_of_a_comparison_rest_on_one_error():
