@@ -134,12 +134,7 @@ def compare(
     array([[False,  True,  True]])
     """
     check_collection(sampled)
-    check_prior(prior)
-    check_seed(random_seed)
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
-    if not isinstance(reference, str | None):
-        raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
+    _check_request(reference, prior, n_permutations, random_seed)
     runs = sampled["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
     found = differences(
@@ -181,6 +176,16 @@ def compare(
     attrs = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
     result = result.assign_attrs(found.attrs | attrs)
     return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
+
+
+def _check_request(reference, prior: str, n_permutations: int, random_seed: int) -> None:
+    """Refuse what could only fail after the work."""
+    check_prior(prior)
+    check_seed(random_seed)
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
+    if not isinstance(reference, str | None):
+        raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
 
 
 def _arrays(found: xr.Dataset) -> Arrays:

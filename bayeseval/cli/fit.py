@@ -139,10 +139,7 @@ def fit(
         _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=model != "grades")
-    if pool_depth is not None:
-        _remark_urn(collection, made, rankings.depth, pool_depth)
-    else:
-        _remark_frame(collection, made, outside)
+    _remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
@@ -340,6 +337,14 @@ def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: in
             f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
             "deeper look changes the scores"
         )
+
+
+def _remark_learning(collection, made, depth, pool_depth: int | None, outside: str) -> None:
+    """Say what the model learns from: pools of the urn's lists, or documents."""
+    if pool_depth is not None:
+        _remark_urn(collection, made, depth, pool_depth)
+    else:
+        _remark_frame(collection, made, outside)
 
 
 def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:

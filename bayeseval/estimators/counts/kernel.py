@@ -86,6 +86,18 @@ def place_densities(relevant, sampled, eta, slope, precision, node, first, last,
 
 
 @numba.njit(cache=True, nogil=True)
+def effect_precision(scale):
+    """Inverse and determinant of the covariance of a topic's effects."""
+    s0, s1, rho = scale[0], scale[1], scale[2]
+    determinant = (s0 * s1) ** 2 * (1.0 - rho * rho)
+    precision = np.zeros((2, 2))
+    precision[0, 0] = s1 * s1 / determinant
+    precision[0, 1] = precision[1, 0] = -rho * s0 * s1 / determinant
+    precision[1, 1] = s0 * s0 / determinant
+    return precision, determinant
+
+
+@numba.njit(cache=True, nogil=True)
 def log_likelihood(
     start, relevant, sampled, curve, slope, beta, scale, point, log_weight, mode, node, share
 ):
@@ -97,12 +109,7 @@ def log_likelihood(
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
-    s0, s1, rho = scale[0], scale[1], scale[2]
-    determinant = (s0 * s1) ** 2 * (1.0 - rho * rho)
-    precision = np.zeros((2, 2))
-    precision[0, 0] = s1 * s1 / determinant
-    precision[0, 1] = precision[1, 0] = -rho * s0 * s1 / determinant
-    precision[1, 1] = s0 * s0 / determinant
+    precision, determinant = effect_precision(scale)
     eta = np.zeros(relevant.size)
     for cell in range(relevant.size):
         for column in range(beta.size):
