@@ -129,43 +129,15 @@ def with_replacement(
     )
 
 
-def average_precision_joint(length: int) -> NDArray[np.float64]:
-    r"""Joint distribution JD over ordered pairs of ranks that average precision weighs.
+def average_precision_marginal(length: int) -> NDArray[np.float64]:
+    r"""Marginal MD of the distribution JD over pairs of ranks that average precision weighs.
 
     .. math:: SP = \sum_i \frac{1}{i} \sum_{j \le i} rel(i)\,rel(j)
               = Z \sum_{i, j} JD(i, j)\, rel(i)\, rel(j)
 
     with :math:`JD(i, j) = 1 / (2 Z \max(i, j))` for :math:`i \ne j` and
     :math:`JD(i, i) = 2 / (2 Z i)`, for a list of Z documents; SP is the sum of the precisions at
-    its relevant documents, the numerator of average precision.
-
-    Parameters
-    ----------
-    length : int
-        Z, documents in the list.
-
-    Returns
-    -------
-    ndarray (rank, rank)
-        Probabilities, summing to 1.
-
-    References
-    ----------
-    Aslam, Pavlu and Yilmaz (2006), section 2.1 and table 1, doi:10.1145/1148170.1148263.
-
-    Examples
-    --------
-    >>> average_precision_joint(2)
-    array([[0.5  , 0.125],
-           [0.125, 0.25 ]])
-    """
-    rank = np.arange(1, length + 1)
-    weight = 1.0 / np.maximum(rank[:, None], rank)
-    return (weight + np.diag(1.0 / rank)) / (2.0 * length)
-
-
-def average_precision_marginal(length: int) -> NDArray[np.float64]:
-    r"""Marginal MD of :func:`average_precision_joint`, without the matrix.
+    its relevant documents, the numerator of average precision. Then
 
     .. math:: MD(i) = \frac{1}{2Z} \Bigl(1 + \frac{1}{i} + \sum_{k=i+1}^{Z} \frac{1}{k}\Bigr)
 
@@ -181,7 +153,7 @@ def average_precision_marginal(length: int) -> NDArray[np.float64]:
 
     References
     ----------
-    Aslam, Pavlu and Yilmaz (2006), section 2.3, doi:10.1145/1148170.1148263.
+    Aslam, Pavlu and Yilmaz (2006), sections 2.1 and 2.3 and table 1, doi:10.1145/1148170.1148263.
 
     Examples
     --------

@@ -12,7 +12,7 @@ sum of M over the documents of s. All scaling factors are taken relative to thes
 
 *The induced pairs.* SP, the sum of the precisions at the relevant documents, is
 :math:`Z \sum_{i,j} JD(i, j)\,rel(i)\,rel(j)` over ordered pairs of ranks
-(:func:`bayeseval.designs.with_replacement.average_precision_joint`). n draws give :math:`n^2`
+(:func:`bayeseval.designs.with_replacement.average_precision_marginal`). n draws give :math:`n^2`
 ordered pairs of draws, a draw with itself among them. With :math:`k_i` the number of times that i
 was drawn, the counts are multinomial with :math:`E[k_i k_j] = n (n - 1) M_i M_j` for
 :math:`i \ne j` and :math:`E[k_i^2] = n (n - 1) M_i^2 + n M_i`: of the :math:`n^2` pairs of draws,

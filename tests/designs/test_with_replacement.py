@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import stats
 
 import bayeseval as be
-from bayeseval.designs.with_replacement import average_precision_joint, average_precision_marginal
+from bayeseval.designs.with_replacement import average_precision_marginal
 from tests.draws import stopped_chances
 from tests.small import small_collection
 
@@ -21,9 +21,16 @@ def collection() -> xr.DataTree:
     return small_collection()
 
 
+def joint_weights(length: int) -> np.ndarray:
+    """JD(i, j) = 1 / (2 Z max(i, j)), on the diagonal twice that, for a list of Z documents."""
+    rank = np.arange(1, length + 1)
+    weight = 1.0 / np.maximum(rank[:, None], rank)
+    return (weight + np.diag(1.0 / rank)) / (2.0 * length)
+
+
 @pytest.mark.parametrize("length", [1, 2, 3, 17])
 def test_joint_weights_pairs_as_the_sum_of_precisions_does(length):
-    joint = average_precision_joint(length)
+    joint = joint_weights(length)
     relevant = np.random.default_rng(length).integers(0, 2, (20, length))
     above = np.cumsum(relevant, axis=1)
     sum_of_precisions = (relevant * above / np.arange(1, length + 1)).sum(axis=1)
@@ -53,7 +60,7 @@ def test_draw_probability_is_the_mean_of_the_runs_powers_cut_to_the_frame(collec
     expected = np.zeros(collection.sizes["pair"])
     for run in ranking:
         retrieved = run[run >= 0]
-        power = average_precision_joint(retrieved.size).sum(axis=0) ** 1.5
+        power = joint_weights(retrieved.size).sum(axis=0) ** 1.5
         expected[retrieved] += power / power.sum() / len(ranking)
     second = collection["pair_topic"].to_numpy() == 1
     np.testing.assert_allclose(design.draw_probability[second], expected[second], rtol=1e-12)
