@@ -1,32 +1,7 @@
-"""First-order and joint inclusion probabilities as functions of the design."""
+"""Joint inclusion probabilities as a function of the design."""
 
 import numpy as np
 import xarray as xr
-
-
-def inclusion_probability(design: xr.Dataset, pairs) -> np.ndarray:
-    """Probability that each pair is selected.
-
-    Parameters
-    ----------
-    design : Dataset
-        A design of :mod:`bayeseval.designs`.
-    pairs : int array
-        Positions of pairs.
-
-    Returns
-    -------
-    ndarray
-        Probabilities, shape of ``pairs``; 0 outside the frame, NaN where unknown.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> design = xr.Dataset({"inclusion_probability": ("pair", [1.0, 0.5])})
-    >>> inclusion_probability(design, [1])
-    array([0.5])
-    """
-    return design["inclusion_probability"].to_numpy()[np.asarray(pairs)]
 
 
 def joint_inclusion_probability(design: xr.Dataset, first, second) -> np.ndarray:
