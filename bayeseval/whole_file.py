@@ -106,15 +106,15 @@ def whole_folder(path: str | os.PathLike) -> Iterator[Path]:
                 shutil.rmtree(kept)
 
 
-def file_name(label: str, suffix: str) -> str:
-    """Name of a file about something that has a label, such as a measure.
+def picture_name(label: str) -> str:
+    """Name of the picture of something that has a label, such as a measure.
 
     Examples
     --------
-    >>> file_name("scores_RBP(p=0.8)", ".png"), file_name("intervals_P@10", ".png")
+    >>> picture_name("scores_RBP(p=0.8)"), picture_name("intervals_P@10")
     ('scores_RBP_p=0.8.png', 'intervals_P@10.png')
     """
-    return re.sub(r"[^\w.@=-]+", "_", label).strip("_") + suffix
+    return re.sub(r"[^\w.@=-]+", "_", label).strip("_") + ".png"
 
 
 def check_writable(path: Path) -> None:

@@ -9,7 +9,7 @@ import bayeseval as be
 from bayeseval.cli.output import remark, write_result, written_whole
 from bayeseval.cli.remarks import counted
 from bayeseval.cli.typeset import WRITERS
-from bayeseval.whole_file import file_name
+from bayeseval.whole_file import picture_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def write_combined(
         write_result(text, None)
     written = [INTERVALS]
     for measure in table["measure"].to_numpy().tolist() if plots else []:
-        name = file_name(f"intervals_{measure}", ".png")
+        name = picture_name(f"intervals_{measure}")
         figure: Any = be.plots.plot_combined(table, measure).figure
         with written_whole(output / name) as unfinished:
             figure.savefig(unfinished, dpi=150)

@@ -85,7 +85,7 @@ def move_to_front(
     >>> be.designs.move_to_front(collection, 4).judging_order.values
     array([1, 0, 0, 2, 3, 4], dtype=int32)
     """
-    check_variant(variant)
+    check_choice("variant", variant, VARIANTS)
     start = followed_frame(collection, budget, frame, pool_depth, runs)
     relevant = simulated_relevance(collection, relevance_level, "move_to_front", start["frame"])
     order = walked(start, relevant, np.zeros(relevant.size, dtype=bool), variant)
@@ -96,11 +96,6 @@ def move_to_front(
         "relevance_level": float(relevance_level),
     }
     return pooled_design(collection, pool, name="move_to_front", parameters=parameters, order=order)
-
-
-def check_variant(variant: str) -> None:
-    """Refuse a variant that does not exist."""
-    check_choice("variant", variant, VARIANTS)
 
 
 def walked(

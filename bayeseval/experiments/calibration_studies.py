@@ -100,7 +100,7 @@ def relevance_study(
     chosen = collection["run"].to_numpy() if runs is None else np.asarray(runs)
 
     def study(seed: int) -> xr.DataTree:
-        of_prior, of_draw, of_fit, of_scores = _seeds(seed, 4)
+        of_prior, of_draw, of_fit, of_scores = _seeds(seed)
         complete, prior = truth_of(of_prior)
         design = pps_strata(complete, budget=budget, n_strata=n_strata)
         sampled = reveal(complete, design, draw(design, random_seed=of_draw))
@@ -178,9 +178,9 @@ def prior_truth(
     return truth
 
 
-def _seeds(seed: int, number: int) -> list[int]:
-    """Independent seeds for the steps of a simulation, as ints."""
-    words = np.random.SeedSequence(seed).generate_state(number)
+def _seeds(seed: int) -> list[int]:
+    """Independent seeds for the four steps of a simulation, as ints."""
+    words = np.random.SeedSequence(seed).generate_state(4)
     return [int(word) >> 1 for word in words]
 
 

@@ -31,8 +31,8 @@ class TopicLists:
         0 outside the frame, NaN where unknown; None where there is no design.
     stratum : int32 array (pair,) or None
         Stratum number, -1 for none.
-    stratum_size, stratum_sample_size : int64 array (stratum_id,) or None
-        Of all strata of the design; ``stratum`` points into them.
+    stratum_size : int64 array (stratum_id,) or None
+        Of all strata of the design; ``stratum`` points into it.
     draw_probability : float array (pair,) or None
         Probability of each single draw; None unless drawn with replacement.
     draw_count : int64 array (replicate, pair) or None
@@ -45,7 +45,6 @@ class TopicLists:
     inclusion_probability: NDArray[np.float64] | None = None
     stratum: NDArray[np.int32] | None = None
     stratum_size: NDArray[np.int64] | None = None
-    stratum_sample_size: NDArray[np.int64] | None = None
     draw_probability: NDArray[np.float64] | None = None
     draw_count: NDArray[np.int64] | None = None
 
@@ -83,7 +82,6 @@ class CollectionLists:
             for name in ("inclusion_probability", "stratum", "draw_probability")
             if (values := self._design.get(name)) is not None
         }
-        sizes = {name: self._design.get(name) for name in ("stratum_size", "stratum_sample_size")}
         count = None
         if self._count is not None:
             count = np.atleast_2d(self._count)[:, first:last]
@@ -91,9 +89,9 @@ class CollectionLists:
             position=self._rankings.local(topic),
             grade=np.ascontiguousarray(self._grade[:, first:last], dtype=np.float64),
             pooled=self._pooled[first:last],
+            stratum_size=self._design.get("stratum_size"),
             draw_count=count,
             **design,
-            **sizes,
         )
 
 

@@ -17,7 +17,7 @@ from bayeseval.inference.rank_plot import ranks
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
 from bayeseval.models.table import kind_of
 from bayeseval.progress import track
-from bayeseval.whole_file import file_name, whole_file
+from bayeseval.whole_file import picture_name, whole_file
 
 FEW_ENTRIES = 8  # variables with more are not drawn entry by entry
 MAX_PANELS = 12
@@ -131,7 +131,7 @@ def diagnostic_plots(
         for name, draw in track(drawings, "plots"):
             drawing = draw()
             figure = drawing.viz["figure"].item() if hasattr(drawing, "viz") else drawing.figure
-            paths.append(folder / file_name(name, ".png"))
+            paths.append(folder / picture_name(name))
             with whole_file(paths[-1]) as part:
                 figure.savefig(part, dpi=110)
             plt.close(figure)

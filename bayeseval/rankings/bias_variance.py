@@ -7,7 +7,7 @@ from bayeseval.collection.choices import check_choice, check_ci_prob, check_seed
 from bayeseval.rankings.bootstrap import REPLICATES, table_values
 from bayeseval.rankings.geometry import DISTANCES, TOPICS, Geometry, Request, geometry
 from bayeseval.rankings.geometry_interval import QUANTITIES, geometry_interval, signed_root
-from bayeseval.rankings.similarity import check_similarity
+from bayeseval.rankings.similarity import SIMILARITIES
 
 
 def bias_variance(
@@ -174,8 +174,8 @@ def _labelled(found: Geometry) -> xr.Dataset:
 
 
 def _check(similarity: str, distance: str, topics: str, replicates: str, n_boot: int) -> None:
-    check_similarity(similarity)
     for name, value, allowed in (
+        ("similarity", similarity, SIMILARITIES),
         ("distance", distance, DISTANCES),
         ("topics", topics, TOPICS),
         ("replicates", replicates, REPLICATES),

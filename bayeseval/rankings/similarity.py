@@ -73,14 +73,14 @@ def rank_similarity(
 
 def similarity_matrix(scores: Floats, other: Floats, similarity: str) -> Floats:
     """Similarity (ranking, other ranking) of score vectors (ranking, run)."""
-    check_similarity(similarity)
+    check_choice("similarity", similarity, SIMILARITIES)
     with np.errstate(invalid="ignore", divide="ignore"):
         return SIMILARITIES[similarity](scores, other, _every)
 
 
 def similarity_rows(scores: Floats, other: Floats, similarity: str) -> Floats:
     """Similarity (ranking,) of each score vector with the one that stands in its place."""
-    check_similarity(similarity)
+    check_choice("similarity", similarity, SIMILARITIES)
     with np.errstate(invalid="ignore", divide="ignore"):
         return SIMILARITIES[similarity](scores, other, _each)
 
@@ -93,11 +93,6 @@ def _every(left: Floats, right: Floats) -> Floats:
 def _each(left: Floats, right: Floats) -> Floats:
     """Inner products of columns that stand in the same place."""
     return np.einsum("ij,ij->j", left, right)
-
-
-def check_similarity(similarity: str) -> None:
-    """Refuse a similarity that does not exist, and list those that do."""
-    check_choice("similarity", similarity, SIMILARITIES)
 
 
 def _tau(scores: Floats, other: Floats, product: Product) -> Floats:

@@ -41,7 +41,7 @@ class UnjudgedWeights:
     >>> probability = xr.DataArray([[0.2]], **cells)
     >>> scored = xr.DataArray([[True]], **cells)
     >>> weights = UnjudgedWeights(collection, 0.5, None, "nonrelevant", probability, scored)
-    >>> round(weights.mean_of(run=0, replicate=0, tolerance=1e-6).mean, 3)  # .2 * (.25 + .125)
+    >>> round(weights.mean_of(run=0, tolerance=1e-6).mean, 3)  # .2 * (.25 + .125)
     0.075
     """
 
@@ -64,9 +64,9 @@ class UnjudgedWeights:
         levels, place = np.unique(probability.to_numpy(), return_inverse=True)
         self._levels, self._level = levels, place.reshape(probability.shape)
 
-    def mean_of(self, run: int, replicate: int, tolerance: float) -> UnjudgedSum:
-        """Distribution of what the unjudged documents add to the mean over the scored topics."""
-        return self.sum_of(run, np.flatnonzero(self._scored[run]), replicate, tolerance)
+    def mean_of(self, run: int, tolerance: float) -> UnjudgedSum:
+        """What the unjudged documents of one sample add to the mean over the scored topics."""
+        return self.sum_of(run, np.flatnonzero(self._scored[run]), 0, tolerance)
 
     def sum_of(
         self, run: int, topics: NDArray[np.integer], replicate: int, tolerance: float

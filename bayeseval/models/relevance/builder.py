@@ -9,9 +9,10 @@ import xarray as xr
 from bayeseval.frame.frame import Frame
 from bayeseval.measures.parameters import check_relevance_level
 from bayeseval.models.identity import keep_parts, name_model
+from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
-from bayeseval.models.relevance.predictor import linear_predictor, prior_values
+from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
 
 N_COMPONENTS = 60
 N_TOPIC_COMPONENTS = 16
@@ -173,7 +174,7 @@ def relevance_model(
     """
     import pymc as pm
 
-    values = prior_values(priors)
+    values = checked_priors(PRIORS, priors)
     check_relevance_level(relevance_level)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(

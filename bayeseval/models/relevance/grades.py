@@ -8,6 +8,7 @@ import xarray as xr
 
 from bayeseval.frame.frame import Frame
 from bayeseval.models.identity import name_model
+from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.builder import (
     N_COMPONENTS,
     N_CURVE_COMPONENTS,
@@ -15,7 +16,7 @@ from bayeseval.models.relevance.builder import (
 )
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
-from bayeseval.models.relevance.predictor import linear_predictor, prior_values
+from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
 
 
 def grade_model(
@@ -82,7 +83,7 @@ def grade_model(
 
     from bayeseval.frame.gather import grade_scale
 
-    values = prior_values(priors)
+    values = checked_priors(PRIORS, priors)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(
         frame,

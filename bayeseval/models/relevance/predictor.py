@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.scale import CURVES
-from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.constants import keep_scale
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.lines import JudgedLines, information
@@ -53,17 +52,6 @@ CENTRED_FROM = 12  # what a topic's judgments tell, the sum of p (1 - p), on ave
 MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
 MANY_COMPONENTS = 50  # these tell their standard deviation well, and 20 do not,
 PAIRS_PER_COMPONENT = 60  # where each of them has so many judged pairs
-
-
-def prior_values(priors: Mapping[str, Any] | None) -> dict[str, tuple[np.float64, ...]]:
-    """Numbers of every prior: the defaults, and what the user gave instead.
-
-    Examples
-    --------
-    >>> prior_values({"reliability_sd": 0.2})["reliability_sd"]
-    (np.float64(0.2),)
-    """
-    return checked_priors(PRIORS, priors)
 
 
 def linear_predictor(
