@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.frame.features import principal_directions
+from bayeseval.frame.features import log_best_ranks, principal_directions
 
 SMALLEST_SD = 1e-6  # of a column that the fused rank does not say already
 N_FEW = 3  # columns of documents that no run or one run found
@@ -112,10 +112,8 @@ def best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.fl
     >>> best_ranks(np.array([[1, 9, 0]]), 20).round(2)
     array([[0. , 2.2, 1.1]])
     """
-    rank = np.where(run_rank > 0, np.minimum(run_rank, absent_rank), absent_rank)
-    n_features = int(run_rank.shape[1]).bit_length()
-    best = np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1]
-    return np.column_stack([np.log(best), np.log1p((run_rank > 0).sum(axis=1))])
+    n_runs = (run_rank > 0).sum(axis=1)
+    return np.column_stack([log_best_ranks(run_rank, absent_rank), np.log1p(n_runs)])
 
 
 def _squares(best: NDArray[np.float64], scaled: NDArray[np.float64]) -> NDArray[np.float64]:

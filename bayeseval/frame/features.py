@@ -59,10 +59,23 @@ def best_rank_features(sample: Sample) -> NDArray[np.float64]:
 
     A document that a run did not retrieve counts as one below the deepest rank of any run.
     """
-    n_features = int(sample.n_runs).bit_length()
-    rank = np.where(sample.run_rank > 0, sample.run_rank, sample.run_rank.max(initial=0) + 1)
-    best = np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1]
-    return np.log(best) - np.log(best).mean(axis=0, keepdims=True)
+    best = log_best_ranks(sample.run_rank, int(sample.run_rank.max(initial=0)) + 1)
+    return best - best.mean(axis=0, keepdims=True)
+
+
+def log_best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.float64]:
+    """Logs of the best, 2nd, 4th, 8th, ... best rank over the runs (pair, feature).
+
+    A document that a run did not retrieve, or retrieved below it, has ``absent_rank`` there.
+
+    Examples
+    --------
+    >>> log_best_ranks(np.array([[1, 9, 0]]), 20).round(2)
+    array([[0. , 2.2]])
+    """
+    rank = np.where(run_rank > 0, np.minimum(run_rank, absent_rank), absent_rank)
+    n_features = int(run_rank.shape[1]).bit_length()
+    return np.log(np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1])
 
 
 def component_features(runs: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
