@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.denominators import given_back
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.gather import grade_columns
-from bayeseval.frame.lists import CollectionLists
+from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
@@ -67,17 +66,18 @@ def _scores_of(problem: Problem) -> Callable[[int, NDArray], Iterator[Arrays]]:
     if problem.list_scores is not None:
         return partial(_of_lists, problem, CollectionLists(problem.frame.collection))
     if isinstance(problem.relevance, JudgedRelevance):
-        return partial(_plain, problem, problem.relevance)
+        return partial(_plain, problem, CollectionLists(problem.frame.collection))
     return partial(_estimated, problem)
 
 
-def _plain(problem: Problem, relevance: JudgedRelevance, topic: int, position) -> Iterator[Arrays]:
-    """Scores from complete columns of relevance."""
+def _plain(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:
+    """Scores from complete columns of relevance; the lists are for what is no sum of these."""
+    assert isinstance(problem.relevance, JudgedRelevance)
     for measure in problem.measures:
         if measure.kind == "preference":
-            yield {"estimate": _preference(problem, measure, topic)}
+            yield {"estimate": _preference(measure, lists.topic(topic))}
         else:
-            value = relevance.values(topic, measure)
+            value = problem.relevance.values(topic, measure)
             yield {"estimate": plain_scores(measure, position, value)}
 
 
@@ -115,13 +115,9 @@ def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) ->
         yield answer
 
 
-def _preference(problem: Problem, measure: Measure, topic: int) -> NDArray[np.floating]:
+def _preference(measure: Measure, ranked: TopicLists) -> NDArray[np.floating]:
     """Scores (run, replicate) of a measure that is no sum of relevances."""
-    rankings, collection = problem.frame.rankings, problem.frame.collection
-    pairs = slice(rankings.start[topic], rankings.start[topic + 1])
-    position = rankings.local(topic)
-    pooled = collection["judgments/pooled"].to_numpy()[pairs]
-    columns = grade_columns(collection)[:, pairs]
+    position, pooled = ranked.position, ranked.pooled
     return np.stack(
-        [preference_scores(measure, position, grade, pooled) for grade in columns], axis=-1
+        [preference_scores(measure, position, grade, pooled) for grade in ranked.grade], axis=-1
     )
