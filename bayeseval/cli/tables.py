@@ -9,6 +9,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import printable
+from bayeseval.cli.significance import marks_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,8 +137,6 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
 
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
-    from bayeseval.cli.significance import marks_note
-
     notes = [*caption(rows), *marks_note(rows, about)]
     table = Table(title=title(rows, about))
     for key in keys:

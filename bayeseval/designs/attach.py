@@ -22,6 +22,7 @@ from bayeseval.designs.placing import (
     placed_sample,
 )
 from bayeseval.frame.gather import grade_scale
+from bayeseval.frame.rankings import Rankings
 from bayeseval.messages import Message, Option
 from bayeseval.trec import read_qrels
 
@@ -324,7 +325,7 @@ def _check_runs(collection: xr.DataTree, topics: np.ndarray) -> None:
     if "rankings" not in collection.children:
         return
     own = collection["topic"].to_numpy()
-    has = (collection["rankings/ranking"].to_numpy() >= 0).any(axis=2)
+    has = Rankings.of(collection).length > 0
     strange = has.any(axis=1) & ~(has & np.isin(own, topics)).any(axis=1)
     if strange.any():
         run = int(np.argmax(strange))

@@ -16,6 +16,7 @@ from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
 from bayeseval.messages import Message, Option
 from bayeseval.models.identity import changed_parts
+from bayeseval.models.table import MODELS, kind_of
 from bayeseval.processors import usable_processors
 
 KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
@@ -186,8 +187,6 @@ def _interruptible() -> Iterator[None]:
 
 
 def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:
-    from bayeseval.models.table import MODELS, kind_of
-
     kind = kind_of(model)
     ways = kind.approximation if kind else {}
     if approximation not in ways:

@@ -11,6 +11,7 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.difference_prior import learned_weights, probability_positive
 from bayeseval.rankings.separation import studentised
+from bayeseval.significance import upper_tail
 
 PRIORS = ("normal", "flat")
 
@@ -95,8 +96,6 @@ def equivalence_probability(
     estimate: Floats, error: Floats, freedom: Floats, margin: Floats
 ) -> Floats:
     """Probability under a flat prior that a difference lies within the margin on either side."""
-    from bayeseval.significance import upper_tail
-
     above = upper_tail(margin - estimate, error, freedom)
     below = upper_tail(margin + estimate, error, freedom)
     return 1.0 - above - below

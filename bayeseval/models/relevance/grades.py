@@ -81,8 +81,6 @@ def grade_model(
     import pymc as pm
     import pytensor.tensor as pt
 
-    from bayeseval.frame.gather import grade_scale
-
     values = checked_priors(PRIORS, priors)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(
@@ -94,7 +92,7 @@ def grade_model(
         agreement=agreement,
     )
     judged = predictors.judged
-    scale = np.array(grade_scale(sampled))
+    scale = np.array(frame.scale)
     if scale.size < 2:
         raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}

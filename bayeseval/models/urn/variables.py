@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.distributions import wallenius_sequence
+
 CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect, where there are
 MANY = 20  # topics, or runs: fewer do not tell their standard deviation well
 RUN_OUT = 0.3  # part of an urn that must be drawn for q and w to be known apart
@@ -86,8 +88,6 @@ def _effects(dim: str, name: str, mean: Any, values: Mapping[str, Any], *, centr
 
 def one_urn(colour, log_odds, logit_prevalence, n_documents, weight: float) -> None:
     """One urn a topic, from which all runs draw: M summed out once over all of them."""
-    from bayeseval.distributions import wallenius_sequence
-
     wallenius_sequence(
         "relevance",
         _by_topic(log_odds, colour),
@@ -103,8 +103,6 @@ def own_urns(colour, log_odds, logit_prevalence, n_documents) -> None:
     """An urn for each run and topic, of the documents that no other run shows."""
     import pytensor.tensor as pt
 
-    from bayeseval.distributions import wallenius_sequence
-
     dims = ("topic", "run", "list", "rank")
     wallenius_sequence(
         "relevance",
@@ -118,8 +116,6 @@ def own_urns(colour, log_odds, logit_prevalence, n_documents) -> None:
 
 def others_urns(colour, log_odds, n_documents, n_relevant, weight: float) -> None:
     """An urn for each run and topic, of the documents that some other run shows: M is known."""
-    from bayeseval.distributions import wallenius_sequence
-
     dims = ("topic", "run", "rank")
     wallenius_sequence(
         "shared_relevance",
