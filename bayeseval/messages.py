@@ -1,4 +1,4 @@
-"""Sentences that name options, as Python's arguments here and as a shell's options there."""
+"""Sentences that name options, as Python's arguments here and a shell's there; percentages."""
 
 from typing import Self
 
@@ -58,3 +58,14 @@ class Message(str):
         message = super().__new__(cls, "".join(parts))
         message.parts = parts
         return message
+
+
+def percent(ci_prob: float) -> str:
+    """A probability as text.
+
+    Examples
+    --------
+    >>> percent(0.9)
+    '90%'
+    """
+    return f"{100 * ci_prob:g}%"

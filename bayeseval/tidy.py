@@ -53,10 +53,7 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
         raise ValueError(
             f"to_frame needs a dim run or comparison, and the dims are {', '.join(dims)}"
         )
-    flat = scores
-    if "interval" in scores:
-        bounds = {name: scores["interval"].sel(ci_bound=name, drop=True) for name in BOUNDS}
-        flat = scores.drop_vars("interval").assign(bounds)
+    flat = with_bounds(scores) if "interval" in scores else scores
     order = [dim for dim in ("measure", "comparison", "run", "topic", "replicate") if dim in dims]
     kept = [name for name, values in flat.data_vars.items() if set(values.dims) <= set(order)]
     frame = flat[kept].to_dataframe(dim_order=[d for d in order if d in flat[kept].dims])
@@ -65,3 +62,9 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     values = [str(name) for name in kept]
     others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
     return frame.loc[:, keys + values + others]
+
+
+def with_bounds(scores: xr.Dataset) -> xr.Dataset:
+    """The same with ``lower`` and ``upper`` as variables in the place of ``interval``."""
+    bounds = {name: scores["interval"].sel(ci_bound=name, drop=True) for name in BOUNDS}
+    return scores.drop_vars("interval").assign(bounds)

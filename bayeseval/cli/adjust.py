@@ -23,6 +23,7 @@ from bayeseval.cli.reading import (
 from bayeseval.cli.remarks import counted, mean_outside, outside_shares, remark_depth
 from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval
 from bayeseval.cli.typeset import as_rows
+from bayeseval.messages import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,15 +214,15 @@ def _remark_unjudged(
 
 def _rows(result: xr.Dataset) -> pd.DataFrame:
     """One row for each run and measure."""
-    bounds = {bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in BOUNDS}
-    flat = result[["adjusted", "standard_error", *EXTRA]].assign(bounds)
+    from bayeseval.tidy import BOUNDS, with_bounds
+
+    flat = with_bounds(result)[["adjusted", "standard_error", *EXTRA, *BOUNDS]]
     rows = flat.to_dataframe(dim_order=["run", "measure"]).reset_index()
     rows = rows.rename(columns={"adjusted": "estimate"})
     rows["helps"] = rows["helps"].astype("boolean")
     return rows.assign(topic="all", estimator="adjusted").loc[:, COLUMNS + EXTRA]
 
 
-BOUNDS = ("lower", "upper")
 FORMATS = {"json": as_json, "trec_eval": as_trec_eval}
 
 
@@ -238,9 +239,8 @@ def _table(rows: pd.DataFrame, about: dict) -> Table:
     from rich.text import Text
 
     by = "pooled runs left out" if about["algorithm"] == 1 else "common topics"
-    table = Table(
-        title=f"adjusted by {by} ({about['base']}), {100 * about['ci_prob']:g}% intervals"
-    )
+    level = percent(about["ci_prob"])
+    table = Table(title=f"adjusted by {by} ({about['base']}), {level} intervals")
     for name in ("run", "measure"):
         table.add_column(name, no_wrap=True)
     for name in ("unadjusted", "adjustment", "adjusted", "interval", "confidence"):

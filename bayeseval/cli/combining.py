@@ -108,11 +108,13 @@ def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
 
 def _rows(table: xr.Dataset) -> pd.DataFrame:
     """One row for each run, measure and source."""
+    from bayeseval.tidy import BOUNDS, with_bounds
+
     kept = ["estimate", "standard_error", "length_ratio", "conflict", "model_weight", "flagged"]
-    bounds = {name: table["interval"].sel(ci_bound=name, drop=True) for name in ("lower", "upper")}
-    flat = table[kept].assign(bounds).to_dataframe(dim_order=["run", "measure", "source"])
-    first = ["run", "topic", "measure", "estimator", "estimate", "standard_error", "lower", "upper"]
-    rows = flat.reset_index().assign(topic="all").rename(columns={"source": "estimator"})
+    flat = with_bounds(table)[[*kept, *BOUNDS]]
+    first = ["run", "topic", "measure", "estimator", "estimate", "standard_error", *BOUNDS]
+    rows = flat.to_dataframe(dim_order=["run", "measure", "source"]).reset_index()
+    rows = rows.assign(topic="all").rename(columns={"source": "estimator"})
     return rows.loc[:, first + kept[2:]]
 
 

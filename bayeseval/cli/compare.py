@@ -19,6 +19,7 @@ from bayeseval.cli.remarks import (
 )
 from bayeseval.cli.tables import OVER
 from bayeseval.cli.typeset import as_rows
+from bayeseval.messages import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +124,7 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    level = f"{100 * about['ci_prob']:g}%"
+    level = percent(about["ci_prob"])
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}"
     table = Table(title=title)
     for name in ("run a", "run b", "measure"):

@@ -13,6 +13,7 @@ from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import OVER
 from bayeseval.cli.typeset import as_rows
+from bayeseval.messages import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +102,7 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    level = f"{100 * about['ci_prob']:g}%"
+    level = percent(about["ci_prob"])
     held = "all at once" if about["simultaneous"] else "each by itself"
     title = f"{about['estimator']}, {level} sets of ranks over {OVER[about['population']]}, {held}"
     if not about["simultaneous"]:

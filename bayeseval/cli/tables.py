@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import printable
 from bayeseval.cli.significance import marks_note
+from bayeseval.messages import percent
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from rich.table import Table
-    from rich.text import Text
 
 
 COLUMNS = [
@@ -83,12 +83,12 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
 
 def _flat(result: xr.Dataset) -> xr.Dataset:
     """Estimate, standard error, the two bounds and the counts as variables of their own."""
-    bounds = {
-        bound: result["interval"].sel(ci_bound=bound, drop=True) for bound in ("lower", "upper")
-    }
+    from bayeseval.tidy import BOUNDS, with_bounds
+
     unknown = result["estimate"].where(False)
     further = {name: result.get(name, unknown) for name in FURTHER[:-1]}
-    return result[["estimate", "standard_error", *COUNTS]].assign(bounds | further)
+    kept = ["estimate", "standard_error", *BOUNDS, *COUNTS]
+    return with_bounds(result)[kept].assign(further)
 
 
 def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -135,21 +135,15 @@ def as_table(rows: pd.DataFrame, about: dict) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
-    measures = list(dict.fromkeys(rows["measure"]))
+    header, lines = cells(rows, "({})".format, str)
     notes = [*caption(rows), *marks_note(rows, about)]
     table = Table(title=title(rows, about))
-    for key in keys:
-        table.add_column(key, no_wrap=True)
-    for measure in measures:
-        table.add_column(Text(measure), justify="right", no_wrap=True)
-    lines: dict[tuple[str, ...], dict[str, Text]] = {}
-    for row in rows.to_dict("records"):
-        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = _cell(row)
-    for labels, cells in lines.items():
-        table.add_row(
-            *(Text(printable(label)) for label in labels), *(cells[name] for name in measures)
-        )
+    n_keys = len(header) - len(set(rows["measure"]))
+    for place, name in enumerate(header):
+        justify = "left" if place < n_keys else "right"
+        table.add_column(Text(name), justify=justify, no_wrap=True)
+    for line in lines:
+        table.add_row(*map(Text, line))
     return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
 
 
@@ -157,8 +151,8 @@ def title(rows: pd.DataFrame, about: dict) -> str:
     """The estimator, and what the intervals are where there are any."""
     if rows["lower"].isna().to_numpy().all():
         return f"{about['estimator']}, no intervals"
-    over = OVER[about["population"]]
-    return f"{about['estimator']}, {100 * about['ci_prob']:g}% intervals over {over}"
+    level, over = percent(about["ci_prob"]), OVER[about["population"]]
+    return f"{about['estimator']}, {level} intervals over {over}"
 
 
 def caption(rows: pd.DataFrame) -> list[str]:
@@ -183,20 +177,30 @@ def caption(rows: pd.DataFrame) -> list[str]:
     return parts
 
 
-def cell_text(row: dict, mark: str = "") -> str:
+def cells(
+    rows: pd.DataFrame, raised: Callable[[str], str], escape: Callable[[str], str]
+) -> tuple[list[str], list[list[str]]]:
+    """Head of a table, and its lines of text: a line for each run (and topic)."""
+    keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
+    measures = list(dict.fromkeys(rows["measure"]))
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows.to_dict("records"):
+        mark = row.get("mark") or ""
+        text = _cell(row, raised(escape(mark)) if mark else "")
+        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = text
+    body = [
+        [*(escape(printable(label)) for label in labels), *(of_run[name] for name in measures)]
+        for labels, of_run in lines.items()
+    ]
+    return [*keys, *(escape(name) for name in measures)], body
+
+
+def _cell(row: dict, mark: str) -> str:
     """Estimate, mark and interval; the estimate alone where nothing was sampled."""
     text = f"{row['estimate']:.4f}{mark}"
     if not math.isnan(row["lower"]):
         text += f" [{row['lower']:.4f}, {row['upper']:.4f}]"
     return text
-
-
-def _cell(row: dict) -> Text:
-    """Text of a cell of the table."""
-    from rich.text import Text
-
-    mark = row.get("mark")
-    return Text(cell_text(row, f"({mark})" if mark else ""))
 
 
 def rendered(table: Table) -> str:

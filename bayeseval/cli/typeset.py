@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import printable
 from bayeseval.cli.significance import marks_note, placed_names
-from bayeseval.cli.tables import ALL, FORMATS, as_json, caption, cell_text, rendered, title
+from bayeseval.cli.tables import FORMATS, as_json, caption, cells, rendered, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ _LATEX = {
 def as_latex(rows: pd.DataFrame, about: dict) -> str:
     """A tabular for the package booktabs, the title and the notes as comments."""
     named = _named(rows, about)
-    header, lines = _cells(named, lambda text: f"$^{{{text}}}$", _latex)
+    header, lines = cells(named, lambda text: f"$^{{{text}}}$", _latex)
     notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
     return _tabular(header, lines, len(header) - len(set(rows["measure"])), notes)
 
@@ -30,7 +30,7 @@ def as_latex(rows: pd.DataFrame, about: dict) -> str:
 def as_markdown(rows: pd.DataFrame, about: dict) -> str:
     """A table of Markdown, the title above and the notes below."""
     named = _named(rows, about)
-    header, lines = _cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
+    header, lines = cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
     notes = [*caption(rows), *marks_note(rows, about)]
     table = _pipes(header, lines, len(header) - len(set(rows["measure"])))
     return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
@@ -86,22 +86,6 @@ def _named(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
     """Rows whose runs have the letters that marks name them by."""
     names = placed_names(rows, about)
     return rows.assign(run=[names[run] for run in rows["run"]])
-
-
-def _cells(rows: pd.DataFrame, raised, escape) -> tuple[list[str], list[list[str]]]:
-    """Head of the table, and its lines of text: a line for each run (and topic)."""
-    keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
-    measures = list(dict.fromkeys(rows["measure"]))
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows.to_dict("records"):
-        mark = row.get("mark") or ""
-        text = cell_text(row, raised(escape(mark)) if mark else "")
-        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = text
-    body = [
-        [*(escape(printable(label)) for label in labels), *(cells[name] for name in measures)]
-        for labels, cells in lines.items()
-    ]
-    return [*keys, *(escape(name) for name in measures)], body
 
 
 def _latex(text: str) -> str:

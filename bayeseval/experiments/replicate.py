@@ -5,6 +5,7 @@ import xarray as xr
 from bayeseval.designs import draw, reveal
 from bayeseval.evaluation import evaluate, mean_over_topics
 from bayeseval.progress import track
+from bayeseval.tidy import BOUNDS, with_bounds
 
 CHUNK = 20
 
@@ -121,13 +122,5 @@ def _mean_scores(sampled, measures, estimator, relevance_level, ci_prob, random_
         relevance_level=relevance_level,
         random_seed=random_seed,
     )
-    mean = mean_over_topics(scores, ci_prob=ci_prob)
-    bounds = mean["interval"]
-    return xr.Dataset(
-        {
-            "estimate": mean["estimate"],
-            "standard_error": mean["standard_error"],
-            "lower": bounds.sel(ci_bound="lower", drop=True),
-            "upper": bounds.sel(ci_bound="upper", drop=True),
-        }
-    )
+    mean = with_bounds(mean_over_topics(scores, ci_prob=ci_prob))
+    return xr.Dataset({name: mean[name] for name in ("estimate", "standard_error", *BOUNDS)})

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import percent
+
 
 def forest(
     values: xr.DataArray,
@@ -54,8 +56,8 @@ def forest(
         **pc_kwargs,
     )
     which = f"{total} {dim}s" if rows == total else f"the highest {rows} of {total} {dim}s"
-    thick = f"{100 * min(0.5, ci_prob / 2):g}% (thick)"
-    title = f"{values.name}: {which}, {thick} and {100 * ci_prob:g}% intervals"
+    thick = f"{percent(min(0.5, ci_prob / 2))} (thick)"
+    title = f"{values.name}: {which}, {thick} and {percent(ci_prob)} intervals"
     drawing.add_title(title)
     if drawing.backend == "matplotlib":  # no empty rows above and below, no axis under labels
         figure_drawn = drawing.viz["figure"].item()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.style import COLORS, MARKERS, bare, percent
+from bayeseval.messages import percent
+from bayeseval.plots.style import COLORS, MARKERS, bare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

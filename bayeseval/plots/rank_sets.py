@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import percent
 from bayeseval.plots.shown import chosen_runs, having, name_of, of_measure
-from bayeseval.plots.style import COLORS, bare, key_above, name_rows, percent, rows_axes
+from bayeseval.plots.style import COLORS, bare, key_above, name_rows, rows_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

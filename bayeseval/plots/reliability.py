@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.plots.style import COLORS, MARKERS, bare, percent
+from bayeseval.messages import percent
+from bayeseval.plots.style import COLORS, MARKERS, bare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

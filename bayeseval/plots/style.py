@@ -88,14 +88,3 @@ def cut_long(ax: Axes, points: np.ndarray, bounds: Sequence[tuple]) -> None:
                    color=color[beyond], clip_on=False)  # fmt: skip
     ax.plot([], [], ">", color="0.4", markersize=4.5, linestyle="none", label="goes on")
     ax.set_xlim(low, high)
-
-
-def percent(ci_prob: float) -> str:
-    """A probability as text.
-
-    Examples
-    --------
-    >>> percent(0.9)
-    '90%'
-    """
-    return f"{100 * ci_prob:g}%"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import percent
 from bayeseval.plots.shown import chosen_runs, name_of, of_measure
 from bayeseval.plots.style import (
     COLORS,
@@ -16,7 +17,6 @@ from bayeseval.plots.style import (
     bare,
     key_above,
     name_rows,
-    percent,
     rows_axes,
 )
 
