@@ -4,6 +4,7 @@ import zlib
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.collection.labels import same_strings, topic_starts
 
@@ -152,6 +153,16 @@ def fingerprint(collection) -> str:
     checksum = zlib.crc32("\n".join(map(str, labels)).encode(), zlib.crc32(pair_topic.tobytes()))
     sizes = "-".join(str(collection[name].size) for name in ("topic", "run", "document"))
     return f"{sizes}-{checksum:08x}"
+
+
+def no_strata(n_pairs: int) -> dict[str, tuple[str, NDArray]]:
+    """Variables of a design that has no strata."""
+    return {
+        "stratum": ("pair", np.full(n_pairs, -1, dtype=np.int32)),
+        "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+        "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
+        "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+    }
 
 
 def _unlabelled(dataset: xr.Dataset) -> xr.Dataset:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.schema import no_strata
 from bayeseval.designs.prepared import Budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design
 
@@ -74,10 +75,7 @@ def poisson(
         collection,
         {
             "inclusion_probability": ("pair", probability),
-            "stratum": ("pair", np.full(probability.size, -1, dtype=np.int32)),
-            "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-            "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-            "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+            **no_strata(probability.size),
         },
         scheme="poisson",
         name="poisson",

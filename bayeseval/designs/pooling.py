@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection, check_one_sample
+from bayeseval.collection.schema import no_strata
 from bayeseval.designs.prepared import Budget, told_budget, topic_budgets
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.gather import grade_columns
@@ -69,10 +70,7 @@ def pooled_design(
     """
     variables = {
         "inclusion_probability": ("pair", pool.astype(float)),
-        "stratum": ("pair", np.full(pool.size, -1, dtype=np.int32)),
-        "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-        "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-        "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+        **no_strata(pool.size),
     }
     if order is not None:
         place = np.zeros(pool.size, dtype=np.int32)

@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.schema import no_strata
 from bayeseval.designs.prepared import check_budget
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.members import contributing_runs, frame_mask
@@ -110,10 +111,7 @@ def with_replacement(
         {
             "inclusion_probability": ("pair", np.where(drawable, np.nan, 0.0)),
             "draw_probability": ("pair", probability),
-            "stratum": ("pair", np.full(probability.size, -1, dtype=np.int32)),
-            "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-            "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-            "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+            **no_strata(probability.size),
         },
         scheme="with_replacement",
         name="with_replacement",

@@ -8,6 +8,7 @@ import xarray as xr
 
 from bayeseval.collection import topic_order
 from bayeseval.collection.labels import same_strings
+from bayeseval.collection.schema import no_strata
 
 
 def sampling_design(
@@ -77,10 +78,7 @@ def _poisson(n_pairs: int, judgments: pd.DataFrame, where: np.ndarray, name: str
     probability[where] = judgments["probability"]
     variables = {
         "inclusion_probability": ("pair", probability),
-        "stratum": ("pair", np.full(n_pairs, -1, dtype=np.int32)),
-        "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-        "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-        "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+        **no_strata(n_pairs),
     }
     if "method" in judgments:
         method = np.full(n_pairs, "", dtype=object)
