@@ -10,7 +10,7 @@ from bayeseval.collection.labels import (
     same_strings,
     topic_order,
 )
-from bayeseval.collection.schema import assemble, check_collection, with_node
+from bayeseval.collection.schema import check_collection, rebuilt
 
 _FILL = {"inclusion_probability": 0.0, "stratum": -1, "pooled": False, "draw_probability": 0.0}
 _BLANK = {"f": np.nan, "i": 0, "u": 0, "b": False, "U": "", "O": None}
@@ -37,6 +37,7 @@ def add_pairs(collection: xr.DataTree, topic_labels, document_labels) -> xr.Data
 
     Examples
     --------
+    >>> from bayeseval.collection import assemble
     >>> collection = assemble(topics=["1"], runs=[], document=["b"], pair_topic=[0], grade=[2])
     >>> add_pairs(collection, ["1"], ["a"])["judgments/grade"].to_numpy().tolist()
     [nan, 2.0]
@@ -79,31 +80,25 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     new = np.full(collection["document"].size + 1, -1, dtype=np.int32)
     new[old[old >= 0]] = np.flatnonzero(old >= 0)
     nodes = {}
-    judgments = None
-    if "judgments" in collection:
-        judgments = _moved(collection["judgments"].to_dataset(inherit=False), old)
-        nodes |= {"grade": judgments["grade"].to_numpy(), "pooled": judgments["pooled"].to_numpy()}
+    for name in ("judgments", "predictors"):
+        if name in collection:
+            nodes[name] = _moved(collection[name].to_dataset(inherit=False), old)
     if "design" in collection:
         nodes["design"] = _moved_design(collection["design"], old, kept_topic)
     if "rankings" in collection:
         ranking = collection["rankings/ranking"].to_numpy()[runs]
         ranking = np.concatenate([ranking, np.full_like(ranking[:, :1], -1)], axis=1)
         nodes["ranking"] = _trimmed(new[ranking[:, kept_topic]])
-    if "predictors" in collection:
-        nodes["predictors"] = _moved(collection["predictors"].to_dataset(inherit=False), old)
-    renumbered = assemble(
+    return rebuilt(
+        collection,
         topics=topics,
         runs=same_strings(collection["run"])[runs],
         document=document,
         pair_topic=pair_topic,
         contributed=collection["contributed"].to_numpy()[runs],
         team=collection["team"].to_numpy()[runs],
-        attrs=collection.attrs,
         **nodes,
     )
-    if judgments is None:
-        return renumbered
-    return with_node(renumbered, "judgments", judgments)  # draw counts and the grade scale too
 
 
 def _trimmed(ranking: np.ndarray) -> np.ndarray:

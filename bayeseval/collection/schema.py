@@ -93,6 +93,41 @@ def assemble(
     return collection
 
 
+def rebuilt(collection: xr.DataTree, **given) -> xr.DataTree:
+    """Collection assembled anew, with what is given in the place of its own.
+
+    Parameters
+    ----------
+    collection : DataTree
+        The collection; it is not changed.
+    **given
+        As for :func:`assemble`; and ``judgments`` (Dataset), whole, with draw counts and the scale
+        of the grades.
+
+    Examples
+    --------
+    >>> collection = assemble(topics=["1"], runs=[], document=["a"], pair_topic=[0], grade=[1])
+    >>> rebuilt(collection, document=["b"])["judgments/grade"].to_numpy().tolist()
+    [1.0]
+    """
+    names = ("document", "pair_topic", "contributed", "team")
+    own: dict = {name: collection[name].to_numpy() for name in names}
+    own |= {"topics": collection["topic"].to_numpy(), "runs": collection["run"].to_numpy()}
+    own["attrs"] = collection.attrs
+    if "rankings" in collection and "ranking" not in given:
+        own["ranking"] = collection["rankings/ranking"].to_numpy()
+    for name in ("judgments", "design", "predictors"):
+        if name in collection.children:
+            own[name] = collection.children[name].to_dataset(inherit=False)
+    parts = own | given
+    judgments = parts.pop("judgments", None)
+    if judgments is None:
+        return assemble(**parts)
+    parts |= {"grade": judgments["grade"].transpose(..., "pair").to_numpy()}
+    parts |= {"pooled": judgments["pooled"].to_numpy()}
+    return with_node(assemble(**parts), "judgments", judgments)
+
+
 def check_one_sample(collection: xr.DataTree, what: str) -> None:
     """Refuse judgments of several samples side by side, where one is needed.
 

@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import assemble, check_collection, with_node
+from bayeseval.collection import check_collection
+from bayeseval.collection.schema import rebuilt
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
 
@@ -67,17 +68,10 @@ def dual_runs(
         dual[run][where] = ranking[run][where][order]
     team = collection["team"].to_numpy()
     contributed = collection["contributed"].to_numpy()
-    doubled = assemble(
-        topics=collection["topic"].to_numpy(),
+    return rebuilt(
+        collection,
         runs=np.concatenate([labels, [f"{label}{SUFFIX}" for label in labels]]),
-        document=collection["document"].to_numpy(),
-        pair_topic=collection["pair_topic"].to_numpy(),
         ranking=np.concatenate([ranking, dual]),
         contributed=np.concatenate([contributed, np.zeros_like(contributed)]),
         team=np.concatenate([team, team]),
-        attrs=collection.attrs,
     )
-    for name, node in collection.children.items():
-        if name != "rankings":
-            doubled = with_node(doubled, name, node.to_dataset(inherit=False))
-    return doubled

@@ -4,14 +4,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import (
-    add_pairs,
-    assemble,
-    check_collection,
-    pair_positions,
-    with_node,
-)
+from bayeseval.collection import add_pairs, check_collection, pair_positions
 from bayeseval.collection.labels import label_positions
+from bayeseval.collection.schema import rebuilt
 from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import check_overlap, gathered
 from bayeseval.trec.run import RunReader
@@ -105,28 +100,14 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
         own = collection["rankings/ranking"].to_numpy()
     deepest = max(own.shape[2], ranking.shape[2])
     both = np.concatenate([_deepened(own, deepest), _deepened(ranking, deepest)])
-    nodes = {
-        name: collection[name].to_dataset(inherit=False)
-        for name in ("judgments", "design", "predictors")
-        if name in collection
-    }
-    judgments = nodes.pop("judgments", None)
-    if judgments is not None:
-        nodes |= {"grade": judgments["grade"].to_numpy(), "pooled": judgments["pooled"].to_numpy()}
-    grown = assemble(
-        topics=collection["topic"].to_numpy(),
+    return rebuilt(
+        collection,
         runs=[*collection["run"].to_numpy(), *runs],
-        document=collection["document"].to_numpy(),
-        pair_topic=collection["pair_topic"].to_numpy(),
         ranking=both,
         contributed=[*collection["contributed"].to_numpy(), *facts["contributed"]],
         team=[*collection["team"].to_numpy(), *facts["team"]],
         attrs={**collection.attrs, "runs_cut": facts["runs_cut"]},
-        **nodes,
     )
-    if judgments is None:
-        return grown
-    return with_node(grown, "judgments", judgments)  # draw counts and the grade scale too
 
 
 def _deepened(ranking: np.ndarray, depth: int) -> np.ndarray:

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import assemble, pair_positions
+from bayeseval.collection import pair_positions
 from bayeseval.collection.choices import check_choice
+from bayeseval.collection.schema import rebuilt
 from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import gathered
 from bayeseval.trec.qrels import read_qrels
@@ -112,17 +113,5 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     known = judgments["grade"].to_numpy()
     unjudged = np.isnan(known) | ((known < 0) & (negative_grades == "unjudged"))
     grade[where] = np.where(unjudged, np.nan, known)
-    nodes = {} if "rankings" not in tree else {"ranking": tree["rankings/ranking"].to_numpy()}
-    return assemble(
-        topics=tree["topic"].to_numpy(),
-        runs=tree["run"].to_numpy(),
-        document=tree["document"].to_numpy(),
-        pair_topic=tree["pair_topic"].to_numpy(),
-        contributed=tree["contributed"].to_numpy(),
-        team=tree["team"].to_numpy(),
-        grade=grade,
-        pooled=pooled,
-        design=sampling_design(tree, judgments, where, qrels_format),
-        attrs=tree.attrs,
-        **nodes,
-    )
+    design = sampling_design(tree, judgments, where, qrels_format)
+    return rebuilt(tree, grade=grade, pooled=pooled, design=design)
