@@ -44,12 +44,8 @@ def plot_combined(
     ----------
     table : Dataset
         Of :func:`compare_intervals` with a combination.
-    measure : str, optional
-        Label of the measure; may be left out where there is one only.
-    runs : sequence of str, optional
-        Labels of the runs to show; by default all.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    measure, runs, ax
+        As for :func:`plot_intervals`.
 
     Returns
     -------

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
+from bayeseval.plots.shown import check_named
 from bayeseval.plots.style import COLORS, MARKERS, bare
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('bias |b|', 'standard deviation')
     """
-    if not isinstance(geometries, Mapping) or isinstance(geometries, xr.Dataset):
-        raise TypeError(f"geometries must map names to Datasets, not {type(geometries).__name__}")
-    if not geometries:
-        raise ValueError("geometries must hold at least one Dataset")
+    check_named(geometries, "geometries", "Dataset")
     for name, found in geometries.items():
         absent = {"bias", "sigma"} - set(found)
         if absent:

@@ -28,11 +28,10 @@ def plot_rank_probabilities(
     ----------
     ranks : Dataset
         What :func:`rankings.rank_probabilities` returns.
-    measure : str, optional
-        Label of the measure; may be left out where there is one only.
     runs : sequence of str, optional
         Runs to show, by default all; ranks are still among all.
-    ax : matplotlib Axes, optional
+    measure, ax
+        As for :func:`plot_intervals`.
 
     Returns
     -------
@@ -84,11 +83,8 @@ def plot_better(
     ----------
     ranks : Dataset
         What :func:`rankings.rank_probabilities` returns.
-    measure : str, optional
-        Label of the measure; may be left out where there is one only.
-    runs : sequence of str, optional
-        Runs to show, by default all.
-    ax : matplotlib Axes, optional
+    measure, runs, ax
+        As for :func:`plot_intervals`.
 
     Returns
     -------

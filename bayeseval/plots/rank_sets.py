@@ -32,11 +32,8 @@ def plot_rank_sets(
     sets : Dataset
         What :func:`rankings.rank_sets` returns. Runs that may be among the best ``top`` are drawn
         in another colour where that was asked for.
-    measure : str, optional
-        Label of the measure; may be left out where there is one only.
-    runs : sequence of str, optional
-        Runs to show, by default all.
-    ax : matplotlib Axes, optional
+    measure, runs, ax
+        As for :func:`plot_intervals`.
 
     Returns
     -------

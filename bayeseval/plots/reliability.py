@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.messages import percent
+from bayeseval.plots.shown import check_named
 from bayeseval.plots.style import COLORS, MARKERS, bare
 
 if TYPE_CHECKING:
@@ -84,10 +85,7 @@ def plot_reliability(
 
 
 def _check(tables) -> None:
-    if not isinstance(tables, Mapping) or isinstance(tables, xr.Dataset):
-        raise TypeError(f"tables must map names to tables, not {type(tables).__name__}")
-    if not tables:
-        raise ValueError("tables must hold at least one table")
+    check_named(tables, "tables", "table", "table")
     for name, table in tables.items():
         absent = [column for column in COLUMNS if column not in table]
         if absent:

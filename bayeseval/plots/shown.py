@@ -1,8 +1,16 @@
 """What a picture shows of a result: one measure, and the runs that were asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import xarray as xr
+
+
+def check_named(named, name: str, one: str, what: str = "Dataset") -> None:
+    """Refuse what does not map names to at least one thing to show."""
+    if not isinstance(named, Mapping) or isinstance(named, xr.Dataset):
+        raise TypeError(f"{name} must map names to {what}s, not {type(named).__name__}")
+    if not named:
+        raise ValueError(f"{name} must hold at least one {one}")
 
 
 def of_measure[Data: (xr.Dataset, xr.DataArray)](

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import chosen_runs, name_of, of_measure
+from bayeseval.plots.shown import check_named, chosen_runs, name_of, of_measure
 from bayeseval.plots.style import (
     COLORS,
     GREY,
@@ -38,14 +38,12 @@ def plot_topics(
     ----------
     scores : mapping of str to Dataset
         Name of an estimator to its scores by topic, as :func:`evaluate` returns them.
-    measure : str, optional
-        Label of the measure to show; may be left out where there is one only.
     run : str
         Label of the run.
     truth : DataArray or Dataset (run, topic), optional
         True scores, or a Dataset with ``estimate``.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    measure, ax
+        As for :func:`plot_intervals`.
 
     Returns
     -------
@@ -70,10 +68,7 @@ def plot_topics(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['2', '1']
     """
-    if not isinstance(scores, Mapping) or isinstance(scores, xr.Dataset):
-        raise TypeError(f"scores must map names to Datasets, not {type(scores).__name__}")
-    if not scores:
-        raise ValueError("scores must hold at least one estimator")
+    check_named(scores, "scores", "estimator")
     shown = {name: _of_run(data, measure, run, name) for name, data in scores.items()}
     first = next(iter(shown.values()))
     known = None

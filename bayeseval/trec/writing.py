@@ -187,18 +187,13 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
 
     Parameters
     ----------
-    collection : DataTree
-        A collection with a design.
-    path : str or Path
-        Where to; compressed as its ending says.
-    replicate : int, optional
-        Which one, where judgments have replicates.
+    collection, path, replicate
+        As for :func:`write_prels`.
 
     Raises
     ------
     ValueError
-        Where there is no design, a judged pair has no known inclusion probability, or a listed
-        one has no grade of 0 or more.
+        As for :func:`write_prels`.
 
     Examples
     --------
