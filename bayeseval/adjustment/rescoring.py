@@ -11,6 +11,7 @@ from bayeseval.collection import with_node
 from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.collection.pairs import renumber
 from bayeseval.evaluation import evaluate
+from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 
@@ -62,9 +63,7 @@ def rescored(
     )
     seen = with_node(with_node(cut, "design", None), "judgments", judgments)
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message=".*ha(s|ve) no judgment"
-        )  # said once, by the caller
+        warnings.simplefilter("ignore", TopicsUnjudged)  # said once, by the caller
         scores = evaluate(seen, measures, estimator=BASES[base], **options)
     estimate = scores["estimate"].drop_vars(RUN_COORDS, errors="ignore")
     return estimate.transpose("measure", "run", "topic", "replicate")

@@ -17,6 +17,10 @@ from bayeseval.uncertainty import interval, raised_variance
 DENOMINATOR = ("denominator_effect", "denominator_direction", "denominator_error", "modelled_share")
 
 
+class TopicsUnjudged(UserWarning):
+    """Topics that have no judgment, which are left out of means."""
+
+
 def evaluate(
     sampled: xr.DataTree,
     measures,
@@ -203,7 +207,8 @@ def _warn_unjudged(problem: Problem) -> None:
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if unjudged.size:
-        warnings.warn(without_judgment(unjudged, int(judged.sum())), stacklevel=3)
+        text = without_judgment(unjudged, int(judged.sum()))
+        warnings.warn(text, TopicsUnjudged, stacklevel=3)
 
 
 def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
