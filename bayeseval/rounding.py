@@ -1,4 +1,4 @@
-"""Scores that differ by rounding alone are equal: sums of the same terms in another order."""
+"""Scores that differ by rounding alone are equal; and ratios where nothing may be below."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,3 +25,15 @@ def settled(difference: NDArray[np.floating], *scores: NDArray[np.floating]) -> 
     for score in scores:
         size = np.maximum(size, np.abs(score))
     return np.where(np.abs(difference) < ROUNDING * size, 0.0, difference)
+
+
+def ratio(above: NDArray, below: NDArray, otherwise: float = 0.0) -> NDArray[np.float64]:
+    """Above / below where that is positive, else a number.
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 2.0]), np.array([4.0, 0.0]))
+    array([0.25, 0.  ])
+    """
+    out = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), otherwise)
+    return np.divide(above, below, out=out, where=below > 0)

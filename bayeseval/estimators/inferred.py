@@ -15,6 +15,7 @@ from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.linear import discounted_gain
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.ratio import discount_sum
+from bayeseval.rounding import ratio
 
 LONGEST_LIST = 1000
 
@@ -251,7 +252,7 @@ def inferred_average_precision(measure: Measure, strata: SampledStrata) -> ListS
     total = expected_precision_sum(
         strata.position, strata.stratum, strata.expansion, strata.cells, strata.smoothing
     )
-    return strata.score(_ratio(total, strata.expanded_count(strata.gain > 0)))
+    return strata.score(ratio(total, strata.expanded_count(strata.gain > 0)))
 
 
 def inferred_ndcg(measure: Measure, strata: SampledStrata) -> ListScore:
@@ -301,7 +302,7 @@ def inferred_ndcg(measure: Measure, strata: SampledStrata) -> ListScore:
     for here, below in pairwise(level):
         reach += np.floor(strata.expanded_count(strata.gain == here) + 0.5 + 1e-9)
         ideal += (here - below) * discount_sum(reach, cutoff)
-    return strata.score(_ratio(gain, ideal))
+    return strata.score(ratio(gain, ideal))
 
 
 def inferred_precision(measure: Measure, strata: SampledStrata) -> ListScore:
@@ -431,8 +432,3 @@ def _expected(strata: SampledStrata) -> NDArray[np.float64]:
         strata.n_replicates,
         strata.smoothing,
     )
-
-
-def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray:
-    """Numerator (run, replicate) by denominator (replicate,); 0 where nothing relevant was seen."""
-    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)

@@ -11,6 +11,7 @@ from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import MODELS, kind_of
+from bayeseval.rounding import ratio
 
 KINDS = ("strata", "topics", "agreement", "runs", "relevant")
 TOP = 10  # ranks of a run that make a group
@@ -233,12 +234,12 @@ def _dataset(found: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
     follows = whole.predicted.var(axis=1)
     left = np.maximum(whole.variance - follows, LEAST_SHARE * whole.variance)
     predicted = whole.predicted.mean(axis=1)
-    size = _ratio(whole.cubed, whole.variance)
+    size = ratio(whole.cubed, whole.variance)
     scale = np.sqrt(whole.variance / np.maximum(left, ONE))
     own_scale = np.sqrt(whole.variance / np.maximum(whole.variance, ONE))[:, None]
-    count = _ratio(whole.variance, size**2)
-    difference = scale * _anscombe(_ratio(whole.observed - predicted, size), count)
-    null = own_scale * _anscombe(_ratio(whole.replicated, size[:, None]), count[:, None])
+    count = ratio(whole.variance, size**2)
+    difference = scale * _anscombe(ratio(whole.observed - predicted, size), count)
+    null = own_scale * _anscombe(ratio(whole.replicated, size[:, None]), count[:, None])
     kinds = [kind for kind, (groups, _) in zip(KINDS, found, strict=True) for _ in groups]
     return xr.Dataset(
         {
@@ -254,11 +255,6 @@ def _dataset(found: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
             "label": ("group", [label for groups, _ in found for _, label in groups]),
         },
     )
-
-
-def _ratio(above: NDArray, below: NDArray) -> NDArray[np.float64]:
-    """Ratio, 0 where nothing is below."""
-    return np.where(below > 0, above / np.where(below > 0, below, 1.0), 0.0)
 
 
 def _anscombe(off: NDArray, count: NDArray) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from bayeseval.collection.choices import check_ci_prob
 from bayeseval.progress import track
 from bayeseval.rankings.geometry import Geometry, Request, geometry, traced_geometry
 from bayeseval.rankings.influence import Influence, influences, topic_counts
+from bayeseval.rounding import ratio
 
 QUANTITIES = ("bias", "sigma", "sigma_gold", "mse", "rmse")
 INNER = 100  # rankings of an outer sample at most: its distances have no bias, whatever the number
@@ -104,13 +105,11 @@ def bounds_of_differences(corrected: Floats, reach: Floats, variance: Floats) ->
     Medicine 27, doi:10.1002/sim.3095.
     """
     known = corrected > 0
-    factor = np.exp(np.minimum(_ratio(reach, corrected, 0.0), 100.0))
+    factor = np.exp(np.minimum(ratio(reach, corrected), 100.0))
     above = np.where(known, corrected * (factor - 1.0), reach)
     below = np.where(known, corrected * (1.0 - 1.0 / factor), reach)
     error = np.sqrt(np.maximum(np.diagonal(variance), 0.0))
-    together = np.divide(
-        variance, np.outer(error, error), out=np.zeros((3, 3)), where=np.outer(error, error) > 0
-    )
+    together = ratio(variance, np.outer(error, error))
     square = SQUARES @ corrected
 
     def away(up: Floats, down: Floats) -> Floats:
@@ -210,16 +209,16 @@ def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[F
     here = _distances(found)
     linear = outer.count @ (influence.found / influence.size).T  # (sample, distance), of mean 0
     away, off = linear - linear.mean(axis=0), outer.value - outer.value.mean(axis=0)
-    seen = _ratio((away * off).sum(axis=0), np.square(away).sum(axis=0), 0.0)
+    seen = ratio((away * off).sum(axis=0), np.square(away).sum(axis=0))
     there = outer.value.mean(axis=0) - seen * linear.mean(axis=0)
-    corrected = here * _ratio(here, there, 1.0)
-    by_here = 2.0 * _ratio(corrected, here, 1.0)
-    by_there = _ratio(corrected, there, 0.0)
+    corrected = here * ratio(here, there, 1.0)
+    by_here = 2.0 * ratio(corrected, here, 1.0)
+    by_there = ratio(corrected, there)
     # noise of the influences, which makes `seen` too small, is no part of how v* follows v, and v*
     # follows v at most one for one
     free = outer.count @ (influence.freed / influence.size).T
     squares = np.square(free - free.mean(axis=0)).sum(axis=0)
-    slope = np.clip(_ratio((away * off).sum(axis=0), squares, 0.0), 0.0, 1.0)
+    slope = np.clip(ratio((away * off).sum(axis=0), squares), 0.0, 1.0)
     jackknife = (influence.freed * influence.scale) @ influence.freed.T
     variance = _between(jackknife, np.cov(outer.value.T) - outer.noise)
     change = by_here - by_there * slope
@@ -233,13 +232,8 @@ def _between(larger: Floats, smaller: Floats) -> Floats:
     """Covariances (3, 3) with geometric means of the variances, and the mean's correlations."""
     mean = 0.5 * (larger + smaller)
     product = np.maximum(np.diagonal(larger), 0.0) * np.maximum(np.diagonal(smaller), 0.0)
-    scale = np.sqrt(_ratio(np.sqrt(product), np.diagonal(mean), 0.0))
+    scale = np.sqrt(ratio(np.sqrt(product), np.diagonal(mean)))
     return mean * scale * scale[:, None]
-
-
-def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
-    """Above / below where below is positive."""
-    return np.divide(above, below, out=np.full(len(above), otherwise), where=below > 0)
 
 
 def signed_root(square: Floats) -> Floats:

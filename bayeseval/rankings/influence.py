@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.rankings.geometry import Geometry
+from bayeseval.rounding import ratio
 
 LEAST_KEPT = 0.05  # share of the squares of influences that is kept, however noisy they are
 
@@ -70,7 +71,7 @@ def _of_table(topics: NDArray[np.int64], share: Floats, size: int) -> Influence:
     freedom = max(n_results - size, 1)
     noise = n_slots * size * np.square(left).sum(axis=0) / freedom / n_results
     square = np.square(influence).mean(axis=1)
-    kept = np.divide(square - noise, square, out=np.ones(3), where=square > 0)
+    kept = ratio(square - noise, square, 1.0)
     return Influence(influence, influence * np.sqrt(np.maximum(kept, LEAST_KEPT))[:, None])
 
 
