@@ -84,7 +84,10 @@ def plot_intervals(
     """
     _check_kinds(estimates)
     ci_prob = _common_ci_prob(estimates)
-    shown = {name: _one_measure(data, measure, name) for name, data in estimates.items()}
+    shown = {  # without the covariance that some have
+        name: _one_measure(data.drop_dims("run_other", errors="ignore"), measure, name)
+        for name, data in estimates.items()
+    }
     first = next(iter(shown.values()))
     true_score = None
     if truth is not None:
@@ -134,8 +137,6 @@ def _common_ci_prob(estimates) -> float | None:
 
 
 def _one_measure(data, measure: str | None, name: str):
-    if isinstance(data, xr.Dataset):  # a covariance is not drawn
-        data = data.drop_dims("run_other", errors="ignore")
     _check_dims(data, name)
     return of_measure(data, measure, name)
 

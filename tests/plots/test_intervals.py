@@ -94,6 +94,14 @@ def test_chosen_runs_and_axes_are_used_and_truth_may_be_a_dataset():
     assert labels(ax) == ["c", "a"]
 
 
+def test_a_covariance_beside_the_intervals_is_left_aside():
+    of_two = scores([[0.3, 0.5, 0.4]])
+    dims = ("measure", "run", "run_other")
+    beside = of_two.assign(covariance=(dims, np.eye(3)[None])).assign_coords(run_other=RUNS)
+    ax = plot_intervals({"combined": beside}, "P@10")
+    assert labels(ax) == labels(plot_intervals({"combined": of_two}, "P@10")) == ["b", "c", "a"]
+
+
 def test_a_picture_is_written(tmp_path):
     ax = plot_intervals({"dyn": scores([[0.1, 0.2, 0.3]])}, truth=TRUTH)
     ax.figure.savefig(tmp_path / "intervals.png")
