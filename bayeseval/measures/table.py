@@ -48,6 +48,8 @@ class Row:
     needs_cutoff : bool
     takes_gain : bool
         Whether it becomes graded where a gain is given.
+    bounded : bool
+        Whether scores by relevance lie between 0 and 1.
     """
 
     kind: str
@@ -57,14 +59,15 @@ class Row:
     of_lists: Callable[..., NDArray[np.float64]] | None = None
     needs_cutoff: bool = False
     takes_gain: bool = False
+    bounded: bool = True
 
 
 MEASURES: dict[str, Row] = {
     "P": Row("linear", ("cutoff", "rel"), precision, linear, needs_cutoff=True),
     "RBP": Row("linear", ("p", "cutoff", "rel"), rank_biased_precision, linear, takes_gain=True),
-    "DCG": Row("linear", ("cutoff", "dcg", "gains"), discounted_gain, linear),
-    "NumRelRet": Row("linear", ("rel",), equal_weight, linear),
-    "NumRel": Row("count", ("rel",), equal_weight, relevant_number),
+    "DCG": Row("linear", ("cutoff", "dcg", "gains"), discounted_gain, linear, bounded=False),
+    "NumRelRet": Row("linear", ("rel",), equal_weight, linear, bounded=False),
+    "NumRel": Row("count", ("rel",), equal_weight, relevant_number, bounded=False),
     "AP": Row("ratio", ("cutoff", "rel"), reciprocal_weight, average_precision),
     "nDCG": Row("ratio", ("cutoff", "dcg", "gains"), discounted_gain, normalised_gain),
     "R": Row("ratio", ("cutoff", "rel"), equal_weight, recall, needs_cutoff=True),
@@ -74,7 +77,7 @@ MEASURES: dict[str, Row] = {
     "Bpref": Row("preference", ("rel",), equal_weight, None, binary_preference),
     "infAP": Row("preference", ("rel",), reciprocal_weight, None, inferred_average_precision),
     "Judged": Row("preference", ("cutoff",), equal_weight, None, judged_share),
-    "NumRet": Row("preference", (), equal_weight, None, retrieved_number),
+    "NumRet": Row("preference", (), equal_weight, None, retrieved_number, bounded=False),
 }
 
 

@@ -8,7 +8,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.names import parse_measures
@@ -52,7 +51,7 @@ class DocumentScores:
         parsed = _parsed(measures, draws, sampled)
         children = sampled.children
         poisson = "design" in children and children["design"].attrs["scheme"] == "poisson"
-        self._problem = Problem(Frame.of(sampled), parsed, random=poisson)
+        self._problem = Problem(draws.frame, parsed, random=poisson)
         self._draws, self._outside = draws, outside
         beyond = outside == "model"  # then the number is of more documents than the frame's
         self._denominators = Denominators(draws.frame, "model" if beyond else denominator)

@@ -12,6 +12,8 @@ from bayeseval.collection.origin import (
     check_errors_once,
     check_several_draws,
 )
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.table import MEASURES
 from bayeseval.models.score.constants import denominator_of
 from bayeseval.models.score.independent import Independent
 from bayeseval.rounding import settled
@@ -21,7 +23,6 @@ DIMS = ("measure", "run")
 LEAST = 0.25  # of the median variance
 MOST_DOUBT = 4.0  # of the model's variance
 LEVEL = 0.9  # whose quantile of Student's t widens the design's variance
-SUMS = ("NumRel", "NumRelRet", "DCG")  # measures that are not between 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,8 @@ class Sources:
         if covariance is not None:
             matrix = _like(covariance, labels | {"run_other": labels["run"]})
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
-        sums = [name.split("@")[0].split("(")[0] in SUMS for name in map(str, labels["measure"])]
+        measures = parse_measures(labels["measure"].tolist())
+        sums = [not MEASURES[measure.name].bounded for measure in measures]
         largest = np.abs(design).max(axis=1)
         return cls(
             labels=labels,
