@@ -218,7 +218,8 @@ def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats
     With a the share of the model's mean in every run's estimate, the error is a times that of the
     model plus 1 - a times that of the design, and these two go together as the model's posterior
     does; the variances are set to those of the mixture. ``common`` (measure, run) is the standard
-    deviation of what the model's own errors share.
+    deviation of what the model's own errors share; the rest of them has the correlations of the
+    posterior, so that runs that are nearly alike err alike.
     """
     design, says = sources.design_covariance, sources.independent
     assert design is not None
@@ -229,7 +230,8 @@ def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats
         own = (prior.near[index] - says.variance[index]) / gain**2
         shared = np.minimum(common[index], np.sqrt(np.maximum(own, 0.0)))
         posterior = sources.model_covariance[index]
-        model = posterior + np.outer(shared, shared)
+        rest = np.sqrt(np.maximum(own - shared**2, 0.0) / np.where(variance > 0, variance, 1.0))
+        model = posterior * (1.0 + np.outer(rest, rest)) + np.outer(shared, shared)
         np.fill_diagonal(model, variance + own)
         known = sources.design_variance[index]
         seen = np.sqrt(np.minimum(1.0, known / np.where(variance > 0, variance, 1.0)))

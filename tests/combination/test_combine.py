@@ -182,6 +182,23 @@ def test_covariance_makes_differences_of_combined_scores():
     assert ranks.expected_rank.sel(run="odd") < 1.1
 
 
+@pytest.mark.parametrize("near_ratio", [0.5, 2.0])
+def test_of_two_runs_that_are_one_and_the_same_the_difference_is_known(near_ratio):
+    """However large the model's own errors are, they are those of one list."""
+    matrix = np.array([[[9.0, 0.0, 0.0], [0.0, 9.0, 9.0], [0.0, 9.0, 9.0]]]) * 1e-4
+    coords = {"measure": ["P@10"], "run": RUNS, "run_other": RUNS}
+    covariance = xr.DataArray(matrix, dims=(*DIMS, "run_other"), coords=coords)
+    post = draws()
+    post["estimate"][..., 2] = post["estimate"][..., 1]
+    errors = {"near_ratio": near_ratio, "common_ratio": 0.2}
+    constants = {"contributed": errors, "new": errors}
+    design = means(estimate=[0.5, 0.45, 0.45], error=[0.03] * 3)
+    found = combined(design, post, covariance=covariance, constants=constants)
+    whole = found.covariance.sel(measure="P@10").to_numpy()
+    assert whole[1, 1] + whole[2, 2] - 2.0 * whole[1, 2] < 1e-6 * whole[1, 1]
+    assert whole[0, 1] < 0.9 * whole[1, 1]
+
+
 def test_where_the_model_makes_no_errors_the_covariance_is_that_of_its_posterior():
     """Whatever the design's covariance is: the estimates are the model's means."""
     matrix = 0.03**2 * (0.2 + 0.8 * np.eye(3))[None]
