@@ -52,7 +52,8 @@ def evaluate(
     predictor : str or tuple, optional
         M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant";
         with columns of /predictors ("pooled", columns), ("recalibrated", columns) or ("external",
-        column). Labels of :func:`add_predictions` are learned from by default (Notes).
+        column). Where labels were added (:func:`add_predictions`) the default is "pooled" with all
+        of them, and "pooled" by name leaves them out (Notes).
     relevance_level : int
         Least grade that counts as relevant; ``rel=`` in a measure wins.
     gain : dict or callable, optional
@@ -143,7 +144,7 @@ def evaluate(
     documents of other strata, so that the estimate stays unbiased and a bad judge costs next to
     nothing but length; documents may lack one, but not because they were not sampled (which is
     refused where it shows). ("external", column) takes one as it is, with a warning: an M that is
-    often wrong makes larger errors than none. "pooled" leaves labels out.
+    often wrong makes larger errors than none.
 
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
     strata dominate is itself poorly known. A sample that misses the few documents that matter errs,
