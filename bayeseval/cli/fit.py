@@ -152,8 +152,10 @@ def fit(
     about = _about(summary, found, right, seed)
     older = _older(output)
     rows = _rows(summary, collection)
-    _write(fitted, rows, about, output, format)
     files = ["fit.nc", "scores.csv", "scores.json"]
+    listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
+    _write(fitted, rows, listed, output)
+    write_result(WRITERS[format](rows, about), None)
     drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
     if model != "urn":
@@ -210,8 +212,9 @@ def _older(output: Path) -> set[str]:
         return set()
     try:
         names = json.loads((output / "scores.json").read_text(encoding="utf-8"))["files"]
-        return {name for name in names if Path(name).name == name}
-    except (OSError, ValueError, KeyError, TypeError):
+        own = {name for name in names if name in FILES or name.endswith(".png")}
+        return {name for name in own if Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return set()
 
 
@@ -438,10 +441,9 @@ def _about(
     return about | {"passed": all(bool(p["passed"].all()) for p in checks), "verdict": values}
 
 
-def _write(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path, format: str) -> None:
-    """Write the fit and the scores into the folder, and the scores to stdout."""
+def _write(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path) -> None:
+    """Write the fit and the scores into the folder."""
     output.mkdir(parents=True, exist_ok=True)
     be.save_fit(fitted, output / "fit.nc")
     write_result(as_csv(rows, {}), output / "scores.csv")
     write_result(as_json(rows, about), output / "scores.json")
-    write_result(WRITERS[format](rows, about), None)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
-from bayeseval.rounding import ROUNDING
+from bayeseval.rounding import ROUNDING, settled
 
 LARGEST = 0.25  # variance of a score in [0, 1]
 
@@ -147,8 +147,10 @@ def of_ratio_differences(
     gain, odds = _steps(levels), topic.odds[:, None]
     both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))[:, 0]
     whole = (odds * level_covariance(levels, below, below))[:, 0].sum()
-    slope = (numerator[:, :1] - numerator[:, 0]) * fall
-    variance = inverse**2 * apart - 2.0 * inverse * slope * (both[:, None] - both)
+    one, other = numerator[:, :1], numerator[:, 0]
+    slope = settled(one - other, one, other) * fall
+    joint = settled(both[:, None] - both, both[:, None], both)
+    variance = inverse**2 * apart - 2.0 * inverse * slope * joint
     return np.clip(variance + slope**2 * whole, 0.0, 4.0 * LARGEST)
 
 

@@ -45,8 +45,11 @@ def difference(
     _warn_of_later_stages(collection, spec)
     _warn_of_raw_labels(collection, spec)
     columns = _predictor_columns(collection, frame.pair)
+    named = () if isinstance(spec, str) else spec[1:2]
+    named = named[0] if named and isinstance(named[0], list | tuple) else named
     for name in label_names(collection):
-        warn_of_copies(name, columns[name], frame.grade[0])
+        if name in named:
+            warn_of_copies(name, columns[name], frame.grade[0])
 
     def model(sample, observed, counted, higher):
         name = _learned(spec, columns) if higher else spec

@@ -173,7 +173,7 @@ def posterior_scores(
         unjudged = scored.labels["topic"][~judged]
         warnings.warn(without_judgment(unjudged, n_others), stacklevel=2)
     if judged.any() and draws.n_draws > 1 and np.nanmax(np.ptp(estimate, axis=-1)) < SURE:
-        _warn_of_nothing_learned(lost)
+        _warn_of_nothing_learned(lost, "design" in sampled.children)
     attrs = {
         "estimator": model_name(fitted),
         "outside": outside,
@@ -195,21 +195,24 @@ def posterior_scores(
     return result.assign(scored.beside(result, modelled))
 
 
-def _warn_of_nothing_learned(lost: NDArray[np.float64]) -> None:
+def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:
     """Say of scores without any doubt that they count documents that nobody judged for nothing."""
     if not np.nanmax(lost) > SURE:
         return
-    text = Message(
-        "every document that the model speaks of is judged, so it changed nothing: up to "
-        f"{np.nanmax(lost):.2f} of the weight of a score is on others, which count as not "
-        "relevant; judgments of a sample need their ",
+    said = (
+        "every document that these scores count and the model speaks of is judged, so it changed "
+        f"nothing: up to {np.nanmax(lost):.2f} of the weight of a score is on others, which count "
+        "as not relevant"
+    )
+    wanted = (
+        "; judgments of a sample need their ",
         Option("design", None, "design (be.attach_judgments)"),
         ", those of a pool ",
         Option("model", "urn", "be.models.urn_model"),
         ", or take ",
-        Option("outside", "model"),
     )
-    warnings.warn(text, stacklevel=3)
+    wanted = ("; take ",) if designed else wanted
+    warnings.warn(Message(said, *wanted, Option("outside", "model")), stacklevel=3)
 
 
 def _streamed(

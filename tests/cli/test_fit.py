@@ -154,7 +154,7 @@ def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(co
     code, out, err = fitted(command, sampled, *words)
     assert code == 0
     assert "no design: the judged documents are the frame, and all others count as not" in err
-    assert "warning: every document that the model speaks of is judged" in err
+    assert "warning: every document that these scores count and the model speaks of" in err
     assert "--design" in err and "scores are exact" not in err
     assert "weight on documents outside the frame, mean over runs: P@10 0." in err
     answer = json.loads(out)

@@ -239,6 +239,21 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
             assert of_pairs[a, b] == pytest.approx(expected, rel=1e-8, abs=1e-13)
 
 
+def test_runs_with_the_same_documents_in_another_order_have_no_error_of_recall():
+    collection = small_collection()
+    runs = be.runs_frame(collection).query("run == 'a'")
+    other = runs.assign(run="again", score=-runs["score"])
+    both = be.add_runs(collection, other)
+    design = be.designs.pps_strata(both, budget=4, n_strata=2)
+    sampled = be.reveal(both, design, be.draw(design, random_seed=1))
+    problem = Problem.prepared(sampled, "R@50", estimator="dyn")
+    names = problem.labels["run"].tolist()
+    pair = names.index("a"), names.index("again")
+    for topic, position in problem.topics():
+        (of_pairs,) = problem.anticipated_differences(topic, position)
+        assert of_pairs[pair] == of_pairs[pair[::-1]] == 0.0
+
+
 def test_intervals_and_tests_of_a_comparison_rest_on_one_error():
     sampled = lone_run_sample()
     pairs = be.compare(sampled, ["P@10", "AP"], estimator="dyn", ci_prob=0.8)
