@@ -186,23 +186,38 @@ def lone_run_sample() -> xr.DataTree:
     return be.reveal(truth, design, be.draw(design, random_seed=2))
 
 
-@pytest.mark.parametrize("measure", ["P@10", "RBP(p=0.8)", "DCG@20"])
-def test_differences_are_raised_by_what_the_predictions_expect_of_them(measure):
-    sampled = lone_run_sample()
-    problem = Problem.prepared(sampled, measure, estimator="dyn")
-    (asked,) = problem.measures
+def anticipated_on_the_first_topic(measure):
+    """What is anticipated of differences, the relevance, rows of the runs' ranks, the measure."""
+    problem = Problem.prepared(lone_run_sample(), measure, estimator="dyn")
     topic, position = next(iter(problem.topics()))
     (of_pairs,) = problem.anticipated_differences(topic, position)
-    relevance = problem.relevance.topic(topic, position)
+    return of_pairs, problem.relevance.topic(topic, position), position, *problem.measures
+
+
+def weights_of(position, n_documents, weight, cutoff=None):
+    """Weight (run, document) of the rank at which each run shows a document."""
+    weights = np.zeros((len(position), n_documents))
+    for run, ranks in enumerate(position):
+        for rank, row in enumerate(ranks[:cutoff]):
+            if row >= 0:
+                weights[run, row] = weight(rank)
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("measure", "weight"),
+    [
+        ("P@10", lambda rank: 0.1),
+        ("RBP(p=0.8)", lambda rank: 0.2 * 0.8**rank),
+        ("DCG@20", lambda rank: 1 / np.log2(rank + 2)),
+    ],
+)
+def test_differences_are_raised_by_what_the_predictions_expect_of_them(measure, weight):
+    of_pairs, relevance, position, asked = anticipated_on_the_first_topic(measure)
     levels = relevance.gain_levels(asked) if asked.graded else [(1.0, relevance.binary(1))]
     ((step, level),) = levels
     chance = level.predicted[0]
-    weights = np.zeros((len(position), chance.size))
-    for run, ranks in enumerate(position):
-        for rank, row in enumerate(ranks[: asked.cutoff]):
-            if row >= 0:
-                weight = {"P@10": 0.1, "DCG@20": 1 / np.log2(rank + 2)}.get(measure)
-                weights[run, row] = 0.2 * 0.8**rank if weight is None else weight
+    weights = weights_of(position, chance.size, weight, asked.cutoff)
     spread = relevance.odds * step**2 * chance * (1 - chance)
     for a in range(3):
         for b in range(3):
@@ -214,21 +229,12 @@ def test_differences_are_raised_by_what_the_predictions_expect_of_them(measure):
 @pytest.mark.parametrize("measure", ["R@20", "nDCG@20"])
 def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linear_error(measure):
     """Each document by its own term: what it adds to both numerators and to the denominator."""
-    sampled = lone_run_sample()
-    problem = Problem.prepared(sampled, measure, estimator="dyn")
-    (asked,) = problem.measures
-    topic, position = next(iter(problem.topics()))
-    (of_pairs,) = problem.anticipated_differences(topic, position)
-    relevance = problem.relevance.topic(topic, position)
+    of_pairs, relevance, position, asked = anticipated_on_the_first_topic(measure)
     level = relevance.binary(1)
     chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
-    weights = np.zeros((len(position), chance.size))
-    for run, ranks in enumerate(position):
-        for rank, row in enumerate(ranks[:20]):
-            if row >= 0:
-                weights[run, row] = 1.0 if measure == "R@20" else 1 / np.log2(rank + 2)
-    below = 1.0
+    below, weights = 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
     if measure == "nDCG@20":
+        weights = weights_of(position, chance.size, lambda rank: 1 / np.log2(rank + 2), 20)
         number = max(value.sum(), level.seen[0], 0.0)
         below = float(discount_slope(np.array([number]), 20)[0])
     share = weights * counts.inverse[0] - (weights @ value)[:, None] * counts.inverse_fall * below
