@@ -188,6 +188,8 @@ def test_bad_frames_are_errors_that_name_the_row():
     judged = pd.DataFrame({"topic": "1", "document": ["a", "a"], "grade": [1, 0]})
     with pytest.raises(ValueError, match="row 1: document 'a' of topic '1' is judged a second"):
         read_qrels(judged)
+    with pytest.raises(ValueError, match="row 1 .topic '1', document 'b'.: grade 0.9 is not"):
+        read_qrels(judged.assign(document=["a", "b"], grade=[np.nan, 0.9]))
     listed = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1], "probability": [2.0]})
     with pytest.raises(ValueError, match="row 0: inclusion probability 2.0 must lie in"):
         read_qrels(listed, "probs")
@@ -215,3 +217,12 @@ def test_a_run_that_is_in_the_collection_is_not_added_again(tmp_path):
     frame = pd.DataFrame({"run": ["r"], "topic": ["1"], "document": ["a"], "score": [1.0]})
     with pytest.raises(ValueError, match="runs DataFrame: run 'r' is in the collection already"):
         add_runs(collection, frame)
+
+
+def test_judgments_of_none_of_the_documents_that_runs_retrieve_are_suspected():
+    run = pd.DataFrame({"run": "r", "topic": "1", "document": ["d-1", "d-2"], "score": [2.0, 1.0]})
+    judged = pd.DataFrame({"topic": "1", "document": ["1", "2"], "grade": 1})
+    with pytest.warns(UserWarning, match="they have '1' and so on, the runs 'd-1' and so on"):
+        read_collection(judged, run)
+    read_collection(judged.assign(document=["d-2", "3"]), run)
+    read_collection(judged)

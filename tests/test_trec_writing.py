@@ -40,6 +40,7 @@ def test_judgments_are_written_as_they_were_read(tmp_path, qrels_format, ending)
         assert path.read_text() == text
 
 
+@pytest.mark.filterwarnings("ignore:no document of the judgments is in a run")
 @given(scores=rankings(), grades=judgments())
 @IN_FOLDER
 def test_runs_and_judgments_survive_writing(tmp_path, scores, grades):

@@ -9,7 +9,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli.demo_files import write_files
-from bayeseval.cli.options import chosen_seed
+from bayeseval.cli.options import chosen_seed, folder
 from bayeseval.cli.output import check_folder, remark, working, write_result, written_whole
 from bayeseval.cli.tables import FURTHER, as_csv, rendered, score_rows
 
@@ -28,14 +28,16 @@ are wide for runs that did not contribute to the pool.
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for the scores and the plot.")] = Path(
-        "demo-output"
-    ),
+    output: Annotated[
+        Path,
+        typer.Option(parser=folder, metavar="<path>", help="Folder for the scores and the plot."),
+    ] = Path("demo-output"),
     budget: Annotated[int, typer.Option(help="Documents judged per topic.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 1,
     files: Annotated[
         Path | None,
         typer.Option(
+            parser=folder,
             metavar="DIR",
             help="Write small run and qrels files there instead, to try the commands on.",
             show_default=False,

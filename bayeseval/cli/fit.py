@@ -53,7 +53,11 @@ JudgedDepth = Annotated[
 ]
 Folder = Annotated[
     Path,
-    typer.Option(help="Folder for fit.nc, scores.csv, scores.json, intervals.csv and the plots."),
+    typer.Option(
+        parser=option.folder,
+        metavar="<path>",
+        help="Folder for fit.nc, scores.csv, scores.json, intervals.csv and the plots.",
+    ),
 ]
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw plots.")]
 OutsideModel = Annotated[

@@ -6,6 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
+
+def folder(name: str) -> Path:
+    """Folder of an option, which an empty variable of a shell does not name."""
+    if not str(name):
+        raise typer.BadParameter("'' names no folder; . is this one.")
+    return Path(name)
+
+
 Runs = Annotated[
     list[str],
     typer.Argument(

@@ -167,12 +167,12 @@ def posterior_scores(
     judged = scored.judged_topic
     weights = topic_weights(judged, draws.n_draws, draws.seed_word, over, population)
     mean_of = topic_weights(judged, draws.n_draws, draws.seed_word, "topic", population)
-    estimate, modelled, lost = _streamed(scored, draws.n_draws, weights, mean_of)
+    estimate, modelled, lost, spread = _streamed(scored, draws.n_draws, weights, mean_of)
     if not judged.all():
         n_others = int(judged.sum()) if over == "topic" else None
         unjudged = scored.labels["topic"][~judged]
         warnings.warn(without_judgment(unjudged, n_others), stacklevel=2)
-    if judged.any() and draws.n_draws > 1 and np.nanmax(np.ptp(estimate, axis=-1)) < SURE:
+    if judged.any() and draws.n_draws > 1 and spread < SURE:
         _warn_of_nothing_learned(lost, "design" in sampled.children)
     attrs = {
         "estimator": model_name(fitted),
@@ -217,24 +217,25 @@ def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:
 
 def _streamed(
     scored, n_draws: int, weights: NDArray | None, mean_of: NDArray
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Scores (measure, run, draw) or (measure, run, topic, draw), and the weight outside.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+    """Scores (measure, run, draw) or (measure, run, topic, draw), and what else is asked of them.
 
-    In between means over topics (measure, departing run, draw) of the runs that depart from the
-    model, as it has them.
+    That is: means over topics (measure, departing run, draw) of the runs that depart from the
+    model, as it has them; the weight outside; the widest range over draws of a topic's score.
     """
     by_topic = tuple(len(scored.labels[dim]) for dim in ("measure", "run", "topic"))
     lost = np.full(by_topic, np.nan)
     whole, start = (by_topic, np.nan) if weights is None else (by_topic[:2], 0.0)
     estimate = np.full((*whole, n_draws), start)
     modelled = np.zeros((by_topic[0], scored.departing.size, n_draws))
-    n_runs = by_topic[1]
+    n_runs, spread = by_topic[1], 0.0
     for topic in track(np.flatnonzero(scored.judged_topic).tolist(), "posterior scores"):
         scores, lost[:, :, topic] = scored.topic(topic)
         for index, score in enumerate(scores):
+            spread = max(spread, np.ptp(score[:n_runs], axis=-1).max())
             if weights is None:
                 estimate[index, :, topic] = score[:n_runs]
             else:
                 estimate[index] += weights[topic] * score[:n_runs]
             modelled[index] += mean_of[topic] * score[n_runs:]
-    return estimate, modelled, lost
+    return estimate, modelled, lost, spread

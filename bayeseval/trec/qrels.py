@@ -9,7 +9,7 @@ import pandas as pd
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column
+from bayeseval.trec.frames import checked_frame, finite_column, row_name
 from bayeseval.trec.lines import Lines, WrongFields, blocks
 from bayeseval.trec.sources import expanded
 
@@ -183,10 +183,16 @@ def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
     missing = frame["grade"].isna().to_numpy()
     known = frame.assign(grade=frame["grade"].mask(missing, 0))
     grade = finite_column(known, "judgments", "grade")
-    if missing.any():
-        return np.where(missing, np.nan, grade)
-    whole = (grade == np.round(grade)).all()
-    return grade.astype(np.int64) if whole else grade
+    wrong = (grade != np.round(grade)) | (np.abs(grade) > _LARGEST_GRADE)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        where = row_name("judgments", frame, row)
+        raise ValueError(
+            f"{where}: grade {grade[row]:.6g} is not a whole number from -{_LARGEST_GRADE} to "
+            f"{_LARGEST_GRADE}, as every grade must be; probabilities and means of several "
+            "assessors are labels (be.add_predictions)."
+        )
+    return np.where(missing, np.nan, grade) if missing.any() else grade.astype(np.int64)
 
 
 def _check_sampled(judgments: pd.DataFrame) -> None:

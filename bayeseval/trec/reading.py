@@ -1,5 +1,7 @@
 """Collections from files: rankings and judgments brought together by label."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -90,7 +92,10 @@ def read_collection(
     tree = gathered(reader, found, judgments, depth, run_table, facts)
     if judgments is None:
         return tree
-    return _judged(tree, judgments, qrels_format, negative_grades)
+    judged = _judged(tree, judgments, qrels_format, negative_grades)
+    if found:
+        _warn_apart(judged)
+    return judged
 
 
 def _check_depth(depth) -> None:
@@ -115,3 +120,20 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     grade[where] = np.where(unjudged, np.nan, known)
     design = sampling_design(tree, judgments, where, qrels_format)
     return rebuilt(tree, grade=grade, pooled=pooled, design=design)
+
+
+def _warn_apart(tree) -> None:
+    """Say that no document of the judgments is in a run, as where their ids are written unalike."""
+    ranking, pooled = tree["rankings/ranking"].to_numpy(), tree["judgments/pooled"].to_numpy()
+    retrieved = np.zeros(pooled.size + 1, dtype=bool)
+    retrieved[ranking.ravel()] = True  # -1, nothing, is the last
+    retrieved = retrieved[:-1]
+    if (retrieved & pooled).any():
+        return
+    document = tree["document"].to_numpy()
+    warnings.warn(
+        "no document of the judgments is in a run, so they say nothing of any: they have "
+        f"'{document[pooled][0]}' and so on, the runs '{document[retrieved][0]}' and so on; "
+        "are the documents' ids written alike?",
+        stacklevel=3,
+    )

@@ -73,6 +73,12 @@ def test_a_link_to_nothing_is_no_folder_for_results(command, folder):
     assert (code, out) == (2, "") and "link to nothing; name another --files" in err
 
 
+def test_an_empty_name_is_not_the_folder_one_stands_in(command, folder):
+    for words in ([*FIT, "--output", ""], ["demo", "--output", ""], ["demo", "--files", ""]):
+        code, out, err = command(*words)
+        assert (code, out) == (2, "") and "'' names no folder; . is this one" in err
+
+
 def test_what_a_model_has_not_is_refused_before_files_are_read(command, folder):
     for words in (["fit", "no", "none"], ["adjust", "no", "none", "--unpooled", "c"]):
         code, out, err = command(*words, "-m", "Bpref")

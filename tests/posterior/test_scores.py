@@ -156,6 +156,8 @@ def test_documents_outside_the_frame_count_nothing_or_what_the_model_says():
     with pytest.warns(UserWarning, match="it changed nothing: up to 0.50 of the weight of a score"):
         inside = be.posterior_scores(fitted, sampled, "P@2", random_seed=1)
     assert float(outside.estimate.std()) == 0.0  # all of the frame was judged
+    with pytest.warns(UserWarning, match="it changed nothing: up to 0.50 of the weight of a score"):
+        be.posterior_scores(fitted, sampled, "P@2", population="topics", random_seed=1)
     assert inside.outside_weight.sel(run="b").item() == 0.5
     model = be.posterior_scores(fitted, sampled, "P@2", outside="model", random_seed=1)
     assert float(model.outside_weight.max()) == 0.0
