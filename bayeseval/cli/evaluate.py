@@ -31,7 +31,8 @@ def evaluate(
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper,
     denominator_error, modelled_share, degrees_of_freedom, limited_share, n_topics (topics that
-    have a judgment); better_than and worse_than with --against.
+    have a judgment), outside_weight (of a score, on documents outside the design's frame, or
+    unjudged); better_than and worse_than with --against.
     """
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)

@@ -118,8 +118,8 @@ def fit(
 ) -> None:
     """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
 
-    CSV columns: the first eight of evaluate and n_topics; estimate is the posterior mean,
-    standard_error the posterior standard deviation with the model's own errors, if any
+    CSV columns: the first eight of evaluate, n_topics and outside_weight; estimate is the posterior
+    mean, standard_error the posterior standard deviation with the model's own errors, if any
     (--posterior-only). Where the judgments are of a random sample, the combined scores are printed
     too (table, markdown, latex): short intervals, honest for runs that the model does not
     understand; and intervals.csv has design (dyn), model and both combined side by side, with

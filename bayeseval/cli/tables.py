@@ -31,7 +31,7 @@ COLUMNS = [
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
 FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", "limited_share"]
-OF_TOPICS = ["n_topics"]  # topics that a row rests on
+OF_TOPICS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
 OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where they were asked for
 

@@ -17,7 +17,9 @@ from bayeseval.cli.tables import score_rows
 
 TOPICS = ("1", "2", "10")
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
-FURTHER = "denominator_error,modelled_share,degrees_of_freedom,limited_share,n_topics"
+FURTHER = (
+    "denominator_error,modelled_share,degrees_of_freedom,limited_share,n_topics,outside_weight"
+)
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 FLAGS = ["-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
 

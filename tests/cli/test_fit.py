@@ -57,7 +57,7 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
         "--draws", "50", "--chains", "2", "--ci-prob", "0.8", "--population", "topics",
         "--no-plots", measures=("P@10", "AP"),
     )  # fmt: skip
-    assert (code, out.splitlines()[0]) == (0, f"{HEADER},n_topics")
+    assert (code, out.splitlines()[0]) == (0, f"{HEADER},n_topics,outside_weight")
     runs = [str(sampled / name) for name in "abc"]
     collection = be.attach_judgments(
         be.read_collection(None, runs), be.read_design(sampled / "design.nc"),
