@@ -47,10 +47,10 @@ def compare(
     ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share,
     with Satterthwaite's degrees of freedom. Intervals, probabilities and p values rest
     on that error raised as for single scores (:func:`evaluate`, Notes), by the variance that the
-    predictions lead one to expect of the difference; of AP and Rprec on the error as it is, which
-    is too small for variants of one run that few sampled documents tell apart (two runs that differ
-    by a swap on a tenth of the topics: 90 % intervals of AP held .7 to .8, of nDCG@10 .68 to .96).
-    ``standard_error`` and ``degrees_of_freedom`` are those of the unbiased variance.
+    predictions lead one to expect of the difference; of Rprec on the error as it is. Variants of
+    one run that few sampled documents tell apart are the hard case (two that differ by a swap on a
+    tenth of the topics, 20 to 100 judgments, five collections: 90 % intervals of AP held .93 to
+    1.00, of nDCG@10 .65 to .96). ``standard_error`` and ``degrees_of_freedom`` are those of the unbiased variance.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def compare(
     ``population="sample"`` they and all that follows from them are NaN. ``stat`` knows no error
     where the drawn documents of the two runs show no spread, as with a handful of judgments and
     nothing relevant drawn: an error of 0 then stands with probabilities of 0 or 1. That of ``dyn``
-    but for AP and Rprec, which its predictions raise, does not fall to 0 there.
+    but for Rprec, which its predictions raise, does not fall to 0 there.
 
     References
     ----------

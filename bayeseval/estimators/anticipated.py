@@ -56,21 +56,56 @@ def of_sum(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | No
     return weighted_sum(topic.position, weight**2, spread)
 
 
-def of_differences(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | None:
-    r"""Of differences of weighted sums over ranks, (run, run_other), as :func:`of_sum` is of each.
+def weights_by_rank(topic: TopicRelevance, weight: Floats) -> Floats:
+    """What every document adds to every run's sum, (run, pair), by its rank there."""
+    weights = np.zeros((topic.position.shape[0], topic.odds.size))
+    run, rank = np.nonzero(topic.position[:, : weight.size] >= 0)
+    weights[run, topic.position[run, rank]] = weight[rank]
+    return weights
+
+
+def weights_of_precisions(position: NDArray[np.int32], chance: Floats) -> Floats:
+    r"""What every document is expected to add to every run's sum of precisions, (run, pair).
+
+    .. math:: \frac{1}{i} \left(1 + \sum_{j < i} p_j\right) + \sum_{j > i} \frac{p_j}{j}
+
+    for the document at rank i: the derivative of the sum by its relevance, the others relevant with
+    the probabilities p (pair,).
+
+    Examples
+    --------
+    >>> weights_of_precisions(np.array([[1, 0]]), np.array([0.5, 1.0]))
+    array([[1.  , 1.25]])
+    """
+    found = position >= 0
+    p = np.where(found, chance[position], 0.0)
+    inverse = 1.0 / np.arange(1.0, position.shape[1] + 1)
+    share = p * inverse
+    above = p.cumsum(axis=1) - p
+    below = share.sum(axis=1, keepdims=True) - share.cumsum(axis=1)
+    weights = np.zeros((position.shape[0], chance.size))
+    run, rank = np.nonzero(found)
+    weights[run, position[run, rank]] = (inverse * (1.0 + above) + below)[run, rank]
+    return weights
+
+
+def of_differences(topic: TopicRelevance, weights: Floats, levels: Levels) -> Floats | None:
+    r"""Of differences of weighted sums over documents, (run, run_other), as :func:`of_sum` of each.
 
     .. math:: \sum_d \frac{1 - \pi_d}{\pi_d} (w_{da} - w_{db})^2 \, Var(gain_d)
 
     Of one sample; None without predictions.
+
+    Parameters
+    ----------
+    topic : TopicRelevance
+    weights : float array (run, pair)
+    levels : list of (step, FilledRelevance)
     """
     if not _predicted(levels):
         return None
     gain = _steps(levels)
     spread = topic.odds * level_covariance(levels, gain, gain)[:, 0]
-    n_runs, depth = topic.position.shape
-    run, rank = np.nonzero(topic.position[:, : weight.size] >= 0)
-    weights = np.zeros((n_runs, topic.odds.size))
-    weights[run, topic.position[run, rank]] = weight[rank]
     between = (weights * spread) @ weights.T
     alone = np.diagonal(between)
     whole = alone[:, None] + alone[None]
@@ -126,7 +161,7 @@ def of_ratio(
 
 def of_ratio_differences(
     topic: TopicRelevance,
-    weight: Floats,
+    weights: Floats,
     levels: Levels,
     counts: TopicCounts | None,
     numerator: Floats,
@@ -135,17 +170,15 @@ def of_ratio_differences(
 ) -> Floats | None:
     """Of differences of ratios (run, run_other), as :func:`of_ratio` is of each.
 
-    Of one sample; None without predictions. Parameters as there, the posterior of the denominator
-    by itself.
+    Of one sample; None without predictions. Parameters as there, but for ``weights`` (run, pair)
+    and the posterior of the denominator by itself.
     """
-    from bayeseval.measures.rank_sums import weighted_sum
-
-    apart = of_differences(topic, weight, levels)
+    apart = of_differences(topic, weights, levels)
     if apart is None:
         return None
     inverse, fall = (value[0] for value in _inverse(counts, denominator))
     gain, odds = _steps(levels), topic.odds[:, None]
-    both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))[:, 0]
+    both = weights @ (odds * level_covariance(levels, gain, below))[:, 0]
     whole = (odds * level_covariance(levels, below, below))[:, 0].sum()
     one, other = numerator[:, :1], numerator[:, 0]
     slope = settled(one - other, one, other) * fall

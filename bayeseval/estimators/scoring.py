@@ -34,19 +34,30 @@ def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarray | None:
     """Variances of differences (run, run_other) to be expected; None where it has no such form."""
-    weight = rank_weight(measure, topic.position.shape[1])
+    from bayeseval.measures.rank_sums import precision_sum
+
     levels = topic.gain_levels(measure) if measure.graded else _relevance(topic, measure)
-    if measure.name in names_of("linear"):
-        return anticipated.of_differences(topic, weight, levels)
-    if measure.name not in ("R", "nDCG"):
+    if (
+        measure.name not in ("R", "nDCG", "AP", *names_of("linear"))
+        or levels[0][1].predicted is None
+    ):
         return None
-    numerator = _weighted(topic, weight, combined(levels))[0]
-    if measure.name == "R":
-        denominator, below = relevant_count(topic, levels[0][1])[0], [np.ones(1)]
+    if measure.name == "AP":
+        position, predicted = topic.top(measure.cutoff), levels[0][1].predicted
+        weights = anticipated.weights_of_precisions(position, np.clip(predicted[0], 0.0, 1.0))
+        numerator = precision_sum(position, np.ascontiguousarray(predicted.T))
     else:
+        weight = rank_weight(measure, topic.position.shape[1])
+        weights = anticipated.weights_by_rank(topic, weight)
+        if measure.name in names_of("linear"):
+            return anticipated.of_differences(topic, weights, levels)
+        numerator = _weighted(topic, weight, combined(levels))[0]
+    if measure.name == "nDCG":
         denominator, _, _, below = _ideal(topic, measure, levels)
+    else:
+        denominator, below = relevant_count(topic, levels[0][1])[0], [np.ones(1)]
     return anticipated.of_ratio_differences(
-        topic, weight, levels, topic.counts(measure), numerator, denominator, below
+        topic, weights, levels, topic.counts(measure), numerator, denominator, below
     )
 
 

@@ -105,7 +105,7 @@ def paired_difference(
     The two runs share topics and judged documents, so their errors are correlated and the standard
     error of the difference is often much smaller than their own suggest. The interval
     rests on that error raised as for single scores (:func:`evaluate`, Notes), by the variance that
-    the predictions lead one to expect of the difference; of AP and Rprec on the error as it is.
+    the predictions lead one to expect of the difference; of Rprec on the error as it is.
 
     Parameters
     ----------

@@ -63,6 +63,7 @@ def test_the_values_of_the_small_reference_example(oracle):
     assert values == ["0.1852", "0.4162", "9.4545"]
 
 
+@pytest.mark.filterwarnings("ignore:no document of the judgments is in a run")
 def test_the_estimated_numbers_of_relevant_documents_that_precision_medicine_2017_published(
     real_data,
 ):

@@ -226,6 +226,37 @@ def test_differences_are_raised_by_what_the_predictions_expect_of_them(measure, 
     assert (np.diagonal(of_pairs) == 0).all()
 
 
+def precision_sum_of(ranks, relevance, cutoff):
+    """Sum of the precisions at relevant documents, with relevances that may be fractions."""
+    total = above = 0.0
+    for rank, row in enumerate(ranks[:cutoff], start=1):
+        if row >= 0:
+            total += relevance[row] * (1.0 + above) / rank
+            above += relevance[row]
+    return total
+
+
+@pytest.mark.parametrize(("measure", "cutoff"), [("AP", None), ("AP@5", 5)])
+def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_each_document(
+    measure, cutoff
+):
+    of_pairs, relevance, position, asked = anticipated_on_the_first_topic(measure)
+    level, counts = relevance.binary(1), relevance.counts(asked)
+    chance, step = level.predicted[0], 0.5
+    numerator = np.array([precision_sum_of(ranks, chance, cutoff) for ranks in position])
+    slope = np.empty((3, chance.size))
+    for row in range(chance.size):
+        moved = chance + step * (np.arange(chance.size) == row)
+        after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
+        slope[:, row] = (after - numerator) / step
+    share = slope * counts.inverse[0] - numerator[:, None] * counts.inverse_fall[0]
+    spread = relevance.odds * chance * (1 - chance)
+    for a in range(3):
+        for b in range(3):
+            expected = min((spread * (share[a] - share[b]) ** 2).sum(), 1.0)
+            assert of_pairs[a, b] == pytest.approx(expected, rel=1e-8, abs=1e-13)
+
+
 @pytest.mark.parametrize("measure", ["R@20", "nDCG@20"])
 def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linear_error(measure):
     """Each document by its own term: what it adds to both numerators and to the denominator."""
