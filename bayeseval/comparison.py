@@ -50,7 +50,8 @@ def compare(
     predictions lead one to expect of the difference; of Rprec on the error as it is. Variants of
     one run that few sampled documents tell apart are the hard case (two that differ by a swap on a
     tenth of the topics, 20 to 100 judgments, five collections: 90 % intervals of AP held .93 to
-    1.00, of nDCG@10 .65 to .96). ``standard_error`` and ``degrees_of_freedom`` are those of the unbiased variance.
+    1.00, of nDCG@10 .65 to .96). ``standard_error`` and ``degrees_of_freedom`` are those of the
+    unbiased variance.
 
     Parameters
     ----------
