@@ -41,9 +41,9 @@ def trec8_like() -> xr.DataTree:
     return some.assign(contributed=xr.ones_like(some["contributed"]))  # halved like the others
 
 
-def few_relevant() -> xr.DataTree:
+def few_relevant(seed: int = 11) -> xr.DataTree:
     """17 runs of which pairs are alike, 80 topics, of median 36 relevant documents."""
-    random = np.random.default_rng(11)
+    random = np.random.default_rng(seed)
     odds = _odds(random, 17, 80, 0.02)
     return be.simulate.urn_collection(
         odds,
@@ -55,13 +55,13 @@ def few_relevant() -> xr.DataTree:
         team=[f"team{run // 2}" for run in range(17)],
         depth=150,
         keep="retrieved",
-        random_seed=12,
+        random_seed=seed + 1,
     )
 
 
-def few_runs() -> xr.DataTree:
+def few_runs(seed: int = 21) -> xr.DataTree:
     """6 runs, 50 topics, of median 30 relevant documents."""
-    random = np.random.default_rng(21)
+    random = np.random.default_rng(seed)
     odds = _odds(random, 6, 50, 0.03)
     return be.simulate.urn_collection(
         odds,
@@ -71,13 +71,13 @@ def few_runs() -> xr.DataTree:
         shared=0.45,
         depth=300,
         keep="retrieved",
-        random_seed=22,
+        random_seed=seed + 1,
     )
 
 
-def graded() -> xr.DataTree:
+def graded(seed: int = 31) -> xr.DataTree:
     """30 runs, 43 topics, grades 0 to 3; topics differ in their share of high grades."""
-    random = np.random.default_rng(31)
+    random = np.random.default_rng(seed)
     odds = _odds(random, 30, 43, 0.03)
     collection = be.simulate.urn_collection(
         odds,
@@ -90,7 +90,7 @@ def graded() -> xr.DataTree:
         depth=100,
         keep="retrieved",
         grade_proportions=(0.7, 0.22, 0.08),
-        random_seed=32,
+        random_seed=seed + 1,
     )
     judgments = collection["judgments"].to_dataset(inherit=False)
     grade = judgments["grade"].to_numpy().copy()
