@@ -29,8 +29,8 @@ def with_replacement(
     Every draw of a topic takes document d with probability M(d), the mean over the contributing
     runs s of :math:`MD_s(rank_s(d))^{3/2}`, normalised within the run, with :math:`MD_s` the
     marginal of the pairs of ranks that average precision weighs
-    (:func:`average_precision_marginal`). Draws that would fall outside the frame are not made: M is
-    normalised over the frame.
+    (:func:`bayeseval.designs.with_replacement.average_precision_marginal`). Draws that would fall
+    outside the frame are not made: M is normalised over the frame.
 
     *Why 3/2.* A run's sum of precisions SP is Z times the expectation of rel(i) rel(j) over pairs
     drawn from the joint distribution JD. Drawn from D instead, each pair counts

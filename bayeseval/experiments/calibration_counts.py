@@ -30,17 +30,18 @@ def count_study(
     n_strata: int,
     priors: Mapping[str, Any],
 ) -> Study:
-    """Study of :func:`bayeseval.models.count_model` for :func:`simulation_based_calibration`.
+    """Study of :func:`bayeseval.models.count_model` for ``simulation_based_calibration``.
 
-    The cells are those of one sample by :func:`pps_strata`. In each simulation the parameters come
-    from the prior, then the relevant documents of every cell, judged and not; the model is fitted
-    to the judged ones, and the numbers of relevant documents are compared with its posterior.
+    The cells are those of one sample by :func:`bayeseval.designs.pps_strata`. In each simulation
+    the parameters come from the prior, then the relevant documents of every cell, judged and not;
+    the model is fitted to the judged ones, and the numbers of relevant documents are compared with
+    its posterior.
 
     Parameters
     ----------
     collection : DataTree
         Rankings; its judgments only make the sample.
-    fits : function (model, *, random_seed)
+    fits : function (model, random_seed=)
         :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once.
     budget, n_strata : int
         Judgments and strata per topic.

@@ -48,6 +48,18 @@ class RepeatedFits:
     def __call__(self, model, *, random_seed: int) -> xr.DataTree:
         """Draws of the posterior of a model, as :func:`bayeseval.fit` returns them.
 
+        Parameters
+        ----------
+        model : pymc.Model
+            With the graph of the first.
+        random_seed : int
+            Seed of the sampler.
+
+        Returns
+        -------
+        DataTree
+            The draws.
+
         Raises
         ------
         ValueError

@@ -48,12 +48,12 @@ def relevance_study(
     n_topics: int = 1,
     parameters: Mapping[str, Mapping[str, Any]] = PARAMETERS,
 ) -> Study:
-    """Study of a model of relevance or of grades, for :func:`simulation_based_calibration`.
+    """Study of a model of relevance or of grades, for ``simulation_based_calibration``.
 
     The rankings are given. In each simulation the parameters and the relevance (or grade) of every
     pair come from the model's prior; then judgments are drawn with unequal probabilities
-    (:func:`pps_strata`), the model is fitted to them, and the scores of the complete judgments are
-    compared with the posterior's.
+    (:func:`bayeseval.designs.pps_strata`), the model is fitted to them, and the scores of the
+    complete judgments are compared with the posterior's.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ def relevance_study(
     build : function of a collection
         :func:`bayeseval.models.relevance_model` or :func:`bayeseval.models.grade_model`, or one of
         these with other options.
-    fits : function (model, *, random_seed)
+    fits : function (model, random_seed=)
         :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once. An approximation
         without a sampler's statistics has no verdict.
     budget, n_strata : int
-        As for :func:`pps_strata`.
+        As for :func:`bayeseval.designs.pps_strata`.
     measures : list of str
         Scores to compare.
     runs : list of str, optional

@@ -35,7 +35,7 @@ def urn_study(
     n_ranks: int,
     measures: Sequence[str],
 ) -> Study:
-    """Study of :func:`bayeseval.models.urn_model` for :func:`simulation_based_calibration`.
+    """Study of :func:`bayeseval.models.urn_model` for ``simulation_based_calibration``.
 
     In each simulation the parameters come from the model's prior, then M of every topic, then the
     relevances of ``n_ranks`` ranks of every run. The first ``depth`` are judged and the others
@@ -47,7 +47,7 @@ def urn_study(
 
     Parameters
     ----------
-    fits : function (model, *, random_seed)
+    fits : function (model, random_seed=)
         :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once.
     n_topics, n_runs, n_documents : int
         Sizes; N is the same for all topics.

@@ -31,7 +31,13 @@ BROKEN_DIVERGENCES = 0.2
 
 
 class SamplerWarning(UserWarning):
-    """A sampler that did not pass; ``found`` is its verdict, as ``be.verdict`` gives it."""
+    """A sampler that did not pass.
+
+    Parameters
+    ----------
+    found : Dataset
+        The verdict on it, as ``be.verdict`` gives it; the warning keeps it as ``found``.
+    """
 
     def __init__(self, found: xr.Dataset) -> None:
         super().__init__(f"the sampler did not pass: {verdict_text(found)}")

@@ -39,7 +39,7 @@ def plot_scores(
     backend : str, optional
         What draws, as in ArviZ ("matplotlib", "bokeh"); by default ArviZ's own choice.
     **pc_kwargs
-        As :func:`arviz.plot_forest` takes them, such as ``figure_kwargs``.
+        As ``arviz.plot_forest`` takes them, such as ``figure_kwargs``.
 
     Returns
     -------

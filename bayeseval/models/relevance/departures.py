@@ -115,7 +115,7 @@ class Departures:
     It is a second step: judged documents among the first 20 ranks of the run tell (a, b), those
     below tell (a', b') given the mean of (a, b), for each u by themselves, and the model's draws
     stay what they are ("cut"). What departs there from the judgments are the log odds of relevance
-    by all judgments but the document's own (:meth:`RelevanceDraws.left_out`): the mean of the
+    by all judgments but the document's own (``RelevanceDraws.left_out``): the mean of the
     linear predictor over draws puts rare relevance lower than the draws do, which departures would
     make up for a second time, and has seen the judgment. The prior of each pair of effects is
     common to all such runs and learned from them
