@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 
-.PHONY: help demo test slow bench lint types notebooks format data clean setup-run setup-test setup-dev table adjustment comparison aslam calibration combination coverage coverage-quick
+.PHONY: help demo test slow bench lint types notebooks format data docs clean setup-run setup-test setup-docs setup-dev table adjustment comparison aslam calibration combination coverage coverage-quick
 .DEFAULT_GOAL := help
 
 help:
@@ -17,12 +17,15 @@ help:
 	@echo "make coverage   coverage of intervals on all collections (resumable); make coverage-quick: a part"
 	@echo "make adjustment scores adjusted for not being pooled, by pool width (Webber, Park 2009)"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
+	@echo "make docs       the site, in docs/_build/html (offline; warnings are errors)"
 	@echo "make data       make the shipped collection again;  make clean: remove what was made"
 
 setup-run:
 	@scripts/setup-venv.sh run
 setup-test:
 	@scripts/setup-venv.sh test
+setup-docs:
+	@scripts/setup-venv.sh docs
 setup-dev:
 	@scripts/setup-venv.sh dev
 
@@ -69,6 +72,9 @@ notebooks: setup-test
 	$(BIN)/python -m pytest -q -n 2 --durations=0 notebooks/test_notebooks.py
 data: setup-test
 	$(BIN)/python data/make_trec8_like.py
+docs: setup-docs
+	$(BIN)/sphinx-build -q -E -W --keep-going -j 2 docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -78,5 +84,5 @@ format: setup-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 clean:
-	rm -rf .venv demo-output build dist .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf .venv demo-output build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

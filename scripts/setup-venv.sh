@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Make .venv with the package ($1 is run), or with its extra $1 (test, or dev, which contains test);
-# return at once when that, or more, was done since pyproject.toml and constraints.txt last changed.
+# Make .venv with the package ($1 is run), or with its extra $1 (test, docs, or dev, which contains
+# test); return at once when that, or more, was done since pyproject.toml and constraints.txt last
+# changed.
 # What the installer says goes to .venv/setup.log, and is shown where it fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extra="${1:-test}"
 case "$extra" in
-run) package="." enough="run test dev" ;;
+run) package="." enough="run test docs dev" ;;
 test) package=".[test]" enough="test dev" ;;
+docs) package=".[docs]" enough="docs" ;;
 dev) package=".[dev]" enough="dev" ;;
-*) echo "$0 takes run, test or dev, not $extra" >&2 && exit 2 ;;
+*) echo "$0 takes run, test, docs or dev, not $extra" >&2 && exit 2 ;;
 esac
 log="$(mktemp)"
 
