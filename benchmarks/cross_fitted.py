@@ -1,4 +1,4 @@
-"""Intervals that hold for each run: is a model fitted without a stratum's judgments the better prior?
+"""Intervals that hold for each run: is a model that has not seen a stratum a better prior for it?
 
 The prior of ``guarantee="each"`` must not depend on the design's estimate d, and the model has seen
 d's judgments. ``be.combine`` centres it on what the model says beyond them. Here the strata of
