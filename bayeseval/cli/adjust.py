@@ -1,4 +1,4 @@
-"""`bayeseval adjust`: scores of runs that were not pooled, adjusted for the bias of that."""
+"""`bayeseval adjust`: scores of unpooled runs, adjusted for pooling bias."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
 
 Unpooled = Annotated[
     list[str],
-    typer.Option(metavar="RUN", help="Run that did not contribute, or a quoted glob; repeat it."),
+    typer.Option(metavar="RUN", help="Run that did not contribute, or a quoted glob; repeatable."),
 ]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
-        "--measure", "-m", help="Such as P@10, AP; repeat it.", show_default="RBP(p=0.8)@10"
+        "--measure", "-m", help="P@10, AP, ...; repeatable.", show_default="RBP(p=0.8)@10"
     ),
 ]
 CommonTopics = Annotated[
     str | None,
-    typer.Option(help="Topics where unpooled runs were judged too: FILE, or labels with commas."),
+    typer.Option(help="Topics where unpooled runs were judged too: a file, or a,b,c."),
 ]
 CommonQrels = Annotated[
     str | None,
-    typer.Option(help="More judgments of common topics; QRELS are those without unpooled runs."),
+    typer.Option(help="Judgments of common topics, with the unpooled runs; QRELS: without."),
 ]
-PoolDepth = Annotated[int, typer.Option(help="Ranks that each run puts into the pool.")]
+PoolDepth = Annotated[int, typer.Option(help="Ranks of each run that went into the pool.")]
 Base = Annotated[
     Literal["nonrelevant", "condensed"],
-    typer.Option(help="Unjudged documents: not relevant, or taken out of the ranking."),
+    typer.Option(help="Unjudged documents: non-relevant, or removed from the ranking."),
 ]
 LeaveOut = Annotated[
-    Literal["run", "team"], typer.Option(help="What leaves the pool, without common topics.")
+    Literal["run", "team"], typer.Option(help="Without common topics: leave out runs, or teams.")
 ]
 Teams = Annotated[
     Path | None, typer.Option(help="CSV with the columns run and team, for --leave-out team.")
@@ -85,13 +85,13 @@ def adjust(
     format: option.ScoreFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
-    """Adjust scores of --unpooled runs for not being in the pool of RUNs (Webber and Park 2009).
+    """Adjust scores of unpooled runs for pooling bias.
 
-    RUNs are all that made the pool. By leaving out each in turn, or, where the unpooled runs were
-    judged on some topics too, by the bias seen there. CSV columns: the first eight of evaluate
-    (estimate is the adjusted score), then unadjusted, adjustment, helps (whether the adjustment is
-    larger than its standard error) and confidence (the chance that it brings the score nearer to
-    that of a full pool).
+    RUNs are all runs that made the pool. The bias is estimated by leaving out each of them in turn,
+    or, with --common-topics, from topics where the unpooled runs were judged too (Webber and Park
+    2009). CSV columns: the first eight of evaluate (estimate is the adjusted score), then
+    unadjusted, adjustment, helps (whether the adjustment is larger than its standard error) and
+    confidence (the probability that it brings the score nearer to that of a full pool).
     """
     measures = measure or ["RBP(p=0.8)@10"]
     _check_measures(measures, relevance_level)
@@ -145,9 +145,9 @@ def _check_measures(measures: list[str], relevance_level: int) -> None:
 def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
     """Refuse options that would have no effect, and teams that are not known."""
     if common and leave_out != "run":
-        raise ValueError("--leave-out goes without common topics; leave one of the two away")
+        raise ValueError("--leave-out does not go with common topics; leave out one of the two")
     if not common and interval != "t":
-        raise ValueError("--interval bootstrap resamples common topics; name --common-topics")
+        raise ValueError("--interval bootstrap resamples common topics; give --common-topics")
     if (leave_out == "team") != (teams is not None):
         raise ValueError("--leave-out team and --teams go together; give both or neither")
 
@@ -180,11 +180,11 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
     aside = result.attrs["judged_set_aside"]
     if aside and result.attrs["algorithm"] == 1:
         remark(
-            f"{aside} of {judged} judged documents are set aside, for no RUN brought them into the "
-            "pool: unadjusted scores are below those of evaluate"
+            f"{aside} of {judged} judged documents are set aside, because no RUN brought them into "
+            "the pool: unadjusted scores are below those of evaluate"
         )
     if result.attrs["algorithm"] == 2 and int(result["n_common"].max()) == 1:
-        remark("one common topic tells no standard error; name two or more")
+        remark("one common topic gives no standard error; name two or more")
         return
     helps = result["helps"].sum("run", skipna=True)
     shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
@@ -207,8 +207,8 @@ def _remark_unjudged(
     shares = outside_shares(mean_outside(scores))
     if shares:
         remark(
-            f"weight of unpooled runs on documents unjudged, mean over runs: {shares}; the "
-            "interval speaks of runs like the pooled ones"
+            f"weight of unpooled runs on unjudged documents, mean over runs: {shares}; the "
+            "interval is for runs like the pooled ones"
         )
 
 

@@ -50,7 +50,8 @@ def _say_version(asked: bool) -> None:
 @application.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print it.")
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     pass
@@ -119,11 +120,19 @@ def _sentence(error: BaseException) -> str:
         text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
         text = text.replace("Value error, ", "")  # the library's word for any wrong choice
         text = _NO_NUMBER.sub(lambda found: f"{found[1]} takes a {_KINDS[found[2]]}", text)
+        if text.startswith("Missing "):
+            text = f"{text.rstrip('.')}; {_command(error)} --help says what it takes"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:
         text = error.args[0] if error.args else type(error).__name__
     return _typed(text)
+
+
+def _command(error: BaseException) -> str:
+    """The command that an error of usage is about, as one types it."""
+    context = getattr(error, "ctx", None)
+    return "bayeseval" if context is None else context.command_path
 
 
 def _typed(message: object) -> str:

@@ -63,8 +63,8 @@ def write_combined(
     mean = be.mean_over_topics(scores, ci_prob=request["ci_prob"])
     if mean["standard_error"].isnull().any():
         remark(
-            "no combined intervals: the sample is too small for an error of dyn (one judged "
-            "document to a topic tells none)"
+            "no combined intervals: the sample is too small for dyn to have a standard error (one "
+            "judged document per topic gives none)"
         )
         return []
     combined = be.combine(mean, post)
@@ -98,11 +98,11 @@ def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
     if "design" not in collection.children:
         return "the judgments have no --design"
     if collection["design"].attrs.get("scheme") not in ("stratified", "poisson"):
-        return "the design gives dyn no error"
+        return "this design gives dyn no standard error"
     if request["population"] != "sample":
-        return "the command combines scores of these topics (--population sample)"
+        return "they are for these topics only (--population sample)"
     if request["outside"] != "nonrelevant":
-        return "dyn counts what is outside the frame as not relevant (--outside nonrelevant)"
+        return "dyn counts documents outside the frame as non-relevant (--outside nonrelevant)"
     return ""
 
 
@@ -122,7 +122,7 @@ def _remark(table: xr.Dataset) -> None:
     """Say how much shorter the combined intervals are, and which runs are unlike the model."""
     ratio = table["length_ratio"].sel(source="combined").mean("run")
     told = [f"{value:.2f} ({label})" for label, value in ratio.to_series().items()]
-    remark(f"combined intervals over dyn's, mean over runs: {', '.join(told)}")
+    remark(f"length of combined intervals over dyn's, mean over runs: {', '.join(told)}")
     odd = table["flagged"].any("measure")
     names = table["run"].to_numpy()[odd.to_numpy()].tolist()
     if names:

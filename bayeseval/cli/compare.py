@@ -52,20 +52,21 @@ def compare(
     judged: Judged,
     rankings: Rankings,
     reference: Annotated[
-        str | None, typer.Option(help="Compare every run with this one; default: all pairs.")
+        str | None,
+        typer.Option(help="Compare every run with this one.", show_default="all pairs"),
     ] = None,
     population: option.ComparedPopulation = None,
     equivalence: Annotated[
-        float | None, typer.Option(help="Largest difference without practical meaning.")
+        float | None, typer.Option(help="Largest difference of no practical importance.")
     ] = None,
     prior: option.Prior = "normal",
-    seed: Annotated[int, typer.Option(help="Of permutations and draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of permutations and draws.")] = 0,
     format: option.TidyFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
-    """Compare RUNs pair by pair: difference, interval, probability, adjusted p values.
+    """Compare RUNs in pairs: differences and adjusted p values.
 
-    CSV columns: run_a, run_b, measure, estimator, estimate (a less b), standard_error, lower,
+    CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
     from bayeseval.evaluation.pairs import HAS_COVARIANCE
@@ -96,7 +97,9 @@ def compare(
     remark_denominators(pairs)
     _remark_outside(collection, measure, options)
     if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
-        remark("the error of a difference is told by its spread over topics; there is 1 topic only")
+        remark(
+            "a difference on 1 topic has no standard error: that comes from its spread over topics"
+        )
     about = {"estimator": estimated.estimator, "population": pairs.attrs["population"]}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).loc[:, columns]

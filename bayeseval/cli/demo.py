@@ -39,12 +39,12 @@ def demo(
         typer.Option(
             parser=folder,
             metavar="DIR",
-            help="Write small run and qrels files there instead, to try the commands on.",
+            help="Instead write small run and qrels files there, to try the commands on.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Sample judgments of the shipped collection, estimate, and compare with the known truth."""
+    """Estimate scores of a shipped collection, beside the known truth."""
     if files is not None:
         write_files(files)
         return

@@ -44,7 +44,7 @@ def write_files(folder: Path) -> None:
     listed = f"{len(RUNS)} runs in runs/ and {len(NEW)} in new/, {N_TOPICS} topics, {DEPTH} ranks"
     remark(f"wrote into {folder}: {listed}")
     remark(
-        f"complete.qrels judges all {len(complete)} documents that they show, pool.qrels the "
+        f"complete.qrels judges all {len(complete)} documents retrieved, pool.qrels the "
         f"{int(pooled.sum())} at ranks 1 to {POOL_DEPTH} of runs/, llm.qrels labels all with errors"
     )
 

@@ -30,9 +30,9 @@ def evaluate(
     """Score RUNs by the judgments in QRELS.
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper,
-    denominator_error, modelled_share, degrees_of_freedom, limited_share, n_topics (topics that
-    have a judgment), outside_weight (of a score, on documents outside the design's frame, or
-    unjudged); better_than and worse_than with --against.
+    denominator_error, modelled_share, degrees_of_freedom, limited_share, n_topics (topics with
+    judgments), outside_weight (weight on documents that are unjudged or outside the sampling
+    frame); with --against also better_than and worse_than.
     """
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)

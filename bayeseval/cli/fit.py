@@ -41,15 +41,13 @@ if TYPE_CHECKING:
 Model = Annotated[
     Literal["relevance", "grades", "urn"],
     typer.Option(
-        help="Of relevance from --relevance-level on, of all grades (for nDCG), or of how runs "
-        "judged to --pool-depth draw their documents (for P@k and RBP)."
+        help="Models relevance (grades from --relevance-level on), all grades (for nDCG), or how "
+        "runs judged to --pool-depth draw their documents (urn; for P@k and RBP)."
     ),
 ]
 JudgedDepth = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="Ranks of every run that are judged; with --model urn.", show_default="none"
-    ),
+    typer.Option(min=1, help="Ranks judged in every run; for --model urn.", show_default="none"),
 ]
 Folder = Annotated[
     Path,
@@ -62,19 +60,19 @@ Folder = Annotated[
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw plots.")]
 OutsideModel = Annotated[
     Literal["nonrelevant", "model"],
-    typer.Option(help="Documents outside the frame: not relevant, or as the model says."),
+    typer.Option(help="Documents outside the frame: non-relevant, or as the model predicts."),
 ]
 ModelErrors = Annotated[
     bool,
     typer.Option(
         "--model-errors/--posterior-only",
-        help="Whether intervals of means over these topics have the errors too that such models "
-        "made on other collections beyond what they say.",
+        help="Whether intervals of means over these topics include the errors that such models "
+        "made on other collections.",
     ),
 ]
 FitFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json"],
-    typer.Option(help="How to write scores."),
+    typer.Option(help="Output format."),
 ]
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 EXACT = 1e-9  # standard errors below are rounding
@@ -85,13 +83,13 @@ BROKEN = 1
 class Sampling:
     """How the posterior is found."""
 
-    draws: Annotated[int, typer.Option(min=4, help="Draws kept of each chain.")] = 1000
-    tune: Annotated[int, typer.Option(min=1, help="Steps of adaptation of each chain.")] = 500
-    chains: Annotated[int, typer.Option(min=2, help="Chains; two or more can be compared.")] = 4
+    draws: Annotated[int, typer.Option(min=4, help="Draws to keep from each chain.")] = 1000
+    tune: Annotated[int, typer.Option(min=1, help="Tuning steps of each chain.")] = 500
+    chains: Annotated[int, typer.Option(min=2, help="Chains, at least two.")] = 4
     approximation: Annotated[
         Literal["laplace"] | None,
         typer.Option(
-            help="Seconds instead of minutes, no verdict on a sampler; --model relevance only."
+            help="Seconds instead of minutes, without sampler checks; --model relevance only."
         ),
     ] = None
 
@@ -116,17 +114,21 @@ def fit(
     plots: Plots = True,
     format: FitFormat = "table",
 ) -> None:
-    """Fit a model to the judgments in QRELS, and score RUNs by its posterior.
+    """Fit a model to the judgments, and score RUNs by its posterior.
 
     CSV columns: the first eight of evaluate, n_topics and outside_weight; estimate is the posterior
-    mean, standard_error the posterior standard deviation with the model's own errors, if any
-    (--posterior-only). Where the judgments are of a random sample, the combined scores are printed
-    too (table, markdown, latex): short intervals, honest for runs that the model does not
-    understand; and intervals.csv has design (dyn), model and both combined side by side, with
-    length_ratio (over dyn's), conflict (probability that the run is not as modelled), model_weight
-    (of the model in the combined estimate) and flagged (the two contradict each other). A sampler
-    that did not pass is warned of (exit code 0: what it found is written, and the JSON says
-    `passed`); one that broke writes nothing (exit code 1).
+    mean, standard_error the posterior standard deviation, with the model's own errors unless
+    --posterior-only.
+
+    For judgments of a random sample, design (dyn) and model are also combined: intervals are short,
+    and honest for runs that the model predicts badly. The combined scores are printed too (table,
+    markdown, latex). intervals.csv has design, model and combination side by side, with
+    length_ratio (interval length over dyn's), conflict (probability that the run is not as
+    modelled), model_weight (share of the model in the combined estimate) and flagged (design and
+    model contradict each other).
+
+    If the sampler does not pass its checks, a warning says so and the results are still written
+    (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
     _check_measures(measure, relevance_level)
     _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
@@ -228,7 +230,7 @@ def _remove(older: set[str], output: Path) -> None:
     for name in left:
         (output / name).unlink()
     if left:
-        remark(f"removed from {output}, as of an earlier fit: {', '.join(left)}")
+        remark(f"removed from {output}, left by an earlier fit: {', '.join(left)}")
 
 
 def _check_model(model: str, approximation: str | None, relevance_level: int, labels) -> None:
@@ -247,7 +249,7 @@ def _check_model(model: str, approximation: str | None, relevance_level: int, la
 
 
 def _check_depths(model: str, pool_depth: int | None, depth: int | None) -> None:
-    """Refuse an urn without its depth, or ranks of it that are not read."""
+    """Refuse an urn without its depth, or a depth beyond the ranks that are read."""
     if model != "urn":
         if pool_depth is not None:
             raise ValueError(f"--pool-depth goes with --model urn, not with --model {model}")
@@ -265,15 +267,15 @@ def _check_frame(model: str, qrels_format: str, outside: str) -> None:
     """Refuse samples for an urn, and to count as non-relevant what may be left out by chance."""
     if model == "urn" and qrels_format != "qrels":
         raise ValueError(
-            f"{qrels_format} holds a sample, and --model urn learns from judgments to a depth; "
-            "choose --model relevance"
+            f"{qrels_format} is a sample, and --model urn learns from judgments to a depth; choose "
+            "--model relevance"
         )
     if model == "urn" and outside == "model":
         raise ValueError("--outside model does not go with --model urn: it draws retrieved ones")
     if qrels_format in ("prels", "probs") and outside == "nonrelevant":
         raise ValueError(
-            f"{qrels_format} lists the sampled documents only, and the model would count all "
-            "others as not relevant; let it speak of them with --outside model, or use evaluate"
+            f"{qrels_format} lists the sampled documents only, and all others would count as "
+            "non-relevant; let the model predict them with --outside model, or use evaluate"
         )
 
 
@@ -336,8 +338,8 @@ def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: in
     learned = counted(len(made.coords["run"]), "run")
     remark(f"the model learns from the first {pool_depth} ranks of {learned}")
     remark(
-        "runs are drawn one by one: scores of each run, not differences of two, are meant; with "
-        "few runs in the pool scores below it come out too low"
+        "each run is modelled by itself: use the scores, not differences between runs; with few "
+        "runs in the pool, scores deeper than the pool are too low"
     )
     if collection.attrs["runs_cut"]:
         remark(
@@ -382,22 +384,22 @@ def _remark_errors(summary: xr.Dataset) -> None:
     """Say that intervals are wider than the posterior."""
     if "model_errors" in summary.attrs and float(summary["standard_error"].max()) >= EXACT:
         remark(
-            "intervals hold the errors too that such models made on other collections beyond what "
-            "they say (without: --posterior-only)"
+            "intervals include the errors that such models made on other collections "
+            "(--posterior-only leaves them out)"
         )
 
 
 def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
     """Say what the sampler's checks gave, and what to do where they failed."""
     if found is None:
-        remark("a Laplace approximation has no sampler's verdict; it is for a quick look")
+        remark("a Laplace approximation has no sampler to check; use it for a quick look")
         return
     text = be.inference.verdict_text(found)
     if found["passed"].all():
         remark(f"the sampler passed: {text}")
     else:
         remark(
-            f"warning: the sampler did not pass, and the scores may be off: {text}; "
+            f"warning: the sampler did not pass its checks, and the scores may be wrong: {text}; "
             f"take more --draws and --tune, and look at the plots in {output}"
         )
 
@@ -409,13 +411,13 @@ def _remark_judgments(judged: xr.Dataset | None) -> None:
     text = be.inference.verdict_text(judged)
     if judged["passed"].all():
         remark(
-            "the judgments are as the model predicts them, largest standardised differences by "
+            "the judgments agree with the model's predictions; largest standardised differences by "
             f"kind: {text}"
         )
     else:
         remark(
-            "warning: the judgments are not as the model predicts them: its scores may be off, and "
-            f"combined intervals too short: {text}; compare them with evaluate --estimator dyn"
+            "warning: the judgments contradict the model's predictions: its scores may be wrong, "
+            f"and combined intervals too short: {text}; compare them with evaluate --estimator dyn"
         )
 
 

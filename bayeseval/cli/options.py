@@ -24,91 +24,94 @@ Runs = Annotated[
 ]
 QrelsFormat = Annotated[
     Literal["qrels", "sampleval", "prels", "probs"],
-    typer.Option(help="Columns of QRELS; sampleval, prels and probs bring their design along."),
+    typer.Option(help="Format of QRELS; sampleval, prels and probs include their design."),
 ]
-Depth = Annotated[int | None, typer.Option(help="Ranks read of every run.", show_default="all")]
+Depth = Annotated[int | None, typer.Option(help="Ranks to read from each run.", show_default="all")]
 OnDuplicate = Annotated[
     Literal["error", "best"],
-    typer.Option(help="A document twice in a ranking: refuse, or keep the best-ranked copy."),
+    typer.Option(help="Document twice in a ranking: an error, or keep the best-ranked copy."),
 ]
 ScoreType = Annotated[
     Literal["float64", "float32"],
-    typer.Option(help="Precision that scores are compared in; float32 as trec_eval before 10."),
+    typer.Option(help="Precision for comparing scores; float32 as in trec_eval before 10."),
 ]
-CiProb = Annotated[float, typer.Option(help="Probability that an interval should cover.")]
-Qrels = Annotated[str, typer.Argument(metavar="QRELS", help="Judgments.")]
+CiProb = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
+Qrels = Annotated[str, typer.Argument(metavar="QRELS", help="File of judgments.")]
 Measures = Annotated[
     list[str],
-    typer.Option("--measure", "-m", help='Such as P@10, "RBP(p=0.8)", nDCG@10, AP; repeat it.'),
+    typer.Option("--measure", "-m", help='P@10, "RBP(p=0.8)", nDCG@10, AP, ...; repeatable.'),
 ]
 Estimator = Annotated[
     str,
     typer.Option(
-        help="assumed (unjudged is not relevant), condensed (unjudged is taken out), stat, dyn, "
-        "inf (sampleval), stat_ap (prels), importance (drawn with replacement)."
+        help="dyn or stat (a random sample, with --design), assumed (unjudged documents count as "
+        "non-relevant), condensed (they are removed), inf (sampleval), stat_ap (prels), importance "
+        "(drawn with replacement)."
     ),
 ]
 Predictor = Annotated[
     str | None,
     typer.Option(
-        help="Of dyn: pooled, rank_logistic, constant, constant:VALUE (0 to 1); with --labels "
-        "pooled, recalibrated, external (as they are)."
+        help="Predictions that dyn corrects: pooled, rank_logistic, constant, constant:VALUE (0 to "
+        "1); with --labels: pooled, recalibrated, external (the labels as they are)."
     ),
 ]
 Labels = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[NAME=]FILE",
-        help="Labels of an LLM or another assessor (topic iter document label, or CSV with a "
-        "header line): dyn and fit learn what they are worth, sample sooner takes what they "
-        "favour; repeat it.",
+        help="Relevance labels from an LLM or another assessor (lines `topic iter document label`, "
+        "or CSV with the header topic,document,label). dyn and fit learn how reliable they are; "
+        "sample favours documents that they call relevant. Repeatable.",
         show_default=False,
     ),
 ]
 DesignRead = Annotated[
     Path | None,
-    typer.Option(help="Design file of `bayeseval sample`, whose judgments QRELS holds."),
+    typer.Option(help="Design file, by `bayeseval sample`, of the sample judged in QRELS."),
 ]
 Population = Annotated[
     Literal["sample", "topics"],
-    typer.Option(help="Intervals for these topics, or for the topics they stand for."),
+    typer.Option(help="Intervals for these topics, or for the population they represent."),
 ]
 ComparedPopulation = Annotated[
     Literal["sample", "topics"] | None,
     typer.Option(
-        help="These topics (stat and dyn alone know the error), or the topics they stand for.",
+        help="These topics (stat and dyn only), or the population they represent.",
         show_default="sample for stat and dyn, else topics",
     ),
 ]
 Prior = Annotated[
     Literal["normal", "flat"],
     typer.Option(
-        help="Of true differences: learned from all pairs, or none, which is too sure of them."
+        help="Prior of the true differences: learned from all pairs, or flat (overconfident)."
     ),
 ]
 TidyFormat = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json"], typer.Option(help="How to write rows.")
+    Literal["table", "markdown", "latex", "csv", "json"], typer.Option(help="Output format.")
 ]
 Outside = Annotated[
     Literal["nonrelevant", "missing", "error"],
-    typer.Option(help="Documents outside the design's frame."),
+    typer.Option(
+        help="Documents outside the sampling frame: non-relevant, a missing score, or an error."
+    ),
 ]
 MissingTopics = Annotated[
-    Literal["zero", "skip"], typer.Option(help="A topic that a run lacks: 0, or left out.")
+    Literal["zero", "skip"], typer.Option(help="Topic that a run lacks: score 0, or leave it out.")
 ]
 RelevanceLevel = Annotated[
-    int, typer.Option(help="Lowest relevant grade, where a measure has no rel=.")
+    int, typer.Option(help="Lowest relevant grade, unless a measure has rel=.")
 ]
 PerTopic = Annotated[
-    bool, typer.Option("--per-topic", help="Every topic, then the mean (topic `all`).")
+    bool, typer.Option("--per-topic", help="Print every topic, then the mean (topic `all`).")
 ]
 ScoreFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json", "trec_eval"],
-    typer.Option(help="How to write scores."),
+    typer.Option(help="Output format."),
 ]
 Sort = Annotated[
     str | None,
-    typer.Option(metavar="MEASURE", help="Best run first.", show_default="as the files come"),
+    typer.Option(metavar="MEASURE", help="Best run first.", show_default="order of the files"),
 ]
 Against = Annotated[
     str | None,
@@ -119,41 +122,41 @@ Against = Annotated[
     ),
 ]
 OutputFile = Annotated[
-    Path | None, typer.Option(help="File to write; - is stdout, as without it.", show_default=False)
+    Path | None, typer.Option(help="Output file; - is stdout, the default.", show_default=False)
 ]
 Budget = Annotated[
     int,
     typer.Option(help="Documents to judge per topic."),
 ]
 DesignWritten = Annotated[
-    Path, typer.Option(help="Where the design goes (- is stdout); `evaluate --design` reads it.")
+    Path, typer.Option(help="Design file to write (- is stdout); `evaluate --design` reads it.")
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace an existing design file by a new design.")
-]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing design file.")]
 Scheme = Annotated[
     Literal["pps", "uniform", "poisson"],
-    typer.Option(help="Likelier near the top (pps, poisson), or all alike (uniform)."),
+    typer.Option(
+        help="Favour documents near the top of the runs (pps, poisson), or none (uniform)."
+    ),
 ]
 NStrata = Annotated[
     int | None,
     typer.Option(
-        help="Strata per topic (pps and uniform); fewer where the budget is.",
+        help="Strata per topic (pps and uniform); fewer if --budget is smaller.",
         show_default="20",
     ),
 ]
 PoolDepth = Annotated[
-    int | None, typer.Option(help="Ranks of each run that can be sampled.", show_default="all")
+    int | None, typer.Option(help="Sample from the first ranks of each run.", show_default="all")
 ]
 KnownQrels = Annotated[
-    str | None, typer.Option(help="Known judgments, plain qrels: sample among them (a simulation).")
+    str | None, typer.Option(help="Known judgments (plain qrels) to sample from: a simulation.")
 ]
 CertainQrels = Annotated[
     str | None,
     typer.Option(
         metavar="QRELS",
-        help="Judgments that are there, of an old pool or an earlier sample: kept, and --budget is "
-        "for further ones.",
+        help="Existing judgments to keep, of an old pool or an earlier sample; --budget then "
+        "counts further ones.",
         show_default=False,
     ),
 ]

@@ -42,22 +42,23 @@ def rank(
     judged: Judged,
     rankings: Rankings,
     simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Sets of ranks that hold for all runs at once.")
+        bool,
+        typer.Option("--simultaneous", help="Sets of ranks that are valid for all runs at once."),
     ] = False,
     top: Annotated[
-        int | None, typer.Option(help="Also: which runs may be among the best TOP?")
+        int | None, typer.Option(help="Also say which runs may be among the best TOP.")
     ] = None,
     population: option.ComparedPopulation = None,
     prior: option.Prior = "normal",
-    seed: Annotated[int, typer.Option(help="Of the draws of errors.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the draws.")] = 0,
     format: option.TidyFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
-    """Rank RUNs, with a confidence set of ranks for each, and groups that are told apart.
+    """Rank RUNs, with a confidence set of ranks for each.
 
-    Every run of a group is found better than every run of the next. CSV columns: run, measure,
-    estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank, and best with
-    --top, which like the groups holds for all runs at once.
+    Groups: every run of a group is found better than every run of the next. CSV columns: run,
+    measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
+    --top also best. Groups and best hold for all runs at once.
     """
     from bayeseval.evaluation.pairs import HAS_COVARIANCE
 

@@ -56,9 +56,9 @@ def remark_denominators(mean: xr.Dataset) -> None:
     asked = [f"{label} ({of:.0%} of topics)" for label, of in share.items() if of > POOR_SHARE]
     if asked:
         remark(
-            "the number of relevant documents (or the ideal gain) is known to no better than "
-            f"{POOR:.0%} for {', '.join(asked)}: these ratios lean on the counts of all "
-            "topics, and their intervals are rough"
+            f"for {', '.join(asked)} the number of relevant documents (or the ideal gain) has a "
+            f"relative error above {POOR:.0%}: these ratios rest on the counts of all topics, and "
+            "their intervals are rough"
         )
 
 
@@ -100,17 +100,17 @@ def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[s
 def remark_outside_weight(scores: xr.Dataset) -> None:
     """Say how much of each measure fell on documents that could not be known."""
     judged = scores.attrs["estimator"] in ("assumed", "condensed")
-    where = "unjudged" if judged else "outside the frame"
+    where = "unjudged documents" if judged else "documents outside the frame"
     outside = scores["outside_weight"]
     if (outside.isnull() & scores["estimate"].notnull()).any():
         remark(
-            f"weight on documents {where}: unknown, because the judgments list only the sampled "
-            "documents of the frame"
+            f"weight on {where}: unknown, because the judgments list only the sampled documents of "
+            "the frame"
         )
         return
     shares = outside_shares(mean_outside(scores))
     if shares:
-        remark(f"weight on documents {where}, mean over runs: {shares}")
+        remark(f"weight on {where}, mean over runs: {shares}")
 
 
 def mean_outside(scores: xr.Dataset) -> xr.DataArray:
@@ -167,7 +167,7 @@ def _remark_no_estimate(scores: xr.Dataset) -> None:
     if parts:
         remark(
             f"run-topic scores without an estimate, left out of the means: {'; '.join(parts)}; "
-            "means over different topics do not compare"
+            "means over different topics cannot be compared"
         )
 
 
@@ -213,12 +213,12 @@ def _remark_no_error(mean: xr.Dataset) -> None:
         if (mean["n_topics"] == 1).any():
             remark(
                 "--population topics takes the standard error from the spread of scores over "
-                "topics, and there is none where a run has a score on 1 topic only"
+                "topics; a run with a score on only 1 topic has none"
             )
         return
     unknown = mean["estimate"].notnull() & mean["standard_error"].isnull()
     if mean.attrs["estimator"] in ("stat", "dyn") and unknown.any():
         remark(
-            "there are no intervals where one judged document stands for others of its topic: one "
-            "draw tells no error; sample two or more a topic"
+            "there are no intervals where one judged document represents others of its topic: one "
+            "draw gives no standard error; sample two or more per topic"
         )

@@ -44,11 +44,12 @@ def sample(
     qrels_format: option.QrelsFormat = "qrels",
     seed: option.Seed = None,
 ) -> None:
-    """Choose documents to judge from RUNs, at random with known probabilities.
+    """Choose documents to judge, at random with known probabilities.
 
-    Writes lines `topic TAB document` in random order within each topic, as an assessor should get
-    them, and the design file. Judge them all, write qrels, then `bayeseval evaluate --design`. With
-    --certain QRELS they come beside those judged already: evaluate both together.
+    Writes lines `topic TAB document`, in random order within each topic as an assessor should get
+    them, and the design file. Judge all of them, write the judgments as qrels, and run `bayeseval
+    evaluate --design`. With --certain QRELS the list is of further documents: evaluate old and new
+    judgments together.
     """
     if certain is not None and qrels is not None:
         raise ValueError("--certain goes without --qrels, which simulates a sample")
@@ -129,7 +130,7 @@ def _check_files(
 def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges) -> None:
     """Refuse options that would have no effect."""
     if judges and scheme == "uniform":
-        raise ValueError("--labels goes with --scheme pps or poisson; uniform looks at nothing")
+        raise ValueError("--labels goes with --scheme pps or poisson; uniform ignores labels")
     if scheme == "poisson" and n_strata is not None:
         raise ValueError("--n-strata goes with --scheme pps or uniform; poisson has no strata")
     if qrels_format != "qrels":
@@ -149,9 +150,9 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
     topics = design["pair_topic"].to_numpy()[in_frame.to_numpy()]
     depth = parameters["pool_depth"]
     rule = parameters["frame"] + ("" if depth is None else f" to rank {depth}")
-    beside = f", beside {int(kept.sum())} judged already" if kept.any() else ""
+    beside = f", besides {int(kept.sum())} already judged" if kept.any() else ""
     remark(
-        f"{counted(n_selected, 'document')} to judge of a frame of {topics.size} ({rule}), "
+        f"{counted(n_selected, 'document')} to judge from a frame of {topics.size} ({rule}), "
         f"{counted(design.sizes['topic'], 'topic')}{beside}, seed {seed}"
     )
     size = np.bincount(topics, minlength=design.sizes["topic"])
@@ -159,16 +160,15 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
     done = design["pair_topic"].to_numpy()[in_frame.to_numpy() & kept]
     size -= np.bincount(done, minlength=design.sizes["topic"])
     if covered.all() and not size.any():
-        remark("every document of the frame is judged already: there is nothing left to judge")
+        remark("every document of the frame is already judged: there is nothing left to judge")
     elif covered.all():
         remark(
-            f"the budget covers the whole frame: all {size.sum()} documents not judged yet are to "
-            "be judged"
+            f"the budget covers the whole frame: judge all {size.sum()} documents not judged yet"
             if kept.any()
-            else f"the budget covers the whole frame: all {size.sum()} documents are to be judged"
+            else f"the budget covers the whole frame: judge all {size.sum()} documents"
         )
     elif covered.any():
         remark(
-            f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: all "
-            f"{counted(int(size[covered].sum()), 'document')} there are to be judged"
+            f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "
+            f"all {counted(int(size[covered].sum()), 'document')} there"
         )

@@ -41,7 +41,7 @@ def check_topics(collection: xr.DataTree) -> None:
     if ALL in collection["topic"].to_numpy():
         raise ValueError(
             f"a topic is named '{ALL}', as the row of the mean over topics is; rename the topic, "
-            "or leave --per-topic away"
+            "or leave out --per-topic"
         )
 
 

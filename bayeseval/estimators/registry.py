@@ -23,6 +23,7 @@ from bayeseval.frame.frame import Frame
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.table import MEASURES
+from bayeseval.messages import Message, Option
 
 ListEstimator = Callable[[Measure, TopicLists], ListScore]
 
@@ -150,8 +151,12 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
     )
     if not has_design:
         raise ValueError(
-            f"estimator '{estimator}' needs a design with inclusion probabilities and the "
-            f"collection has none; estimators that exist without a design: {others}"
+            Message(
+                f"estimator '{estimator}' needs a design with inclusion probabilities and the "
+                "collection has none; give the design of the sample (",
+                Option("design", text="be.attach_judgments"),
+                f"); estimators that exist without a design: {others}",
+            )
         )
     usable = " or ".join(name for name in schemes if name != "none")
     raise ValueError(

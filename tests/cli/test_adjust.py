@@ -89,7 +89,7 @@ def test_the_measure_is_rbp_at_ten_where_none_is_named(command, pool):
 
 
 def test_judged_documents_outside_the_pool_are_counted(command, pool):
-    assert "judged documents" not in command(*words(pool))[2]
+    assert "judged documents are in no run" not in command(*words(pool))[2]
     lines = len((pool / "qrels").read_text().splitlines())
     (pool / "d").write_text((pool / "c").read_text().replace(" c\n", " d\n"))
     result = be.adjust_scores(collection(pool), pool_depth=3)
@@ -173,7 +173,7 @@ def test_one_common_topic_leaves_error_and_help_unknown(command, pool):
     assert code == 0, err
     for score in json.loads(out)["scores"]:
         assert (score["helps"], score["confidence"], score["standard_error"]) == (None,) * 3
-    assert "one common topic tells no standard error" in err
+    assert "one common topic gives no standard error" in err
     rows = command(*words(pool, *flags, "--format", "csv", qrels="all"))[1].splitlines()
     assert [row.split(",")[10] for row in rows] == ["helps", "", ""]
     assert "nan%" not in command(*words(pool, *flags, qrels="all"))[1]
@@ -200,7 +200,7 @@ def test_weight_on_unjudged_documents_is_told_with_what_the_interval_speaks_of(c
         assert (
             f"{label} {own.mean().item():.3f}, up to {own.max().item():.3f} (run {worst})" in said
         )
-    assert said.endswith("; the interval speaks of runs like the pooled ones")
+    assert said.endswith("; the interval is for runs like the pooled ones")
     flags = ["--common-topics", "1,10"]
     assert "weight" not in command(*words(pool, *flags, qrels="all"))[2]
 
@@ -235,8 +235,8 @@ def refused(answer, *parts):
 
 MISTAKES = [
     (["--leave-out", "team"], "--leave-out team and --teams"),
-    (["--interval", "bootstrap"], "name --common-topics"),
-    (["--common-topics", "1", "--leave-out", "team"], "--leave-out goes without common topics"),
+    (["--interval", "bootstrap"], "give --common-topics"),
+    (["--common-topics", "1", "--leave-out", "team"], "--leave-out does not go with common topics"),
     (["--common-topics", "77"], "topics of the collection; unknown: 77; its topics: 1, 2"),
     (["--common-topics", ","], "none given"),
     (["-m", "Bpref"], "Bpref is no sum of relevances"),

@@ -41,7 +41,7 @@ def test_compare_says_how_much_of_the_measure_is_not_judged(command, words, file
     lines = (files / "qrels").read_text().splitlines(keepends=True)
     (files / "some").write_text("".join(lines[::2]))
     _, _, err = command("compare", files / "some", *words[1:])
-    assert "weight on documents unjudged, mean over runs: P@10 0." in err
+    assert "weight on unjudged documents, mean over runs: P@10 0." in err
 
 
 def test_compare_with_a_reference_and_a_region_of_equivalence(command, words):

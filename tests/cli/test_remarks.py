@@ -56,7 +56,7 @@ def test_the_run_with_most_weight_outside_is_named(command, files):
         "evaluate", files / "qrels", files / "a", files / "b", "-m", "P@5", *WORDS
     )
     assert code == 0
-    assert "P@5 0.500, up to 1.000 (run b)" in line_with(err, "weight on documents unjudged")
+    assert "P@5 0.500, up to 1.000 (run b)" in line_with(err, "weight on unjudged documents")
 
 
 def test_weight_outside_an_unlisted_frame_is_unknown(command, files):

@@ -83,7 +83,7 @@ def test_one_judgment_to_a_topic_has_no_interval_for_a_reason(command, files, sa
     sampled("--budget", "1")
     words = ["evaluate", files / "judged", files / "a", "-m", "P@10", "--estimator"]
     _, _, err = command(*words, "stat", "--design", files / "design.nc")
-    assert "one draw tells no error; sample two or more a topic" in err
+    assert "one draw gives no standard error; sample two or more per topic" in err
     _, _, err = command(*words, "assumed")
     assert "one draw" not in err
 
@@ -100,7 +100,7 @@ def test_everything_judged_gives_the_plain_scores_without_error(command, files):
     words = ["--budget", "500", "--n-strata", "4", "--seed", "1", "--design-file", files / "d.nc"]
     code, out, err = command("sample", files / "a", *words)
     assert code == 0
-    assert "all 120 documents are to be judged" in err
+    assert "judge all 120 documents" in err
     assert len(out.splitlines()) == 3 * 40
     answers = {}
     for estimator, design in (("assumed", []), ("stat", ["--design", files / "d.nc"])):
@@ -181,7 +181,7 @@ def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
     (files / "before").write_text((files / "judged").read_text())
     options = ("--budget", "6", "--n-strata", "2", "--seed", "4")
     more, err = sampled("--certain", files / "before", *options)
-    assert "18 documents to judge" in err and "beside 60 judged already" in err
+    assert "18 documents to judge" in err and "besides 60 already judged" in err
     assert len(more) == 18 and not set(map(tuple, first)) & set(map(tuple, more))
     words = [files / "a", files / "c", "--design", files / "design.nc", "-m", "P@10"]
     words += ["--estimator", "dyn", "--format", "csv"]
