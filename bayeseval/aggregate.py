@@ -52,7 +52,7 @@ def calc_aggregate(
     qrels_format: str = "qrels",
     **options: Any,
 ) -> dict[Any, Score]:
-    """Mean scores of one run, in the place of ``ir_measures.calc_aggregate``, with intervals.
+    """Mean scores of one run with intervals, to replace ``ir_measures.calc_aggregate``.
 
     The values are those of ir_measures where judgments are taken as they are (``assumed``); each is
     a float that also has ``standard_error``, ``lower`` and ``upper``. By default the intervals are

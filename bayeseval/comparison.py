@@ -40,7 +40,7 @@ def compare(
     random_seed: int = 0,
     **options,
 ) -> xr.Dataset:
-    r"""Differences of all pairs of runs, or of all runs from one, and how sure they are.
+    r"""Differences between all pairs of runs, or of all runs from one, with their uncertainty.
 
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
     the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for

@@ -46,7 +46,7 @@ def adjust_scores(
     random_seed: int | None = None,
     ci_prob: float = 0.9,
 ) -> xr.Dataset:
-    r"""Mean scores of unpooled runs, adjusted for the bias of not having been pooled.
+    r"""Mean scores of unpooled runs, adjusted for pooling bias.
 
     .. math:: adjusted = u_r + a
 

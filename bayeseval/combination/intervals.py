@@ -33,7 +33,7 @@ def compare_intervals(
     discovery_rate: float = FLAGGED,
     constants: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    r"""Intervals of design and model of the same runs, the combined ones and the truth beside them.
+    r"""Intervals of the same runs by design, by model and combined, with the truth if known.
 
     A run is flagged where design and model contradict each other: with
 
@@ -147,7 +147,7 @@ def compare_intervals(
 
 
 def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataArray:
-    r"""How far the model would have to be wrong to turn the sign of a combined difference.
+    r"""Error of the model that would reverse the sign of a combined difference.
 
     .. math:: \beta = \frac{|\hat\theta_a - \hat\theta_b|}{(k_a + k_b) / 2}
 

@@ -26,7 +26,7 @@ def with_model_errors(
     constants: Mapping[str, Any] | None = None,
     random_seed: int = 0,
 ) -> xr.Dataset:
-    r"""Posterior draws of scores, each with an error of the model's own added.
+    r"""Posterior draws of scores, with the model's own errors added.
 
     .. math:: \theta_{sr} + s_r \, z_s + a_r \, \sigma_r \, z_{sr}, \qquad
         s_r^2 = \max(e_r^2 \, v_r - a_r^2 \, \sigma_r^2, 0)

@@ -225,7 +225,8 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
         if extra.any():
             raise ValueError(
                 f"{source} judges {int(extra.sum())} pairs that were not selected, the first is "
-                f"{_first(design, extra)}; the estimates need exactly the selected pairs"
+                f"{_first(design, extra)}; the estimates need exactly the selected pairs: leave "
+                "out the others, or give the design of the sample that was judged"
             )
         return
     stratum = design["stratum"].to_numpy()
@@ -263,6 +264,10 @@ def _lacking_pairs(
         least = "at least " if n_others else ""
         how = ": give both files of judgments together"
         parts += [f"; {least}{kept} of these came with ", Option("certain"), how]
+    n_extra = int((came_back & ~asked).sum())
+    if n_extra:
+        other = "are these the judgments of another sample?"
+        parts.append(f"; {n_extra} pairs that were not selected are judged: {other}")
     return Message(*parts)
 
 

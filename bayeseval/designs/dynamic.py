@@ -36,7 +36,7 @@ def dynamic_sampling(
     runs: list[str] | None = None,
     random_seed: int | None,
 ) -> xr.Dataset:
-    r"""Stratified sample drawn in stages, each stratified by what the earlier ones taught.
+    r"""Stratified sample drawn in stages, each stratified by the judgments of earlier ones.
 
     Per topic, sizes and numbers drawn are those of :func:`bayeseval.designs.pps_strata`, and the
     strata are dealt into stages from the top down. In each stage the documents left are ordered by
@@ -214,7 +214,7 @@ def staged_design(
 def with_stage_predictions(
     collection: xr.DataTree, design: xr.Dataset, *, name: str = "dynamic_sampling"
 ) -> xr.DataTree:
-    """Collection that has the predictions of a dynamic sample's stages among its predictors.
+    """Collection with the predictions of a dynamic sample's stages as predictors.
 
     Evaluated with ``estimator="dyn", predictor=("external", "dynamic_sampling")`` they are an M
     that rests on earlier stages alone, so that ``dyn`` is exactly unbiased for linear measures of

@@ -11,7 +11,7 @@ from bayeseval.designs.placing import check_design, design_rows
 def to_judge(
     design: xr.Dataset, judged: xr.DataTree | None = None, *, random_seed: int | None
 ) -> pd.DataFrame:
-    """Sampled documents that are to be judged, those of a topic in random order.
+    """Sampled documents to judge, in random order within each topic.
 
     The order says nothing of how relevant a document may be, as an assessor should get them; a pool
     that has an order of its own (``judging_order``) keeps that.

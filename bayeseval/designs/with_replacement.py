@@ -24,7 +24,7 @@ def with_replacement(
     pool_depth: int | None = None,
     runs: list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Design that draws documents with replacement until ``budget`` distinct ones are at hand.
+    r"""Design that draws documents with replacement until ``budget`` are distinct.
 
     Every draw of a topic takes document d with probability M(d), the mean over the contributing
     runs s of :math:`MD_s(rank_s(d))^{3/2}`, normalised within the run, with :math:`MD_s` the

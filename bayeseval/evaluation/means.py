@@ -10,7 +10,7 @@ from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
 def mean_over_topics(
     scores: xr.Dataset, *, population: str = "sample", ci_prob: float = 0.9
 ) -> xr.Dataset:
-    r"""Mean of the scores over topics, for these topics or for the population they stand for.
+    r"""Mean of the scores over topics, for these topics or the population they represent.
 
     With ``population="sample"`` the topics are fixed and samples of different topics independent:
     :math:`SE^2 = \sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom for the interval,

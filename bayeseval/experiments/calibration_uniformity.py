@@ -101,7 +101,7 @@ def rank_band(
     n_null: int = N_NULL,
     random_seed: int = 1,
 ) -> xr.Dataset:
-    """Band that holds the whole distribution function of uniform ranks with chance 1 - level.
+    """Band that covers the distribution function of uniform ranks with probability 1 - level.
 
     Parameters
     ----------

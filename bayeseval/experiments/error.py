@@ -9,7 +9,7 @@ from bayeseval.rounding import ROUNDING
 def error_summary(
     result: xr.Dataset, *, groups: dict[str, xr.DataArray] | None = None, n_topics: int = 200
 ) -> xr.Dataset:
-    r"""Errors of replicated estimates, summed up over groups of runs.
+    r"""Errors of replicated estimates, summarised over groups of runs.
 
     With err the difference between estimate and truth, b its mean over replicates for one run and
     :math:`\sigma_{err}^2 = MSE - b^2`:

@@ -38,7 +38,7 @@ def diagnostic_plots(
     max_rows: int = 60,
     random_seed: int | None = None,
 ) -> list[Path]:
-    """Write the plots to look at before a fit is believed, and what they need is drawn first.
+    """Write the plots to inspect before trusting a fit, after making the draws that they need.
 
     ====================  =====================================  ==================================
     file                  what it shows                          written for

@@ -35,7 +35,7 @@ class _Sums(NamedTuple):
 def predicted_judgments(
     fitted: xr.DataTree, sampled: xr.DataTree, *, random_seed: int = 0
 ) -> xr.Dataset:
-    r"""What the judgments say of groups of documents, beside what the fit says of the same.
+    r"""Relevance of groups of documents by the judgments, beside the fit's predictions.
 
     A judged document d stands for :math:`w_d = 1 / \pi_d - 1` others that the design could have
     judged in its place (1 without a design, and where it is a pool or draws with replacement). Of a

@@ -104,7 +104,7 @@ def _check_same_data(model, fitted: xr.DataTree) -> None:
 
 
 def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.DataTree:
-    """Draws of the prior in the form of a fit: what a model says before it has seen judgments.
+    """Draws of the prior in the form of a fit: the model before it has seen judgments.
 
     :func:`bayeseval.posterior_scores` of it, with ``denominator="model"``, gives the prior of any
     score, given the judgments that the collection holds: with few of them, a check of whether the

@@ -31,7 +31,7 @@ BROKEN_DIVERGENCES = 0.2
 
 
 class SamplerWarning(UserWarning):
-    """A sampler that did not pass.
+    """A sampler that did not pass its checks.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def verdict(
     false_alarms: float = FALSE_ALARMS,
     random_seed: int = 0,
 ) -> xr.Dataset:
-    r"""Verdict on the draws of a fit, and on the model where the judgments are given.
+    r"""Verdict on the draws of a fit, and on the model if judgments are given.
 
     Of a sampler it looks at every entry of every variable. Of a model of documents it compares the
     judgments with what the fit predicts (:func:`bayeseval.inference.predicted_judgments`): by
@@ -188,7 +188,7 @@ def _sampler(
 
 
 def verdict_text(found: xr.Dataset) -> str:
-    """Verdict in a line: every check with its value, where it was found, and what was allowed.
+    """Verdict on one line: every check with its value, where it was found, and the limit.
 
     Parameters
     ----------

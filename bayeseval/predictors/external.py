@@ -17,7 +17,7 @@ def external(
     values: NDArray[np.float64],
     counted: tuple[float, ...] = (),
 ) -> NDArray[np.float64]:
-    """M(d) = the external value as it is: a probability, or a grade that counts or does not.
+    """M(d) = the external value as it is: a probability, or a grade as 0 or 1.
 
     Values within [0, 1] are probabilities of relevance and are used for every relevance level that
     a binary measure may have; of a measure of gains (DCG, nDCG) for its first step, while those

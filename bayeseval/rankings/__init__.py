@@ -1,4 +1,4 @@
-"""Orders of systems: how biased they are, how sure, and which ranks are possible."""
+"""Rankings of systems: their bias and variance, and which ranks are possible."""
 
 from bayeseval.rankings.bias_variance import bias_variance
 from bayeseval.rankings.bootstrap import bootstrap_scores

@@ -24,7 +24,7 @@ def bias_variance(
     ci_prob: float = 0.9,
     random_seed: int | None,
 ) -> xr.Dataset:
-    r"""Bias, standard deviation and error of the rankings that a method X gives, G being gold.
+    r"""Bias, standard deviation and error of a method X's rankings against gold rankings G.
 
     With :math:`\delta = 1 - \tau` the distance of two rankings and X, X' (G, G') independent
     results of one method, on topics drawn anew:

@@ -22,7 +22,7 @@ def bootstrap_scores(
     replicates: str = "shared",
     random_seed: int | None,
 ) -> xr.DataArray:
-    """Mean scores of the runs over topics drawn with replacement, as section 3 of the paper.
+    """Mean scores of the runs over topics drawn with replacement, as in section 3 of the paper.
 
     Each bootstrap result draws ``n_topics`` topics with replacement and, for every topic drawn, one
     replicate of the table, and takes each run's mean. What is random: the topics, and the sample of

@@ -29,7 +29,7 @@ def compare_draws(
     equivalence: float | Mapping[str, float] | None = None,
     prior: str | None = None,
 ) -> xr.Dataset:
-    """Differences of all pairs of runs, or of all runs from one, by their posterior distribution.
+    """Posterior differences between all pairs of runs, or of all runs from one.
 
     A posterior is as sure as its model is right: draws of a model of documents are too sure of
     which run is better, and :func:`bayeseval.with_model_errors` or

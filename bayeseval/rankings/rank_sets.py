@@ -20,7 +20,7 @@ def rank_sets(
     n_draws: int = 5000,
     random_seed: int = 0,
 ) -> xr.Dataset:
-    r"""Confidence sets for the ranks of runs, which hold at ties and near ties too.
+    r"""Confidence sets for the ranks of runs, valid at ties and near ties too.
 
     The rank of a run is 1 + the number of runs with a strictly higher true score. A run's set
     reaches from 1 + the number of runs found better than it to the number of runs less those found

@@ -32,7 +32,7 @@ def rbp_uncertainty_cdf(
     missing_topics: str = "zero",
     tolerance: float = 1e-6,
 ) -> xr.Dataset:
-    r"""Distribution function of the uncertainty of a mean RBP, for the topics there are.
+    r"""Distribution function of the uncertainty of a mean RBP, for these topics.
 
     .. math:: F(x) = P\Bigl(\frac{1}{|Q|} \sum_{k \in Q} (1-p) \sum_{i \in U_k} r_{k,i} p^{i-1}
               \le x\Bigr)

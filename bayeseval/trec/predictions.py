@@ -25,7 +25,7 @@ VALUES = ("label", "probability", "grade", "relevance", "score", "value")
 def add_predictions(
     collection: xr.DataTree, name: str | Sequence[str], predictions: Any
 ) -> xr.DataTree:
-    """Collection with labels or probabilities of relevance by other judges among its predictors.
+    """Collection with other judges' labels or probabilities of relevance as predictors.
 
     They are joined by topic and document. ``be.evaluate(..., estimator="dyn")`` then learns from
     them together with the ranks: what a label is worth is found from the documents that have a
@@ -213,8 +213,8 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
     if stray.any():
         row = table.iloc[int(np.argmax(stray))]
         warnings.warn(
-            f"{where}: {int(stray.sum())} of {len(table)} labels are left out, whose documents no "
-            f"run retrieved and nobody judged, the first is topic '{row['topic']}' document "
+            f"{where}: {int(stray.sum())} of {len(table)} labels are left out: no run retrieved "
+            f"their documents and nobody judged them; the first is topic '{row['topic']}' document "
             f"'{row['document']}'",
             UserWarning,
             stacklevel=3,

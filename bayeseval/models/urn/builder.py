@@ -43,7 +43,7 @@ def urn_model(
     runs: Sequence[str] | None = None,
     priors: Mapping[str, Any] | None = None,
 ):
-    r"""Hierarchical urn of Park over runs and topics, fitted to the judged tops of the runs.
+    r"""Park's urn as a hierarchical model of runs and topics, fitted to judged top ranks.
 
     A topic t has N documents, :math:`M_t \sim Binomial(N_t, q_t)` of them relevant. Run r draws
     them one after the other; after b relevant and c other documents the next one is relevant with
