@@ -146,7 +146,7 @@ NStrata = Annotated[
     ),
 ]
 PoolDepth = Annotated[
-    int | None, typer.Option(help="Sample from the first ranks of each run.", show_default="all")
+    int | None, typer.Option(help="Sample from the top ranks of each run only.", show_default="all")
 ]
 KnownQrels = Annotated[
     str | None, typer.Option(help="Known judgments (plain qrels) to sample from: a simulation.")
