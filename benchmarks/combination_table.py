@@ -112,7 +112,8 @@ def combined(rows: pd.DataFrame, *constants: float) -> pd.DataFrame:
 def _prior(rows: pd.DataFrame, near: float, beside: float, far: float, weight: float) -> Prior:
     """Prior of every row under some constants."""
     c, v, gain = (rows[name].to_numpy() for name in ("c", "v", "gain"))
-    errors = np.sqrt(near**2 * c + beside**2 * v), np.where((c > 0) | (v > 0), far, 0.0)
+    share = np.minimum(beside**2 * v, far**2)  # scores of these measures lie in [0, 1]
+    errors = np.sqrt(near**2 * c + share), np.where((c > 0) | (v > 0), far, 0.0)
     spread = [gain * c + (gain * sd) ** 2 for sd in errors]
     return Prior(rows.says.to_numpy(), *spread, np.full(len(rows), weight))
 

@@ -49,10 +49,11 @@ def combine(
     the other runs (to 4 c at most) or 0 (to c at least), and :math:`\kappa = \min(c / v, .95)`.
     The estimate is the posterior mean: near m where d does not object, near d where it does. Where
     the model makes no errors at all, :math:`\tau = w = 0`, it is m with variance c: no judgment
-    counts twice. The variance :math:`\tau^2 = a^2 c + b^2 v` of the model's own errors, by the
-    ratios a (``near_ratio``) and b (``design_ratio``), :math:`\tau_1` and w come from other
-    collections (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned
-    from and one for new runs.
+    counts twice. The variance of the model's own errors,
+    :math:`\tau^2 = a^2 c + \min(b^2 v, \tau_1^2)`, has the ratios a (``near_ratio``) and b
+    (``design_ratio``); these, :math:`\tau_1` and w come from other collections
+    (:mod:`bayeseval.models.score.constants`), one set for runs that the model learned from and one
+    for new runs.
 
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
     runs like those that the constants were learned from; for a single run that the model has wrong
@@ -182,8 +183,9 @@ def _prior(sources: Sources, known, group: NDArray, says: Independent, variance:
     )
     # where everything is judged there is nothing to add: no run can be other than it is
     open_still = (sources.design_variance > 0) | (variance > 0)
-    own = near**2 * variance + beside**2 * sources.design_variance
-    far = np.where(open_still, says.gain * sources.scale * far, 0.0)
+    far = sources.scale * far
+    own = near**2 * variance + sources.beside_design(beside, far) ** 2
+    far = np.where(open_still, says.gain * far, 0.0)
     return Prior(says.mean, says.variance + says.gain**2 * own, says.variance + far**2, weight)
 
 

@@ -69,6 +69,19 @@ def test_without_far_runs_the_estimate_follows_from_the_errors_of_design_and_mod
     np.testing.assert_allclose(length, 2 * 1.644854 * found.standard_error, rtol=1e-5)
 
 
+def test_where_the_design_hardly_knows_a_run_its_error_says_nothing_of_the_models():
+    """The share of the design's error is no more than what far runs are off by."""
+    beside = {"far_weight": 0.0, "near_ratio": 0.9, "design_ratio": 0.5, "far_sd": 0.02}
+    beside = {"contributed": beside, "new": beside}
+    error = np.array([0.03, 0.03, 5.0])
+    found = be.combine(means(error=tuple(error)), draws(), constants=beside)
+    m, c = moments(draws())
+    own = 0.9**2 * c + np.minimum(0.5 * error, 0.02) ** 2
+    noise = error**2 - c
+    np.testing.assert_allclose(found.model_weight, 1 - own / (own + noise), rtol=1e-9)
+    assert found.interval.sel(run="odd").diff("ci_bound").item() < 0.1
+
+
 def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
     """No judgment counts twice: the design's estimate adds nothing to what has seen it."""
     right = {"near_ratio": 0.0, "design_ratio": 0.0, "common_ratio": 0.0, "far_weight": 0.0}

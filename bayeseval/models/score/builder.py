@@ -140,15 +140,16 @@ def score_model(
         shared: Any = pm.Normal("common", *numbers["common"])
         unit: Any = pm.Normal("model_deviation", 0.0, 1.0, dims="run")
         says, posterior_sd = sources.independent, np.sqrt(sources.model_variance[0])
-        design_sd = np.sqrt(sources.design_variance[0])
         gain = says.gain[0]
         own = np.sqrt(gain)
         root = _root(sources.model_covariance[0] * np.outer(own, own))
         model_score = says.mean[0] + pt.dot(root, unit)
         share = pt.stack([1.0 - far_weight[of_run], far_weight[of_run]], axis=1)
-        own_sd = np.hypot(near[of_run] * posterior_sd, beside[of_run] * design_sd)
+        far_sd = scale * far[of_run]
+        beside_sd = sources.beside_design(beside[of_run][None], far_sd[None])[0]
+        own_sd = np.hypot(near[of_run] * posterior_sd, beside_sd)
         near_sd = gain * own_sd * multiple[of_run]
-        spread = pt.stack([near_sd, np.asarray(gain * scale * far[of_run])], axis=1)
+        spread = pt.stack([near_sd, np.asarray(gain * far_sd)], axis=1)
         off: Any = pm.NormalMixture("discrepancy", w=share, mu=np.zeros((of_run.size, 2)),
                                     sigma=spread, dims="run")  # fmt: skip
         common_error = gain * posterior_sd * common[of_run] * shared

@@ -47,7 +47,7 @@ class Constants:
     design_ratio : float
         What the model's own errors, for runs as modelled, are at least, in units of the design's
         standard error: with few runs and topics a posterior is narrow, and how far off it is shows
-        on the other collections by what their judgments could tell.
+        on the other collections by what their judgments could tell. No more than ``far_sd``.
     """
 
     near_ratio: float

@@ -77,6 +77,20 @@ class Sources:
             self.modelled, self.modelled_variance, self.design, self.design_variance
         )
 
+    def beside_design(self, ratio: Floats, far_sd: Floats) -> Floats:
+        """What the model's own errors are at least (measure, run), a standard deviation.
+
+        It is a share of the design's standard error, but no more than runs that are not as modelled
+        are off by: of a run that the design hardly knows, its error says nothing of the model's.
+
+        Parameters
+        ----------
+        ratio, far_sd : float array (measure, run)
+            ``design_ratio`` and ``far_sd``, this in units of the score.
+        """
+        share = ratio * np.sqrt(self.design_variance)
+        return np.where(far_sd > 0.0, np.minimum(share, far_sd), share)
+
     @classmethod
     def of(cls, mean: xr.Dataset, post: xr.Dataset, covariance: xr.DataArray | None) -> "Sources":
         """Arrays of means and draws, after checking that they belong together."""
