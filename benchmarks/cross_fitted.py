@@ -21,6 +21,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior
+from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import interval_error
 from benchmarks.coverage_collections import COLLECTIONS, halved
 from benchmarks.held import held
@@ -82,8 +83,21 @@ def sample(name: str, collection, design, number: int) -> dict[str, xr.Dataset]:
     )
     draws = cross_fitted(collection, design, selected, number)
     dims = ("chain", "draw")
+    seen = post.estimate
+    whole = Independent.of(
+        *(
+            part.transpose("measure", "run").to_numpy()
+            for part in (
+                seen.mean(dims),
+                seen.var(dims, ddof=1),
+                mean.estimate,
+                interval_error(mean) ** 2,
+            )
+        )
+    )
+    beyond = mean.estimate.transpose("measure", "run").copy(data=whole.mean)
     both = {
-        "beyond the design": each[["interval"]].assign(centre=post.estimate.mean(dims)),
+        "beyond the design": each[["interval"]].assign(centre=beyond),
         "cross-fitted": by_hand(mean, draws.mean(dims), draws.var(dims), known),
     }
     return {

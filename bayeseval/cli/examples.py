@@ -3,15 +3,16 @@
 The files are those of ``bayeseval demo --files demo``, the design and judged.qrels those of sample.
 """
 
-SAMPLED = "judged.qrels 'runs/*' --design design.nc --estimator dyn"
+RUNS = "'demo/runs/*'"
+SAMPLED = f"judged.qrels {RUNS} --design design.nc --estimator dyn"
 EXAMPLES = {
-    "adjust": "bayeseval adjust pool.qrels 'runs/*' --unpooled 'new/*' --pool-depth 5 -m P@5",
+    "adjust": f"bayeseval adjust demo/pool.qrels {RUNS} --unpooled 'demo/new/*' --pool-depth 5 -m P@5",
     "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
     "demo": "bayeseval demo --files demo",
     "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",
-    "fit": "bayeseval fit judged.qrels 'runs/*' --design design.nc -m P@10 --output fit",
+    "fit": f"bayeseval fit judged.qrels {RUNS} --design design.nc -m P@10 --output fit",
     "rank": f"bayeseval rank {SAMPLED} -m P@10 --top 3",
-    "sample": "bayeseval sample 'runs/*' --budget 40 --design-file design.nc --output to-judge.tsv",
+    "sample": f"bayeseval sample {RUNS} --budget 40 --design-file design.nc --output to-judge.tsv",
 }
 
 
