@@ -4,9 +4,10 @@ The files are those of ``bayeseval demo --files demo``, the design and judged.qr
 """
 
 RUNS = "'demo/runs/*'"
+UNPOOLED = "--unpooled 'demo/new/*' --pool-depth 5"
 SAMPLED = f"judged.qrels {RUNS} --design design.nc --estimator dyn"
 EXAMPLES = {
-    "adjust": f"bayeseval adjust demo/pool.qrels {RUNS} --unpooled 'demo/new/*' --pool-depth 5 -m P@5",
+    "adjust": f"bayeseval adjust demo/pool.qrels {RUNS} {UNPOOLED} -m P@5",
     "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
     "demo": "bayeseval demo --files demo",
     "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",
