@@ -12,7 +12,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.groups import Rankings, grouped
-from bayeseval.cli.output import check_outputs, printable, remark, working, write_result
+from bayeseval.cli.output import check_outputs, remark, working, write_result
 from bayeseval.cli.reading import (
     check_apart,
     input_files,
@@ -21,7 +21,7 @@ from bayeseval.cli.reading import (
     pooled_collection,
 )
 from bayeseval.cli.remarks import counted, mean_outside, outside_shares, remark_depth
-from bayeseval.cli.tables import COLUMNS, as_json, as_trec_eval
+from bayeseval.cli.tables import COLUMNS, add_cells, as_json, as_trec_eval, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
 
@@ -235,21 +235,14 @@ def _text(rows: pd.DataFrame, about: dict, format: str) -> str:
 
 def _table(rows: pd.DataFrame, about: dict) -> Table:
     """A line for each run and measure."""
-    from rich.table import Table
-    from rich.text import Text
-
     by = "pooled runs left out" if about["algorithm"] == 1 else "common topics"
     level = percent(about["ci_prob"])
-    table = Table(title=f"adjusted by {by} ({about['base']}), {level} intervals")
-    for name in ("run", "measure"):
-        table.add_column(name, no_wrap=True)
-    for name in ("unadjusted", "adjustment", "adjusted", "interval", "confidence"):
-        table.add_column(name, justify="right", no_wrap=True)
+    title = f"adjusted by {by} ({about['base']}), {level} intervals"
+    numbers = ("unadjusted", "adjustment", "adjusted", "interval", "confidence")
+    table = new_table(title, ("run", "measure"), numbers)
     for row in rows.to_dict("records"):
         interval = f"[{row['lower']:.4f}, {row['upper']:.4f}]"
         scores = (f"{row['unadjusted']:.4f}", f"{row['adjustment']:+.4f}", f"{row['estimate']:.4f}")
         chance = "-" if math.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"
-        table.add_row(
-            Text(printable(row["run"])), Text(row["measure"]), *scores, Text(interval), chance
-        )
+        add_cells(table, row["run"], row["measure"], *scores, interval, chance)
     return table

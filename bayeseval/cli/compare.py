@@ -17,7 +17,7 @@ from bayeseval.cli.remarks import (
     remark_lacking,
     remark_outside_weight,
 )
-from bayeseval.cli.tables import OVER
+from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
 
@@ -124,25 +124,18 @@ def _remark_outside(collection, measure: list[str], options: dict) -> None:
 
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     """A line for each comparison."""
-    from rich.table import Table
-    from rich.text import Text
-
     level = percent(about["ci_prob"])
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}"
-    table = Table(title=title)
-    for name in ("run a", "run b", "measure"):
-        table.add_column(name, no_wrap=True)
-    for name in ("a - b", "P(a > b)", "size", "p", "Holm", "Tukey"):
-        table.add_column(name, justify="right", no_wrap=True)
+    numbers = ["a - b", "P(a > b)", "size", "p", "Holm", "Tukey"]
     equivalent = "equivalent" in rows
     if equivalent:
-        table.add_column("equivalent", justify="right")
+        numbers.append("equivalent")
+    table = new_table(title, ("run a", "run b", "measure"), numbers)
     for row in rows.to_dict("records"):
         cells = [f"{row['estimate']:.4f} [{row['lower']:.4f}, {row['upper']:.4f}]"]
         cells += [f"{row['probability_better']:.3f}", f"{row['standardised']:.2f}"]
         cells += [f"{row[name]:.4f}" for name in ("p_value", "p_holm", "p_tukey")]
         if equivalent:
             cells.append("yes" if row["equivalent"] else "no")
-        labels = (row["run_a"], row["run_b"], row["measure"])
-        table.add_row(*map(Text, labels), *map(Text, cells))
+        add_cells(table, row["run_a"], row["run_b"], row["measure"], *cells)
     return table

@@ -11,7 +11,7 @@ from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
-from bayeseval.cli.tables import OVER
+from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
 
@@ -100,21 +100,15 @@ def _rows(sets: "xr.Dataset", estimator: str) -> "pd.DataFrame":
 
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     """A line for each run, the best first, a rule between groups that are told apart."""
-    from rich.table import Table
-    from rich.text import Text
-
     level = percent(about["ci_prob"])
     held = "all at once" if about["simultaneous"] else "each by itself"
     title = f"{about['estimator']}, {level} sets of ranks over {OVER[about['population']]}, {held}"
     if not about["simultaneous"]:
         title += "; groups" + (" and the best" if "best" in rows else "") + " all at once"
-    table = Table(title=title)
-    for name in ("measure", "run"):
-        table.add_column(name, no_wrap=True)
-    for name in ("estimate", "rank", "possible ranks", "expected", "group"):
-        table.add_column(name, justify="right", no_wrap=True)
+    numbers = ["estimate", "rank", "possible ranks", "expected", "group"]
     if "best" in rows:
-        table.add_column("among the best", justify="right", no_wrap=True)
+        numbers.append("among the best")
+    table = new_table(title, ("measure", "run"), numbers)
     before = None
     for row in rows.to_dict("records"):
         group = (row["measure"], row["tie_group"])
@@ -125,5 +119,5 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
         cells += [f"{row['expected_rank']:.1f}", f"{row['tie_group']}"]
         if "best" in row:
             cells.append("possible" if row["best"] else "no")
-        table.add_row(Text(row["measure"]), Text(row["run"]), *map(Text, cells))
+        add_cells(table, row["measure"], row["run"], *cells)
     return table

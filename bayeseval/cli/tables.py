@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -132,18 +132,12 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
 
 def as_table(rows: pd.DataFrame, about: dict) -> str:
     """A table for people: a line for each run (and topic), estimate and interval by measure."""
-    from rich.table import Table
-    from rich.text import Text
-
     header, lines = cells(rows, "({})".format, str)
     notes = [*caption(rows), *marks_note(rows, about)]
-    table = Table(title=title(rows, about))
     n_keys = len(header) - len(set(rows["measure"]))
-    for place, name in enumerate(header):
-        justify = "left" if place < n_keys else "right"
-        table.add_column(Text(name), justify=justify, no_wrap=True)
+    table = new_table(title(rows, about), header[:n_keys], header[n_keys:])
     for line in lines:
-        table.add_row(*map(Text, line))
+        add_cells(table, *line)
     return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
 
 
@@ -201,6 +195,26 @@ def _cell(row: dict, mark: str) -> str:
     if not math.isnan(row["lower"]):
         text += f" [{row['lower']:.4f}, {row['upper']:.4f}]"
     return text
+
+
+def new_table(title: str, keys: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table without lines: columns of labels to the left, of numbers to the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title)
+    for name in keys:
+        table.add_column(Text(name), no_wrap=True)
+    for name in numbers:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    return table
+
+
+def add_cells(table: Table, *cells: str) -> None:
+    """Add a line, in which what a terminal would obey is written as an escape."""
+    from rich.text import Text
+
+    table.add_row(*(Text(printable(cell)) for cell in cells))
 
 
 def rendered(table: Table) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayeseval.cli.output import printable
 from bayeseval.cli.significance import marks_note, placed_names
 from bayeseval.cli.tables import FORMATS, as_json, caption, cells, rendered, title
 
@@ -59,7 +58,7 @@ def _typeset(table: Table, format: str) -> str:
     """A table made for people, in LaTeX or Markdown; columns to the right have numbers."""
     escape = _latex if format == "latex" else _markdown
     header = [escape(str(column.header)) for column in table.columns]
-    columns = [[escape(printable(str(cell))) for cell in column.cells] for column in table.columns]
+    columns = [[escape(str(cell)) for cell in column.cells] for column in table.columns]
     lines = [list(line) for line in zip(*columns, strict=True)]
     n_keys = sum(column.justify != "right" for column in table.columns)
     if format == "latex":

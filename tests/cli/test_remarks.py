@@ -150,6 +150,18 @@ def test_what_a_terminal_would_obey_is_shown_escaped(command, files):
     assert "\x1b[31mred,all" in out  # what a program reads is as it was
 
 
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+@pytest.mark.parametrize("shape", ["table", "markdown", "latex"])
+def test_tables_in_a_pipe_hold_no_escape_character(command, files, name, shape):
+    for run in "ab":
+        text = (files / run).read_text().replace(f" {run}\n", f" \x1b[31mred-{run}\n")
+        (files / run).write_text(text)
+    runs = [files / "a", files / "b"]
+    words = ["-m", "P@5", "--estimator", "assumed", "--format", shape]
+    code, out, _ = command(name, files / "qrels", *runs, *words)
+    assert code == 0 and "x1b[31mred-a" in out and "\x1b" not in out
+
+
 def test_a_topic_named_as_the_mean_is_refused_where_both_would_be_written(command, files):
     for name in ("qrels", "a"):
         text = (files / name).read_text()
