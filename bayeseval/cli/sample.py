@@ -112,8 +112,6 @@ def _check_files(
     design_file: Path, output: Path | None, overwrite: bool, inputs: list[Path]
 ) -> None:
     """Refuse files that cannot be written, and a design that judgments may depend on."""
-    from bayeseval.trec.compression import HDF5
-
     check_outputs({"--design-file": design_file, "--output": output}, inputs)
     if design_file == STDOUT or not design_file.exists() or is_special(design_file):
         return
@@ -122,9 +120,19 @@ def _check_files(
             f"{design_file} exists, and judgments made for its sample cannot be evaluated without "
             "it; name another --design-file, or replace it with --overwrite"
         )
-    with design_file.open("rb") as file:
-        if file.read(len(HDF5)) not in (HDF5, b""):
-            raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
+    if design_file.stat().st_size and not _holds_design(design_file):
+        raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
+
+
+def _holds_design(path: Path) -> bool:
+    """Whether a file is a design, of whatever version, and not a fit or a collection."""
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as opened:
+            return "scheme" in opened.attrs
+    except (OSError, ValueError):
+        return False
 
 
 def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges) -> None:

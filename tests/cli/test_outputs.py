@@ -6,6 +6,9 @@ import sys
 import threading
 
 import pytest
+import xarray as xr
+
+import bayeseval as be
 
 SCORE = ["evaluate", "qrels", "a", "b", "-m", "P@5", "--estimator", "assumed", "--format", "csv"]
 SAMPLE = ["sample", "a", "b", "--budget", "8", "--n-strata", "2", "--seed", "1"]
@@ -99,6 +102,18 @@ def test_overwrite_replaces_designs_only(command, folder):
     code, out, err = command(*SAMPLE, "--design-file", "qrels", "--overwrite")
     assert (code, out) == (2, "") and "no design file" in err
     assert (folder / "qrels").read_text().startswith("1 0 d00")
+    fitted = xr.DataTree.from_dict(
+        {"posterior": xr.Dataset({"mean": (("chain", "draw"), [[0.1]])})}
+    )
+    be.save_fit(fitted, "fit.nc")
+    be.save_collection(be.read_collection("qrels", ["a"]), "collection.nc")
+    for other in ("fit.nc", "collection.nc"):
+        before = (folder / other).read_bytes()
+        code, out, err = command(*SAMPLE, "--design-file", other, "--overwrite")
+        assert (code, out) == (2, "") and f"{other} is no design file" in err
+        assert (folder / other).read_bytes() == before
+    (folder / "empty.nc").touch()
+    assert command(*SAMPLE, "--design-file", "empty.nc", "--overwrite")[0] == 0
 
 
 def test_a_dash_is_stdout(command, folder):
