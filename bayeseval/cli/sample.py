@@ -83,8 +83,8 @@ def sample(
     kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
-        lines = listed["topic"] + "\t" + listed["document"] + "\n"
-        write_result("".join(lines), output)
+    lines = listed["topic"] + "\t" + listed["document"] + "\n"
+    write_result("".join(lines), output)  # judgments of a list without its design are lost
     remark_depth(collection, rankings.depth)
     _remark_sample(sampled, np.asarray(kept), seed)
 

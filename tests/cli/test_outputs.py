@@ -130,6 +130,14 @@ def test_a_dash_is_stdout(command, folder):
     assert done.returncode == 0 and done.stdout == (folder / "d.nc").read_bytes()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has /dev/full")
+def test_there_is_no_list_to_judge_where_the_design_cannot_be_written(command, folder):
+    code, out, err = command(*SAMPLE, "--design-file", "/dev/full")
+    assert (code, out, err) == (2, "", "bayeseval: /dev/full: No space left on device\n")
+    code, out, err = command(*SAMPLE, "--design-file", "/dev/full", "--output", "list")
+    assert code == 2 and not (folder / "list").exists()
+
+
 def test_links_stay_and_pipes_are_written_through(command, folder):
     plain = command(*SCORE)[1]
     (folder / "scores").symlink_to("target")
