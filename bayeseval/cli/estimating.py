@@ -12,8 +12,6 @@ from bayeseval.cli.reading import judged_collection, judged_files, label_files
 if TYPE_CHECKING:
     import xarray as xr
 
-PREDICTORS = ("pooled", "rank_logistic", "constant")  # those that need no column
-
 
 def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
     """Options of ``be.evaluate``, less ``ci_prob``."""
@@ -41,29 +39,35 @@ def chosen_predictor(
     ValueError
         A predictor that is not known, or labels that would have no effect.
     """
+    from bayeseval.predictors.registry import PREDICTORS, needs_column
+
     if judges:
         return _of_labels(text, estimator, list(judges))
     name, colon, value = (text or "").partition(":")
     if name == "constant" and colon:
         with suppress(ValueError):
             return name, float(value)
-    elif text is None or text in PREDICTORS:
+    ready = [name for name in PREDICTORS if not needs_column(name)]
+    if text is None or text in ready:
         return text
     raise ValueError(
-        f"--predictor must be {', '.join(PREDICTORS)} or constant:VALUE with a value from 0 to 1, "
+        f"--predictor must be {', '.join(ready)} or constant:VALUE with a value from 0 to 1, "
         f"not {text!r}"
     )
 
 
 def _of_labels(text: str | None, estimator: str, judges: list[str]) -> tuple[str, str | list[str]]:
     """The predictor that a command with labels asks for."""
+    from bayeseval.predictors.registry import PREDICTORS, reads_columns
+
     if estimator != "dyn":
         raise ValueError(f"--labels goes with --estimator dyn; '{estimator}' learns from none")
-    if text in (None, "pooled", "recalibrated"):
-        return text or "pooled", judges
     if text == "external" and len(judges) == 1:
         return text, judges[0]
+    learned = [name for name in PREDICTORS if reads_columns(name) and name != "external"]
+    if text is None or text in learned:
+        return text or "pooled", judges
     raise ValueError(
-        "--predictor with --labels must be pooled (learned beside the ranks), recalibrated "
-        f"(learned without them) or external (one judge's labels as they are), not {text!r}"
+        f"--predictor with --labels must be {', '.join(learned)} (learned from the labels) or "
+        f"external (one judge's labels as they are), not {text!r}"
     )

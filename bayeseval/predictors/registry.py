@@ -1,5 +1,6 @@
 """Predictors by name, and the one place that reads a specification."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,23 @@ PREDICTORS: dict[str, Callable[..., NDArray[np.float64]]] = {
     "rank_logistic": rank_logistic,
     "recalibrated": recalibrated,
 }
+
+
+def reads_columns(name: str) -> bool:
+    """Whether a predictor takes columns of /predictors: it has an option ``values``."""
+    return "values" in inspect.signature(PREDICTORS[name]).parameters
+
+
+def needs_column(name: str) -> bool:
+    """Whether a predictor is nothing without a column.
+
+    Examples
+    --------
+    >>> [name for name in PREDICTORS if needs_column(name)]
+    ['external', 'recalibrated']
+    """
+    options = inspect.signature(PREDICTORS[name]).parameters
+    return reads_columns(name) and options["values"].default is inspect.Parameter.empty
 
 
 def predicted_relevance(
@@ -73,9 +91,9 @@ def predicted_relevance(
     options: dict = {}
     if name == "constant":
         options["value"] = None if argument is None else _number(argument)
-    elif argument is not None and name == "rank_logistic":
-        raise ValueError(f"predictor 'rank_logistic' takes no argument, {argument!r} was given.")
-    elif name in ("external", "recalibrated") or argument is not None:
+    elif argument is not None and not reads_columns(name):
+        raise ValueError(f"predictor {name!r} takes no argument, {argument!r} was given.")
+    elif argument is not None or needs_column(name):
         options["values"] = values = _column(name, argument, columns or {})
         names = [argument] if isinstance(argument, str) else list(argument or ())
         for label, column in zip(names, values.reshape(sample.n_pairs, -1).T, strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bayeseval as be
+from bayeseval.predictors import PREDICTORS, pooled
 
 
 @pytest.fixture
@@ -46,6 +47,26 @@ def test_evaluate_learns_from_labels_and_says_how_many_there_are(command, files,
     assert np.mean(errors_of(out)) < 0.9 * np.mean(errors_of(plain[1]))
     raw = command(*words, "--labels", f"judge={labels}", "--predictor", "external")
     assert raw[0] == 0 and "'judge' are taken for the relevance as they are" in raw[2]
+
+
+def test_a_new_row_of_predictors_is_one_for_the_command_line(command, files, labels, monkeypatch):
+    drawn(command, files)
+    alike = {
+        "pooled_too": lambda sample, relevance: pooled(sample, relevance),
+        "labels_too": lambda sample, relevance, *, values: pooled(sample, relevance),
+    }
+    for name, predictor in alike.items():
+        monkeypatch.setitem(PREDICTORS, name, predictor)
+    words = ["evaluate", files / "judged", files / "a", "--design", files / "design.nc",
+             "--estimator", "dyn", "-m", "P@5", "--format", "csv"]  # fmt: skip
+    known = command(*words)[1]
+    assert command(*words, "--predictor", "pooled_too")[:2] == (0, known)
+    code, _, err = command(*words, "--predictor", "labels_too")
+    assert code == 2 and "constant, pooled, rank_logistic, pooled_too or constant:VALUE" in err
+    words += ["--labels", labels, "--predictor"]
+    assert command(*words, "labels_too")[:2] == (0, known)
+    code, _, err = command(*words, "pooled_too")
+    assert code == 2 and "must be pooled, recalibrated, labels_too (learned from" in err
 
 
 def test_sample_takes_labels_into_its_strata(command, files, labels):
