@@ -6,6 +6,7 @@ import xarray as xr
 
 from bayeseval.collection import check_collection
 from bayeseval.designs import attach_judgments, read_design
+from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation import evaluate, mean_over_topics
 from bayeseval.trec import read_collection
 
@@ -108,7 +109,7 @@ def calc_aggregate(
             "with be.evaluate and be.mean_over_topics"
         )
     scores = evaluate(collection, asked, estimator=estimator, ci_prob=ci_prob, **options)
-    about = population or ("sample" if estimator in ("stat", "dyn") else "topics")
+    about = population or ("sample" if estimator in HAS_COVARIANCE else "topics")
     mean = mean_over_topics(scores, population=about, ci_prob=ci_prob).isel(run=0)
     return {
         measure: Score(

@@ -69,7 +69,7 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
-    from bayeseval.evaluation.pairs import HAS_COVARIANCE
+    from bayeseval.estimators.registry import HAS_COVARIANCE
 
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     if population == "sample" and estimated.estimator not in HAS_COVARIANCE:

@@ -209,6 +209,8 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
 
 def _remark_no_error(mean: xr.Dataset) -> None:
     """Say why a mean has no standard error."""
+    from bayeseval.estimators.registry import HAS_COVARIANCE
+
     if mean.attrs["population"] == "topics":
         if (mean["n_topics"] == 1).any():
             remark(
@@ -217,7 +219,7 @@ def _remark_no_error(mean: xr.Dataset) -> None:
             )
         return
     unknown = mean["estimate"].notnull() & mean["standard_error"].isnull()
-    if mean.attrs["estimator"] in ("stat", "dyn") and unknown.any():
+    if mean.attrs["estimator"] in HAS_COVARIANCE and unknown.any():
         remark(
             "there are no intervals where one judged document represents others of its topic: one "
             "draw gives no standard error; sample two or more per topic"

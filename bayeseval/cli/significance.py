@@ -17,7 +17,9 @@ EVERY = "all"
 
 def compared(collection: xr.DataTree, measures, against: str, population: str, options: dict):
     """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them."""
-    by_sample = options["estimator"] in ("stat", "dyn")
+    from bayeseval.estimators.registry import HAS_COVARIANCE
+
+    by_sample = options["estimator"] in HAS_COVARIANCE
     runs = collection["run"].to_numpy().tolist()
     return be.compare(
         collection,
