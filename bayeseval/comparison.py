@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_seed
+from bayeseval.collection.choices import check_seed, check_whole_numbers
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.rankings.comparisons import (
     check_prior,
@@ -183,8 +183,7 @@ def _check_request(reference, prior: str, n_permutations: int, random_seed: int)
     """Refuse what could only fail after the work."""
     check_prior(prior)
     check_seed(random_seed)
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
+    check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):
         raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
 

@@ -156,7 +156,7 @@ def test_float32_scores_must_fit(tmp_path):
             {"negative_grades": "zero"},
             "negative_grades must be one of unjudged, judged, not 'zero'",
         ),
-        ({"depth": 0}, "depth must be a whole number of at least 1, not 0"),
+        ({"depth": 0}, "depth is 0; allowed: a whole number, 1 or more"),
     ],
 )
 def test_options_say_what_is_allowed(tmp_path, options, message):

@@ -6,6 +6,8 @@ import xarray as xr
 
 import bayeseval as be
 
+TABLE = xr.DataArray([[0.1, 0.3], [0.2, 0.4]], dims=("run", "topic"), coords={"run": ["a", "b"]})
+
 
 @pytest.fixture(scope="module")
 def collection() -> xr.DataTree:
@@ -62,3 +64,52 @@ def test_draws_are_summed_up_before_they_are_compared(sampled):
     )
     with pytest.raises(ValueError, match="summary must be what summarize returns"):
         be.compare_intervals(means, draws)
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda c, d, s: be.draw(d, n_replicates=1.5, random_seed=1), "n_replicates is 1.5"),
+        (lambda c, d, s: be.rankings.rank_sets(s, n_draws=2.5), "n_draws is 2.5"),
+        (lambda c, d, s: be.rankings.rank_sets(s, top=1.5), "top is 1.5"),
+        (lambda c, d, s: be.rankings.rank_sets(s, top=0), "top is 0"),
+        (lambda c, d, s: be.rankings.rank_probabilities(s, n_draws=2.5), "n_draws is 2.5"),
+        (
+            lambda c, d, s: be.rankings.bias_variance(TABLE, TABLE, n_boot=9.5, random_seed=1),
+            "n_boot is 9.5",
+        ),
+        (
+            lambda c, d, s: be.rankings.bias_variance(TABLE, TABLE, n_topics=2.5, random_seed=1),
+            "n_topics is 2.5",
+        ),
+        (
+            lambda c, d, s: be.compare(c, "P@5", estimator="assumed", n_permutations=1.5),
+            "n_permutations is 1.5",
+        ),
+        (lambda c, d, s: be.designs.depth_pool(c, "a"), "pool_depth is 'a'"),
+        (lambda c, d, s: be.designs.pps_strata(c, budget=9, n_strata=True), "n_strata is True"),
+        (lambda c, d, s: be.designs.hedge(c, 3, list_length=2.5), "list_length is 2.5"),
+        (lambda c, d, s: be.read_collection({"1": {"a": 1}}, depth="x"), "depth is 'x'"),
+        (lambda c, d, s: be.adjust_scores(c, "P@5", pool_depth="a"), "pool_depth is 'a'"),
+        (
+            lambda c, d, s: be.simulate.urn_collection(
+                [1.0], n_topics=2.5, prevalence=0.1, random_seed=1
+            ),
+            "n_topics is 2.5",
+        ),
+        (
+            lambda c, d, s: be.rbp_uncertainty_cdf(c, 0.8, 0.2, n_points=9.5),
+            "n_points is 9.5",
+        ),
+        (
+            lambda c, d, s: be.evaluate(
+                c, "P@5", estimator="condensed", estimator_options={"depth": "a"}
+            ),
+            "depth is 'a'",
+        ),
+    ],
+)
+def test_numbers_of_things_are_whole(collection, design, sampled, act, said):
+    scores = be.evaluate(sampled, "P@10", estimator="stat")
+    with pytest.raises(ValueError, match=f"^{said}; allowed: a whole number, [12] or more$"):
+        act(collection, design, scores)

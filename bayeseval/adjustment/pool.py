@@ -8,10 +8,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import named_positions, row_of_pair
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
-from bayeseval.messages import Message, Option
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +68,7 @@ def judged_pool(
         No unpooled run, one that is not there or that did contribute; no pooled run; a pool depth
         below 1; judgments with replicates.
     """
-    if isinstance(pool_depth, bool) or int(pool_depth) != pool_depth or pool_depth < 1:
-        raise ValueError(
-            Message(
-                Option("pool_depth"), f" must be a whole number of at least 1, not {pool_depth!r}"
-            )
-        )
+    check_whole_numbers(1, pool_depth=pool_depth)
     check_one_sample(collection, "scores are adjusted for one sample")
     grade = grade_columns(collection)
     judged = np.flatnonzero(~np.isnan(grade[0]))

@@ -88,4 +88,5 @@ def check_whole_numbers(least: int, **numbers) -> None:
     for name, number in numbers.items():
         whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
         if not whole or number < least:
-            raise ValueError(f"{name} is {number!r}; allowed: a whole number, {least} or more")
+            allowed = f"allowed: a whole number, {least} or more"
+            raise ValueError(Message(Option(name), f" is {number!r}; {allowed}"))

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
-from bayeseval.collection.choices import check_seed
+from bayeseval.collection.choices import check_seed, check_whole_numbers
 from bayeseval.designs.placing import check_design
 
 DRAW_STREAM = 1
@@ -65,8 +65,8 @@ def draw(
     array([4, 4, 4])
     """
     for name, number in (("n_replicates", n_replicates), ("n_draws", n_draws)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be 1 or more, not {number}")
+        if number is not None:
+            check_whole_numbers(1, **{name: number})
     check_seed(random_seed)
     check_design(design)
     _check_scheme(design, n_draws)

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import pair_positions, with_node
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.designs.dynamic_stages import (
     AIMS,
     StagedSample,
@@ -17,7 +17,7 @@ from bayeseval.designs.dynamic_stages import (
 )
 from bayeseval.designs.pooling import simulated_relevance
 from bayeseval.designs.prepared import check_budget, prepared_frame
-from bayeseval.designs.stratified import check_strata, labelled_design, warn_of_fewer
+from bayeseval.designs.stratified import labelled_design, warn_of_fewer
 from bayeseval.frame.members import contributing_runs
 from bayeseval.measures.parameters import check_relevance_level
 
@@ -166,7 +166,7 @@ def planned(
 
 
 def _check_options(n_strata, n_stages, aim, prior) -> None:
-    check_strata(n_strata)
+    check_whole_numbers(1, n_strata=n_strata)
     if not isinstance(n_stages, int | np.integer) or not 1 <= n_stages <= n_strata:
         raise ValueError(
             f"n_stages must be a whole number from 1 to the number of strata, {n_strata}, not "

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.designs.pooling import followed_frame, pooled_design, simulated_relevance
 from bayeseval.designs.prepared import Budget
 
@@ -117,8 +118,8 @@ def check_rate(learning_rate: float, list_length: int | None) -> None:
     """Refuse a rate or a length that cannot be."""
     if not 0.0 < learning_rate < 1.0:
         raise ValueError(f"learning_rate must lie between 0 and 1, both excluded: {learning_rate}")
-    if list_length is not None and list_length < 1:
-        raise ValueError(f"list_length must be 1 or more, not {list_length}")
+    if list_length is not None:
+        check_whole_numbers(1, list_length=list_length)
 
 
 def chosen_by_hedge(start, relevant, known, learning_rate, list_length, *, learn) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.designs.prepared import Budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes, without_lone_draw
 from bayeseval.messages import Message, Option
@@ -96,7 +97,7 @@ def pps_strata(
     >>> design.stratum_size.values, design.stratum_sample_size.values
     (array([2, 2, 5]), array([2, 2, 2]))
     """
-    check_strata(n_strata)
+    check_whole_numbers(1, n_strata=n_strata)
     start = prepared_frame(
         collection,
         budget=budget,
@@ -159,7 +160,7 @@ def uniform_strata(
     >>> design.inclusion_probability.values.round(2)
     array([0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67])
     """
-    check_strata(n_strata)
+    check_whole_numbers(1, n_strata=n_strata)
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
     )
@@ -170,14 +171,6 @@ def uniform_strata(
 
     design = _stratified(collection, start, strata, "uniform_strata", n_strata)
     return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
-
-
-def check_strata(n_strata: int) -> None:
-    """Refuse a number of strata that is no whole number of at least 1."""
-    if not isinstance(n_strata, int | np.integer) or n_strata < 1:
-        raise ValueError(
-            Message(Option("n_strata"), f" must be a whole number, 1 or more, not {n_strata!r}")
-        )
 
 
 def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:

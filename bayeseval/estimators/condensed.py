@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure, relevance
@@ -32,10 +33,8 @@ class CondensedOptions:
     depth: int | None = None
 
     def __post_init__(self) -> None:
-        if self.depth is not None and self.depth < 1:
-            raise ValueError(
-                f"depth must be at least 1, not {self.depth}; leave it out for whole rankings."
-            )
+        if self.depth is not None:
+            check_whole_numbers(1, depth=self.depth)
 
 
 DEFAULT_OPTIONS = CondensedOptions()

@@ -3,9 +3,9 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import named_positions
 from bayeseval.frame.rankings import Rankings
-from bayeseval.messages import Message, Option
 
 
 def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
@@ -23,12 +23,8 @@ def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
 
 def pooled_by(rankings: Rankings, pool_depth: int | None) -> np.ndarray:
     """Mark the pairs (pair,) among the first ``pool_depth`` ranks of any run."""
-    if pool_depth is not None and (pool_depth < 1 or pool_depth != int(pool_depth)):
-        raise ValueError(
-            Message(
-                Option("pool_depth"), f" must be 1 or more, and a whole number, not {pool_depth}"
-            )
-        )
+    if pool_depth is not None:
+        check_whole_numbers(1, pool_depth=pool_depth)
     return rankings.top(pool_depth).shown()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_ci_prob
+from bayeseval.collection.choices import check_ci_prob, check_whole_numbers
 from bayeseval.inference.calibration_plot import calibration, calibration_kind, seen_data
 from bayeseval.inference.forest_plot import forest
 from bayeseval.inference.judgment_plot import plot_judgments
@@ -264,8 +264,7 @@ def _check(fitted: xr.DataTree, scores, ci_prob: float, max_rows: int) -> None:
     if "posterior" not in fitted.children:
         raise ValueError("this is no fit: it has no group posterior")
     check_ci_prob(ci_prob)
-    if max_rows < 1:
-        raise ValueError(f"max_rows is {max_rows}; allowed: 1 or more")
+    check_whole_numbers(1, max_rows=max_rows)
     if scores is None:
         return
     dims = set(scores["estimate"].dims) if "estimate" in scores else set()

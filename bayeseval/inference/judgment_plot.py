@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.inference.judgments import KINDS
 from bayeseval.inference.verdict import judgment_limit
 
@@ -65,8 +65,7 @@ def plot_judgments(
     ['all documents (9, predicted 3)']
     """
     check_choice("kind", kind, KINDS)
-    if max_rows < 1:
-        raise ValueError(f"max_rows is {max_rows}; allowed: 1 or more")
+    check_whole_numbers(1, max_rows=max_rows)
     limit = judgment_limit(seen, kind)
     shown = seen.isel(group=np.flatnonzero(seen["kind"].to_numpy() == kind))
     largest = np.argsort(-np.abs(shown["difference"].to_numpy()), kind="stable")[:max_rows]

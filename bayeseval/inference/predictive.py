@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.sampling import known_values
 
 CHECKSUMS = ("frame_checksum", "run_checksum")
@@ -64,8 +65,7 @@ def predictive_draws(
     """
     import pymc as pm
 
-    if n_draws < 1:
-        raise ValueError(f"n_draws is {n_draws}; allowed: 1 or more")
+    check_whole_numbers(1, n_draws=n_draws)
     conditioned = _conditioned(model, fitted)
     data = [variable.name for variable in conditioned.observed_RVs]
     posterior = fitted["posterior"].to_dataset().drop_vars(data, errors="ignore")
@@ -139,8 +139,7 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
     """
     import pymc as pm
 
-    if draws < 1:
-        raise ValueError(f"draws is {draws}; allowed: 1 or more")
+    check_whole_numbers(1, draws=draws)
     (seed,) = map(int, np.random.SeedSequence(random_seed).generate_state(1))
     with _quiet():
         drawn = pm.sample_prior_predictive(

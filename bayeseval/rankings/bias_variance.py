@@ -3,7 +3,12 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_choice, check_ci_prob, check_seed
+from bayeseval.collection.choices import (
+    check_choice,
+    check_ci_prob,
+    check_seed,
+    check_whole_numbers,
+)
 from bayeseval.rankings.bootstrap import REPLICATES, table_values
 from bayeseval.rankings.geometry import DISTANCES, TOPICS, Geometry, Request, geometry
 from bayeseval.rankings.geometry_interval import QUANTITIES, geometry_interval, signed_root
@@ -133,8 +138,8 @@ def bias_variance(
     _check(similarity, distance, topics, replicates, n_boot)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
-    if n_topics is not None and n_topics < 1:
-        raise ValueError(f"n_topics must be at least 1, not {n_topics}")
+    if n_topics is not None:
+        check_whole_numbers(1, n_topics=n_topics)
     _check_runs(table_x, table_gold)
     values, gold = table_values(table_x), table_values(table_gold)
     if topics == "together":
@@ -181,8 +186,7 @@ def _check(similarity: str, distance: str, topics: str, replicates: str, n_boot:
         ("replicates", replicates, REPLICATES),
     ):
         check_choice(name, value, allowed)
-    if n_boot < 2:
-        raise ValueError(f"n_boot must be at least 2, not {n_boot}")
+    check_whole_numbers(2, n_boot=n_boot)
 
 
 def _check_runs(table: xr.DataArray, gold: xr.DataArray) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice, check_seed
+from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
 from bayeseval.rounding import DECIMALS
 
 REPLICATES = ("shared", "per_run")
@@ -64,8 +64,7 @@ def bootstrap_scores(
     values = table_values(table)
     check_seed(random_seed)
     check_choice("replicates", replicates, REPLICATES)
-    if n_boot < 1 or (n_topics is not None and n_topics < 1):
-        raise ValueError(f"n_boot and n_topics must be at least 1, not {n_boot} and {n_topics}")
+    check_whole_numbers(1, n_boot=n_boot, n_topics=1 if n_topics is None else n_topics)
     random = np.random.default_rng(random_seed)
     topics = drawn_topics(random, values.shape[1], n_boot, n_topics)
     scores = drawn_means(values, topics, random, replicates)

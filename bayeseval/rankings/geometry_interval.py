@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_ci_prob
+from bayeseval.collection.choices import check_ci_prob, check_whole_numbers
 from bayeseval.progress import track
 from bayeseval.rankings.geometry import Geometry, Request, geometry, traced_geometry
 from bayeseval.rankings.influence import Influence, influences, topic_counts
@@ -58,8 +58,7 @@ def geometry_interval(
     """
     from scipy.stats import t as student
 
-    if n_outer < 20:
-        raise ValueError(f"n_outer must be at least 20 for an interval, not {n_outer}")
+    check_whole_numbers(20, n_outer=n_outer)
     check_ci_prob(ci_prob)
     tables, paired = _paired(tables, labels)
     sizes = [table.shape[1] for table in tables]

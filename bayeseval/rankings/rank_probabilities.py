@@ -4,7 +4,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice, check_ci_prob, check_seed
+from bayeseval.collection.choices import (
+    check_choice,
+    check_ci_prob,
+    check_seed,
+    check_whole_numbers,
+)
 from bayeseval.rankings.difference_prior import (
     learned_weights,
     probability_positive,
@@ -95,8 +100,7 @@ def rank_probabilities(
         check_choice("prior", prior, PRIORS)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, not {n_draws}")
+    check_whole_numbers(1, n_draws=n_draws)
     measures, runs, known = evidence_by_measure(scores, covariance)
     if known[0].draws is not None and prior is not None:
         raise ValueError("posterior draws have the prior of their model; leave prior= out")

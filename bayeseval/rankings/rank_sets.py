@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_ci_prob, check_seed
+from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
@@ -90,10 +90,9 @@ def rank_sets(
     """
     check_ci_prob(ci_prob)
     check_seed(random_seed)
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, not {n_draws}")
+    check_whole_numbers(1, n_draws=n_draws, top=1 if top is None else top)
     measures, runs, known = evidence_by_measure(scores, covariance)
-    if top is not None and not 1 <= top <= runs.size:
+    if top is not None and top > runs.size:
         raise ValueError(
             Message(Option("top"), f" must be a number of runs from 1 to {runs.size}, not {top}")
         )

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.progress import track
 from bayeseval.residual.sums import (
     check_residual_options,
@@ -87,8 +88,7 @@ def rbp_uncertainty_cdf(
     """
     options = {"tail": tail, "missing_topics": missing_topics}
     check_residual_options(persistence, cutoff, **options)
-    if n_points < 2:
-        raise ValueError(f"n_points must be at least 2, not {n_points}.")
+    check_whole_numbers(2, n_points=n_points)
     sums = residual_sums(
         collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
     )

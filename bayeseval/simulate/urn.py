@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayeseval.collection import assemble
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.simulate.noise import top_documents, urn_noise
 
 
@@ -103,8 +103,7 @@ def urn_collection(
     _check_sharing(shared, team_shared)
     proportions = _grade_proportions(grade_proportions)
     check_choice("keep", keep, ("all", "retrieved"))
-    if depth < 1:
-        raise ValueError(f"depth must be at least 1, not {depth}.")
+    check_whole_numbers(1, depth=depth)
     common, *topic_rngs = np.random.default_rng(random_seed).spawn(topic_count + 1)
     weight = weight * np.exp(common.normal(0.0, difficulty_sd, topic_count))
     relevant = _relevant(common, documents, n_relevant, prevalence)
@@ -183,13 +182,14 @@ def _sizes(odds, n_topics, n_documents, n_relevant) -> tuple[np.ndarray, np.ndar
     known += [np.size(v) for v in (n_documents, n_relevant) if np.size(v) > 1]
     if not known or len(set(known)) > 1:
         raise ValueError(f"the number of topics must be given, once or alike; found {known}.")
-    if known[0] < 1:
-        raise ValueError(f"n_topics must be at least 1, not {known[0]}.")
+    check_whole_numbers(1, n_topics=known[0])
     if odds.ndim == 1:
         odds = np.repeat(odds[:, None], known[0], axis=1)
     documents = np.broadcast_to(n_documents, known[0]).astype(np.int64)
-    if (documents < 1).any():
-        raise ValueError(f"n_documents must be at least 1, not {documents.min()}.")
+    wrong = np.flatnonzero((documents < 1) | (documents != n_documents))
+    if wrong.size:
+        found = np.broadcast_to(n_documents, known[0])[wrong[0]]
+        raise ValueError(f"n_documents must be whole numbers, 1 or more, not {found}.")
     return odds, documents
 
 

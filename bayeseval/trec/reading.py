@@ -7,9 +7,8 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import pair_positions
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.schema import rebuilt
-from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import gathered
 from bayeseval.trec.qrels import read_qrels
 from bayeseval.trec.run import RunReader
@@ -84,7 +83,8 @@ def read_collection(
     if qrels is None and runs is None:
         raise ValueError("read_collection needs judgments or runs; both are None.")
     check_choice("negative_grades", negative_grades, ("unjudged", "judged"))
-    _check_depth(depth)
+    if depth is not None:
+        check_whole_numbers(1, depth=depth)
     judgments = None if qrels is None else read_qrels(qrels, qrels_format)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
     found = [] if runs is None else reader.read(runs)
@@ -96,16 +96,6 @@ def read_collection(
     if found:
         _warn_apart(judged)
     return judged
-
-
-def _check_depth(depth) -> None:
-    if depth is not None and (depth != int(depth) or depth < 1):
-        raise ValueError(
-            Message(
-                Option("depth"),
-                f" must be a whole number of at least 1, not {depth!r}; left out, all ranks count",
-            )
-        )
 
 
 def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: str):

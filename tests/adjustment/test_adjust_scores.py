@@ -424,7 +424,7 @@ MISTAKES = [
     ({"base": "bpref"}, "base must be one of nonrelevant, condensed"),
     ({"leave_out": "topic"}, "leave_out must be one of run, team"),
     ({"measures": "Bpref"}, "Bpref is no sum of relevances"),
-    ({"pool_depth": 0}, "pool_depth must be a whole number"),
+    ({"pool_depth": 0}, "pool_depth is 0; allowed: a whole number, 1 or more"),
     ({"missing_topics": "drop"}, "missing_topics must be one of"),
 ]
 

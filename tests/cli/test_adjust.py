@@ -240,7 +240,7 @@ MISTAKES = [
     (["--common-topics", "77"], "topics of the collection; unknown: 77; its topics: 1, 2"),
     (["--common-topics", ","], "none given"),
     (["-m", "Bpref"], "Bpref is no sum of relevances"),
-    (["--pool-depth", "0"], "--pool-depth must be a whole number"),
+    (["--pool-depth", "0"], "--pool-depth is 0; allowed: a whole number, 1 or more"),
     (["--ci-prob", "1"], "--ci-prob must lie between 0 and 1"),
     (["--seed", "-1"], "--seed must be a whole number"),
     (["--base", "bpref"], "bpref"),

@@ -150,7 +150,7 @@ def test_runs_that_did_not_contribute_change_nothing(collection):
     ("options", "message"),
     [
         ({"budget": 0}, "budget must be a whole number"),
-        ({"n_strata": 0}, "n_strata must be a whole number, 1 or more, not 0"),
+        ({"n_strata": 0}, "n_strata is 0; allowed: a whole number, 1 or more"),
         ({"n_strata": 4, "n_stages": 5}, "from 1 to the number of strata, 4, not 5"),
         ({"n_stages": 1.5}, "n_stages must be a whole number"),
         ({"aim": "speed"}, "aim must be one of dyn, stat, relevant, not 'speed'"),

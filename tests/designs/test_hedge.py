@@ -113,7 +113,7 @@ def test_a_rate_outside_the_unit_interval_is_refused(rate):
 
 
 def test_a_list_without_length_is_refused():
-    with pytest.raises(ValueError, match="list_length must be 1 or more, not 0"):
+    with pytest.raises(ValueError, match="list_length is 0; allowed: a whole number, 1 or more"):
         be.designs.hedge(simulated([0.1]), 3, list_length=0)
 
 

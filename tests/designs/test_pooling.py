@@ -168,7 +168,7 @@ def test_the_first_documents_need_no_judgments(simulated):
         ({"budget": {"1": 3}}, "budget names no number of judgments for topic '2'"),
         ({"budget": 2, "runs": ["z"]}, "unknown: z"),
         ({"budget": 2, "frame": "all"}, "frame must be"),
-        ({"budget": 2, "pool_depth": 0}, "pool_depth must be 1 or more"),
+        ({"budget": 2, "pool_depth": 0}, "pool_depth is 0; allowed: a whole number, 1 or more"),
     ],
 )
 @pytest.mark.parametrize("method", FOLLOWING)

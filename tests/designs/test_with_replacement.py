@@ -162,7 +162,7 @@ def test_draws_of_other_schemes_take_no_number_of_draws(collection):
     with pytest.raises(ValueError, match="n_draws is for designs with replacement"):
         be.draw(design, n_draws=4, random_seed=1)
     drawn = be.designs.with_replacement(collection, budget=4)
-    with pytest.raises(ValueError, match="n_draws must be 1 or more"):
+    with pytest.raises(ValueError, match="n_draws is 0; allowed: a whole number, 1 or more"):
         be.draw(drawn, n_draws=0, random_seed=1)
 
 

@@ -90,7 +90,7 @@ def test_depth_keeps_documents_from_below_it_out_and_fills_up_with_nonrelevant_o
 
 
 def test_a_depth_below_one_is_refused():
-    with pytest.raises(ValueError, match="depth must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="depth is 0; allowed: a whole number, 1 or more"):
         condensed("P@3", [[0]], [1], depth=0)
 
 

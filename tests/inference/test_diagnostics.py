@@ -183,7 +183,7 @@ def test_data_that_were_not_seen_are_left_out_with_their_predictions():
     ("options", "message"),
     [
         ({"ci_prob": 1.0}, "ci_prob must lie between 0 and 1, not 1.0"),
-        ({"max_rows": 0}, "max_rows is 0; allowed: 1 or more"),
+        ({"max_rows": 0}, "max_rows is 0; allowed: a whole number, 1 or more"),
         ({"scores": xr.Dataset({"estimate": ("run", [0.1])})}, "these are over run"),
         ({"scores": xr.Dataset()}, "these are over nothing"),
     ],

@@ -9,6 +9,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayeseval.collection.choices import check_whole_numbers
+
 _compiled = numba.njit(cache=True, nogil=True)
 
 
@@ -84,7 +86,7 @@ def urn_moments(
     >>> same.unjudged_mean.item(), same.standard_deviation.item()  # mean .2 * .8**10
     (0.021475, 0.002025)
     """
-    _check_topics(n_topics)
+    check_whole_numbers(1, n_topics=n_topics)
     _check(n_documents, odds, relevant_probability, n_relevant, judged_depth, persistence, length)
     if relevant_probability is None:
         known, kernel = n_relevant, _of_number
@@ -140,7 +142,7 @@ def simulated_urn_means(
     >>> round(float(drawn.mean()), 4), round(float(drawn.std()), 4)
     (0.0214, 0.002)
     """
-    _check_topics(n_topics)
+    check_whole_numbers(1, n_topics=n_topics)
     _check(n_documents, odds, relevant_probability, None, judged_depth, persistence, length)
     weight = _rank_weights(judged_depth, persistence, length or n_documents)
     rng = np.random.default_rng(random_seed)
@@ -238,8 +240,8 @@ def _simulated_means(rng, n_replicates, n_topics, n_documents, probability, odds
 
 def _check(n_documents, odds, probability, n_relevant, judged_depth, persistence, length) -> None:
     """Refuse parameters outside their ranges."""
-    if n_documents < 1:
-        raise ValueError(f"n_documents must be at least 1, not {n_documents}.")
+    check_whole_numbers(1, n_documents=n_documents, length=1 if length is None else length)
+    check_whole_numbers(0, judged_depth=judged_depth)
     if not (np.asarray(odds) > 0).all():
         raise ValueError(f"odds must be above 0, not {np.min(np.asarray(odds))}.")
     if (probability is None) == (n_relevant is None):
@@ -252,17 +254,8 @@ def _check(n_documents, odds, probability, n_relevant, judged_depth, persistence
         raise ValueError(f"n_relevant must be a whole number of documents, not {n_relevant!r}.")
     if not 0.0 < persistence < 1.0:
         raise ValueError(f"persistence must lie between 0 and 1, not {persistence!r}.")
-    if judged_depth < 0 or not 1 <= (length or n_documents) <= n_documents:
-        raise ValueError(
-            f"judged_depth must be at least 0 and length between 1 and n_documents, not "
-            f"{judged_depth} and {length}."
-        )
-
-
-def _check_topics(n_topics: int) -> None:
-    """Refuse means over no topic or over parts of one."""
-    if not (_within(n_topics, 1, np.inf) and _whole(n_topics)):
-        raise ValueError(f"n_topics must be a whole number, 1 or more, not {n_topics!r}.")
+    if length is not None and length > n_documents:
+        raise ValueError(f"length must be at most n_documents, {n_documents}, not {length}.")
 
 
 def _whole(value) -> bool:

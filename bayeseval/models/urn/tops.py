@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.schema import check_one_sample
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
@@ -227,8 +227,7 @@ def judged_tops(
         raise ValueError("the collection has no runs, and an urn is fitted to their tops")
     check_choice("gaps", gaps, GAPS)
     check_relevance_level(relevance_level)
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
-        raise ValueError(f"depth must be a whole number, 1 or more, not {depth!r}")
+    check_whole_numbers(1, depth=depth)
     check_one_sample(collection, "an urn is fitted to one sample of judgments")
     pool = _pool(collection)
     if runs is None and "runs" in pool:

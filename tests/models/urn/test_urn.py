@@ -248,8 +248,8 @@ def test_a_sample_with_unequal_probabilities_is_refused():
     ("options", "message"),
     [
         (dict(depth=4), "depth must be at most 3, the depth of the pool"),
-        (dict(depth=0), "depth must be a whole number, 1 or more, not 0"),
-        (dict(depth=2.5), "depth must be a whole number, 1 or more, not 2.5"),
+        (dict(depth=0), "depth is 0; allowed: a whole number, 1 or more"),
+        (dict(depth=2.5), "depth is 2.5; allowed: a whole number, 1 or more"),
         (dict(frame="judged"), "every document of the frame is judged"),
         (dict(documents="some"), "documents must be one of unshared, all"),
         (dict(gaps="many"), "gaps must be one of refuse, ignorable"),

@@ -190,7 +190,7 @@ def prefix_collection(**more):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"depth": 0}, "depth must be a whole number, 1 or more, not 0"),
+        ({"depth": 0}, "depth is 0; allowed: a whole number, 1 or more"),
         ({"n_documents": 9}, "topic '1' has 9 documents and a run with more"),
         ({"n_documents": 30.5}, "n_documents must be whole numbers, 0 or more; found 30.5"),
     ],

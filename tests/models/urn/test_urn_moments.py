@@ -112,12 +112,12 @@ def test_shapes_follow_the_arrays_and_certain_proportions_are_allowed():
         ({"relevant_probability": 1.5}, r"relevant_probability must lie in \[0, 1\]"),
         ({"n_relevant": 3}, "give relevant_probability or n_relevant, one of the two"),
         ({"n_relevant": 11, "relevant_probability": None}, "n_relevant must lie between 0"),
-        ({"judged_depth": -1}, "judged_depth must be at least 0"),
-        ({"length": 11}, "length between 1 and n_documents"),
+        ({"judged_depth": -1}, "judged_depth is -1; allowed: a whole number, 0 or more"),
+        ({"length": 11}, "length must be at most n_documents, 10, not 11"),
         ({"persistence": 1.0}, "persistence must lie between 0 and 1"),
-        ({"n_documents": 0}, "n_documents must be at least 1"),
-        ({"n_topics": 0}, "n_topics must be a whole number, 1 or more, not 0"),
-        ({"n_topics": 2.5}, "n_topics must be a whole number, 1 or more, not 2.5"),
+        ({"n_documents": 0}, "n_documents is 0; allowed: a whole number, 1 or more"),
+        ({"n_topics": 0}, "n_topics is 0; allowed: a whole number, 1 or more"),
+        ({"n_topics": 2.5}, "n_topics is 2.5; allowed: a whole number, 1 or more"),
         (
             {"n_relevant": 2.7, "relevant_probability": None},
             "n_relevant must be a whole number of documents, not 2.7",
@@ -131,5 +131,5 @@ def test_parameters_out_of_range_are_refused(change, message):
 
 
 def test_simulated_means_over_no_topic_are_refused():
-    with pytest.raises(ValueError, match="n_topics must be a whole number, 1 or more, not 0"):
+    with pytest.raises(ValueError, match="n_topics is 0; allowed: a whole number, 1 or more"):
         simulated_urn_means(10, 0.5, 0.2, judged_depth=2, n_topics=0, random_seed=1)
