@@ -33,7 +33,7 @@ def ranks(fitted: xr.DataTree, names: list[str], **options: Any):
         visuals={"credible_interval": False},
         **options,
     )
-    share, width = rank_band(draws.sizes["chain"], draws.sizes["draw"])
+    share, width = chains_band(draws.sizes["chain"], draws.sizes["draw"])
     for axes in drawing.viz["figure"].item().axes:
         if axes.lines:
             axes.fill_between(share, -width, width, color="0.5", alpha=0.2, linewidth=0)
@@ -53,7 +53,7 @@ def _step(draws: xr.Dataset) -> int:
     return max(1, round(draws.sizes["chain"] * draws.sizes["draw"] / least))
 
 
-def rank_band(n_chains: int, n_draws: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+def chains_band(n_chains: int, n_draws: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     r"""Half-width of the band around 0 of the differences that the plot shows, and where.
 
     Of all ranks up to a share x, chain c holds a hypergeometric number: its share of its own
@@ -74,7 +74,7 @@ def rank_band(n_chains: int, n_draws: int) -> tuple[NDArray[np.floating], NDArra
 
     Examples
     --------
-    >>> share, width = rank_band(2, 400)
+    >>> share, width = chains_band(2, 400)
     >>> width.max().round(2)
     np.float64(0.06)
     """

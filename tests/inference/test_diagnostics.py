@@ -11,7 +11,7 @@ import bayeseval as be
 from bayeseval.inference.calibration_plot import calibration_kind, seen_data
 from bayeseval.inference.diagnostics import _convergence, shown_variables
 from bayeseval.inference.forest_plot import forest
-from bayeseval.inference.rank_plot import rank_band, ranks
+from bayeseval.inference.rank_plot import chains_band, ranks
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 OF_SAMPLER = ["trace.png", "rank.png", "energy.png", "convergence.png"]
@@ -207,7 +207,7 @@ def test_a_file_in_the_folders_place_and_what_is_no_fit_are_refused(model, tmp_p
 @pytest.mark.parametrize("n_chains", [2, 4])
 def test_ranks_of_one_target_leave_the_band_as_often_as_it_says(n_chains):
     random, n_draws, n_plots = np.random.default_rng(3), 200, 400
-    share, width = rank_band(n_chains, n_draws)
+    share, width = chains_band(n_chains, n_draws)
     outside = 0
     for _ in range(n_plots):
         dealt = random.permutation(np.repeat(np.arange(n_chains), n_draws))
