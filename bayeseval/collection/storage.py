@@ -68,6 +68,17 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     ------
     ValueError
         Where the file is missing or holds something else.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("xyz"), "score": [3, 2, 1]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "collection.nc"
+    ...     be.save_collection(be.read_collection(None, run), path)
+    ...     collection = open_collection(path)
+    >>> collection["rankings/ranking"].to_numpy().tolist()
+    [[[0, 1, 2]]]
     """
     path = Path(path)
     if not path.exists():

@@ -78,7 +78,15 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
 
     Examples
     --------
-    See :func:`save_design`.
+    >>> import tempfile, pathlib, pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
+    >>> collection = be.read_collection(None, run.assign(score=[4, 3, 2, 1]))
+    >>> design = be.designs.pps_strata(collection, budget=2, n_strata=1)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "design.nc"
+    >>> be.save_design(design.assign(selected=be.draw(design, random_seed=1)), path)
+    >>> read = read_design(path)
+    >>> read.inclusion_probability.values, int(read.selected.sum())
+    (array([0.5, 0.5, 0.5, 0.5]), 2)
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"no design file '{path}'")

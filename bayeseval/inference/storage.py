@@ -52,6 +52,15 @@ def open_fit(path) -> xr.DataTree:
     ------
     ValueError
         Where the file is missing or holds no posterior draws.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
+    >>> path = Path(tempfile.mkdtemp()) / "fit.nc"
+    >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
+    >>> dict(open_fit(path)["posterior"].sizes)
+    {'chain': 1, 'draw': 2}
     """
     path = Path(path)
     if not path.exists():

@@ -31,6 +31,11 @@ def constant(
     ndarray (replicate, frame_pair)
         M in [0, 1].
 
+    Raises
+    ------
+    ValueError
+        A value outside [0, 1].
+
     Examples
     --------
     >>> sample = Sample(

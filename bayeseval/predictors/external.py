@@ -48,6 +48,11 @@ def external(
     ndarray (replicate, frame_pair)
         M in [0, 1].
 
+    Raises
+    ------
+    ValueError
+        Values that are neither all probabilities nor all whole numbers.
+
     Examples
     --------
     >>> sample = Sample(
@@ -103,6 +108,11 @@ def recalibrated(
     -------
     ndarray (replicate, frame_pair)
         M in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        An infinite value.
 
     Examples
     --------
