@@ -67,7 +67,7 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
 
 def drawn_as_lists(scores: xr.Dataset) -> bool:
     """Whether the list of each run was drawn by itself, as ``urn_model`` draws it."""
-    return scores.attrs.get("draws_of") == "lists" or scores.attrs.get("estimator") == "urn_model"
+    return scores.attrs.get("draws_of") == "lists"
 
 
 def check_drawn_together(scores: xr.Dataset) -> None:

@@ -179,7 +179,7 @@ def test_errors_of_an_urn_need_to_know_what_it_fills():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="unshared")
     post = be.posterior_scores(fitted, sampled, "P@30")
-    unknown = post[["estimate"]].assign_attrs(draws_of="")
+    unknown = post[["estimate"]]
     with pytest.raises(ValueError, match="do not say what their urns fill"):
         be.with_model_errors(unknown)
 
