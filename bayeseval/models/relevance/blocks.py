@@ -12,18 +12,47 @@ from numpy.typing import NDArray
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.frame.scale import RankScale
 
-# Effect of each block: name of the variable, and whether each topic has one of its own.
+
+class Effect(NamedTuple):
+    """Row of the table of effects.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable that holds them.
+    dims : tuple of str
+        Of one topic's effects, and of the block's columns; none where the effect is one number.
+    by_topic : bool
+        Whether each topic has effects of its own.
+    sd : str or None
+        Name of their standard deviation, learned from the judgments; None where it is not one.
+    """
+
+    variable: str
+    dims: tuple[str, ...]
+    by_topic: bool = False
+    sd: str | None = None
+
+
+# The order is that of random numbers in the approximation: another gives other draws.
 EFFECTS = {
-    "topic": ("topic_effect", True),
-    "population": ("population_effect", False),
-    "curve": ("curvature", False),
-    "tail": ("tail_effect", False),
-    "component": ("component_effect", False),
-    "curve_component": ("curve_component_effect", False),
-    "agreement": ("agreement_effect", False),
-    "topic_component": ("topic_component_effect", True),
-    "topic_agreement": ("topic_agreement_effect", True),
+    "topic": Effect("topic_effect", ("predictor",), by_topic=True),
+    "population": Effect("population_effect", ("predictor",)),
+    "curve": Effect("curvature", ()),
+    "tail": Effect("tail_effect", ()),
+    "component": Effect("component_effect", ("component",), sd="reliability_sd"),
+    "curve_component": Effect(
+        "curve_component_effect", ("curve_component",), sd="curve_component_sd"
+    ),
+    "agreement": Effect("agreement_effect", ("agreement",), sd="agreement_sd"),
+    "topic_component": Effect(
+        "topic_component_effect", ("topic_component",), by_topic=True, sd="topic_component_sd"
+    ),
+    "topic_agreement": Effect(
+        "topic_agreement_effect", ("topic_agreement",), by_topic=True, sd="topic_agreement_sd"
+    ),
 }
+SHRUNK = {name: effect.sd for name, effect in EFFECTS.items() if effect.sd is not None}
 
 
 class Block(NamedTuple):
@@ -42,12 +71,12 @@ class Block(NamedTuple):
     @property
     def effect(self) -> str:
         """Name of the variable that holds the effects."""
-        return EFFECTS[self.name][0]
+        return EFFECTS[self.name].variable
 
     @property
     def by_topic(self) -> bool:
         """Whether each topic has effects of its own."""
-        return EFFECTS[self.name][1]
+        return EFFECTS[self.name].by_topic
 
     def times(self, effect: NDArray[np.float64]) -> NDArray[np.float64]:
         """What the block adds (pair, draw) under draws of its effect (draw, column) or (draw,)."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import RankScale, rank_scale
-from bayeseval.models.relevance.blocks import Block, Parts, blocks
+from bayeseval.models.relevance.blocks import SHRUNK, Block, Parts, blocks
 from bayeseval.models.relevance.constants import scale_coords
 
 
@@ -89,13 +89,7 @@ class Predictors:
             "predictor": ["intercept", "log_rank"],
             "fixed_effect": ["intercept", "log_rank", "curvature", "tail"],
             "topic_number": ["intercept_sd", "slope_sd", "fisher_z"],
-            "scale": [
-                "reliability",
-                "curve_component",
-                "agreement",
-                "topic_component",
-                "topic_agreement",
-            ],
+            "scale": [sd.removesuffix("_sd") for sd in SHRUNK.values()],
             "prior_number": ["mean", "sd"],
             "component": number,
             "curve_component": np.arange(1, self.scale.curves.spread.size + 1),

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.scale import CURVES
+from bayeseval.models.relevance.blocks import EFFECTS, SHRUNK
 from bayeseval.models.relevance.constants import keep_scale
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.lines import JudgedLines, information
@@ -28,25 +29,7 @@ PRIORS: dict[str, tuple[float, ...]] = {
 }
 FIXED = ("intercept", "slope", "curvature", "tail")  # not learned from the judgments
 TOPIC = ("topic_intercept_sd", "topic_slope_sd", "topic_fisher_z")
-SCALES = (
-    "reliability_sd",
-    "curve_component_sd",
-    "agreement_sd",
-    "topic_component_sd",
-    "topic_agreement_sd",
-)
-
-COLUMNS = {
-    "topic": ("judged_pair", "predictor"),
-    "population": ("judged_pair", "predictor"),
-    "curve": ("judged_pair",),
-    "tail": ("judged_pair",),
-    "component": ("judged_pair", "component"),
-    "curve_component": ("judged_pair", "curve_component"),
-    "agreement": ("judged_pair", "agreement"),
-    "topic_component": ("judged_pair", "topic_component"),
-    "topic_agreement": ("judged_pair", "topic_agreement"),
-}
+SCALES = tuple(SHRUNK.values())
 
 CENTRED_FROM = 12  # what a topic's judgments tell, the sum of p (1 - p), on average over
 MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
@@ -78,7 +61,8 @@ def linear_predictor(
     effects = _effects(predictors, values, relevance)
     terms: list[Any] = []
     for block in predictors.blocks:
-        columns = pm.Data(f"{block.name}_value", block.values, dims=COLUMNS[block.name])
+        dims = ("judged_pair", *EFFECTS[block.name].dims)
+        columns = pm.Data(f"{block.name}_value", block.values, dims=dims)
         effect = effects[block.effect]
         if block.by_topic:
             terms.append((columns * effect[topic]).sum(axis=-1))

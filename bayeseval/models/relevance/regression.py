@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.blocks import EFFECTS
 
-COMMON = ("curve", "tail", "component", "curve_component", "agreement")
-OWN = ("topic_component", "topic_agreement")
+LINES = ("topic", "population")  # intercept and slope, of topics beside those of all together
+COMMON, OWN = (
+    tuple(n for n, effect in EFFECTS.items() if effect.by_topic == own and n not in LINES)
+    for own in (False, True)
+)
 
 
 class Regression(NamedTuple):

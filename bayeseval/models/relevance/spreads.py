@@ -6,15 +6,9 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.models.relevance.blocks import SHRUNK
 from bayeseval.models.relevance.regression import Regression
 
-SHRUNK: tuple[str, ...] = (
-    "component",
-    "curve_component",
-    "agreement",
-    "topic_component",
-    "topic_agreement",
-)
 TOPIC: tuple[str, ...] = ("intercept", "slope")
 CORRELATION = "fisher_z"
 N_TRIES = 6  # of Metropolis steps that need no likelihood
