@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import chosen_runs, of_measure
+from bayeseval.plots.shown import check_named, chosen_runs, having, name_of, of_measure
 from bayeseval.plots.style import (
     COLORS,
     GREY,
@@ -20,6 +21,7 @@ from bayeseval.plots.style import (
     key_above,
     name_rows,
     rows_axes,
+    truth_marks,
 )
 
 if TYPE_CHECKING:
@@ -82,12 +84,12 @@ def plot_intervals(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['b', 'a']
     """
-    _check_kinds(estimates)
+    check_named(estimates, "estimates", "estimator")
+    shown = {}
+    for name, data in estimates.items():
+        own = having(data, ("estimate", "interval"), name).drop_dims("run_other", errors="ignore")
+        shown[name] = _one_measure(own, measure, name)  # without the covariance that some have
     ci_prob = _common_ci_prob(estimates)
-    shown = {  # without the covariance that some have
-        name: _one_measure(data.drop_dims("run_other", errors="ignore"), measure, name)
-        for name, data in estimates.items()
-    }
     first = next(iter(shown.values()))
     true_score = None
     if truth is not None:
@@ -97,39 +99,22 @@ def plot_intervals(
     order = _ordered_runs(first["estimate"] if true_score is None else true_score, first, runs)
     if ax is None:
         ax = rows_axes(len(order) * min(0.11 + 0.09 * len(shown), 0.5), (1.2, 22.0))
-    palette, markers = iter(_cycle(COLORS, len(shown))), iter(_cycle(MARKERS, len(shown)))
+    palette, markers = cycle(COLORS), cycle(MARKERS)
     drawn, points = [], []
     for index, (name, data) in enumerate(shown.items()):
         row = np.arange(len(order)) + 0.62 * ((index + 0.5) / len(shown) - 0.5)
-        of_runs = _of_runs(data, order, name)
+        of_runs = data.sel(run=chosen_runs(data, order, name))
         points.append(of_runs["estimate"].to_numpy())
         drawn.append(_draw(ax, of_runs, row, name, palette, next(markers)))
     if true_score is not None:
-        points.append(_of_runs(true_score, order, "truth").to_numpy())
-        _draw_truth(ax, points[-1])
+        points.append(true_score.sel(run=chosen_runs(true_score, order, "truth")).to_numpy())
+        truth_marks(ax, points[-1])
     cut_long(ax, np.concatenate(points), drawn)
-    _dress(ax, order, _label(first, measure), _bars(estimates, ci_prob))
+    _dress(ax, order, name_of(first, measure), _bars(estimates, ci_prob))
     return ax
 
 
-def _check_kinds(estimates) -> None:
-    single = isinstance(estimates, xr.Dataset)
-    if single or not isinstance(estimates, Mapping):
-        raise TypeError(
-            "estimates must map names to Datasets, such as {'dyn': mean}, not a "
-            f"{type(estimates).__name__}."
-        )
-    for name, data in estimates.items():
-        if not isinstance(data, xr.Dataset):
-            raise TypeError(f"{name} must be a Dataset, not a {type(data).__name__}.")
-        absent = {"estimate", "interval"} - set(data.data_vars)
-        if absent:
-            raise ValueError(f"{name} lacks the variable {sorted(absent)[0]!r}.")
-
-
 def _common_ci_prob(estimates) -> float | None:
-    if not estimates:
-        raise ValueError("estimates must hold at least one estimator.")
     found = {name: data.attrs.get("ci_prob") for name, data in estimates.items()}
     if len(set(found.values())) > 1:
         raise ValueError(f"all intervals must have one ci_prob to stand side by side, not {found}.")
@@ -155,17 +140,9 @@ def _check_dims(data, name: str) -> None:
 
 def _ordered_runs(score: xr.DataArray, first: xr.Dataset, runs) -> list[str]:
     runs = chosen_runs(first, runs)
-    values = _of_runs(score, runs, "the score that orders the runs").to_numpy()
+    runs = chosen_runs(score, runs, "the score that orders the runs")
+    values = score.sel(run=runs).to_numpy()
     return [runs[i] for i in np.argsort(-values, kind="stable")]  # NaN goes last
-
-
-def _of_runs(data, runs: list[str], name: str):
-    chosen_runs(data, runs, name)
-    return data.sel(run=runs)
-
-
-def _cycle(values: tuple, size: int) -> list:
-    return [values[i % len(values)] for i in range(size)]
 
 
 def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> tuple:
@@ -178,18 +155,6 @@ def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> tuple:
     ax.plot(data["estimate"].to_numpy(), row, marker, color=color, markersize=size,
             linestyle="none", label=name)  # fmt: skip
     return row, lower, upper, color
-
-
-def _draw_truth(ax, true_score) -> None:
-    row = np.arange(true_score.size)
-    ax.vlines(true_score, row - 0.42, row + 0.42, color="black", linewidth=1.4)
-    ax.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.4, label="truth")
-
-
-def _label(first: xr.Dataset, measure: str | None) -> str:
-    if measure is None:
-        measure = str(first["measure"].values) if "measure" in first.coords else "score"
-    return measure
 
 
 def _bars(estimates, ci_prob: float | None) -> str | None:

@@ -28,11 +28,13 @@ def of_measure[Data: (xr.Dataset, xr.DataArray)](
     return data.sel(measure=wanted)
 
 
-def having(data: xr.Dataset, needed: Sequence[str]) -> xr.Dataset:
+def having(data: xr.Dataset, needed: Sequence[str], name: str = "the result") -> xr.Dataset:
     """The result itself, which must have the variables that a picture shows."""
+    if not isinstance(data, xr.Dataset):
+        raise TypeError(f"{name} must be a Dataset, not a {type(data).__name__}")
     absent = [variable for variable in needed if variable not in data]
     if absent:
-        raise ValueError(f"the Dataset lacks the variable {absent[0]!r}, which this picture shows")
+        raise ValueError(f"{name} lacks the variable {absent[0]!r}, which this picture shows")
     return data
 
 

@@ -56,6 +56,13 @@ def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
               handletextpad=0.4)  # fmt: skip
 
 
+def truth_marks(ax: Axes, value: np.ndarray) -> None:
+    """A stroke across each row (row,) at the truth, and its entry in the legend."""
+    row = np.arange(value.size)
+    ax.vlines(value, row - 0.42, row + 0.42, color="black", linewidth=1.4)
+    ax.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.4, label="truth")
+
+
 def cut_long(ax: Axes, points: np.ndarray, bounds: Sequence[tuple]) -> None:
     """Limits that a few very long intervals do not squeeze; arrows where one of them goes on.
 

@@ -18,6 +18,7 @@ from bayeseval.plots.style import (
     key_above,
     name_rows,
     rows_axes,
+    truth_marks,
 )
 
 if TYPE_CHECKING:
@@ -81,10 +82,7 @@ def plot_topics(
     for index, (name, data) in enumerate(shown.items()):
         _draw(ax, data.reindex(topic=order), name, index, len(shown))
     if known is not None:
-        row = np.arange(len(order))
-        value = known["estimate"].reindex(topic=order).to_numpy()
-        ax.vlines(value, row - 0.42, row + 0.42, color="black", linewidth=1.4)
-        ax.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.4, label="truth")
+        truth_marks(ax, known["estimate"].reindex(topic=order).to_numpy())
     _dress(ax, order, first, run)
     return ax
 
