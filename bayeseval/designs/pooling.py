@@ -7,10 +7,10 @@ import xarray as xr
 
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.schema import no_strata
-from bayeseval.designs.prepared import Budget, told_budget, topic_budgets
+from bayeseval.designs.prepared import Budget, started
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.gather import grade_columns
-from bayeseval.frame.members import contributing_runs, frame_mask, pooled_by
+from bayeseval.frame.members import contributing_runs, pooled_by
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.parameters import check_relevance_level
 
@@ -91,22 +91,9 @@ def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, r
     The runs' rankings, cut at ``pool_depth``; which pairs can be judged, those
     of the frame that one of the runs retrieves; the budget of every topic; and the attributes.
     """
-    check_collection(collection)
-    budgets = topic_budgets(collection, budget)
-    chosen = contributing_runs(collection, runs)
-    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
-    rankings = Rankings.of(collection, chosen).top(pool_depth)
-    return {
-        "rankings": rankings,
-        "frame": mask & rankings.shown(),
-        "budgets": budgets,
-        "parameters": {
-            "budget": told_budget(budgets),
-            "frame": frame_name,
-            "pool_depth": pool_depth,
-            "runs": collection["run"].to_numpy()[chosen].tolist(),
-        },
-    }
+    start = started(collection, budget, frame, pool_depth, runs)
+    rankings = Rankings.of(collection, start["runs"]).top(pool_depth)
+    return start | {"rankings": rankings, "frame": start["frame"] & rankings.shown()}
 
 
 def simulated_relevance(

@@ -50,6 +50,21 @@ def told_budget(budgets: np.ndarray) -> int | list[int]:
     return int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist()
 
 
+def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
+    """What every design begins with, checked: budgets, runs and frame, and how attributes tell."""
+    check_collection(collection)
+    budgets = topic_budgets(collection, budget)
+    chosen = contributing_runs(collection, runs)
+    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
+    parameters = {
+        "budget": told_budget(budgets),
+        "frame": frame_name,
+        "pool_depth": pool_depth,
+        "runs": collection["run"].to_numpy()[chosen].tolist(),
+    }
+    return {"budgets": budgets, "runs": chosen, "frame": mask, "parameters": parameters}
+
+
 def prepared_frame(
     collection, *, budget, frame, pool_depth, certain, runs, labels: str | Sequence[str] = ()
 ) -> dict:
@@ -58,38 +73,33 @@ def prepared_frame(
     Labels move a document up or down the order: see :func:`labelled_order`.
     """
     labels = [labels] if isinstance(labels, str) else list(labels)
-    check_collection(collection)
-    budgets = topic_budgets(collection, budget)
-    chosen = contributing_runs(collection, runs)
-    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
+    start = started(collection, budget, frame, pool_depth, runs)
     n_pairs = collection.sizes["pair"]
     sure = (
         np.zeros(n_pairs, dtype=bool) if certain is None else pair_mask(certain, n_pairs, "certain")
     )
-    order = ordered_frame(collection, mask | sure, chosen)
+    order = ordered_frame(collection, start["frame"] | sure, start["runs"])
     if labels:
         values = label_values(collection, labels)
         order = [pairs[labelled_order(values[pairs])] for pairs in order]
     sure_by_topic = [pairs[sure[pairs]] for pairs in order]
     rest_by_topic = [pairs[~sure[pairs]] for pairs in order]
-    _check_certain(collection["topic"].to_numpy(), budgets, sure_by_topic, rest_by_topic)
-    if frame_name == "judged" and sure.any() and not any(rest.size for rest in rest_by_topic):
+    _check_certain(collection["topic"].to_numpy(), start["budgets"], sure_by_topic, rest_by_topic)
+    if (
+        start["parameters"]["frame"] == "judged"
+        and sure.any()
+        and not any(rest.size for rest in rest_by_topic)
+    ):
         raise ValueError(
             f"certain holds all {int(sure.sum())} pairs of the frame, the judged ones, so that "
             "nothing is left to sample; frame='retrieved' adds what the runs retrieved"
         )
+    told = {"n_certain": int(sure.sum())} | ({"labels": labels} if labels else {})
     return {
-        "budgets": budgets,
+        "budgets": start["budgets"],
         "rest": rest_by_topic,
         "certain": sure_by_topic,
-        "parameters": {
-            "budget": told_budget(budgets),
-            "frame": frame_name,
-            "pool_depth": pool_depth,
-            "n_certain": int(sure.sum()),
-            "runs": collection["run"].to_numpy()[chosen].tolist(),
-            **({"labels": labels} if labels else {}),
-        },
+        "parameters": start["parameters"] | told,
     }
 
 

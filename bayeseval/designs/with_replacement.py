@@ -4,11 +4,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection
 from bayeseval.collection.schema import no_strata
-from bayeseval.designs.prepared import check_budget
+from bayeseval.designs.prepared import check_budget, started
 from bayeseval.designs.stratified import labelled_design
-from bayeseval.frame.members import contributing_runs, frame_mask
 from bayeseval.frame.rankings import Rankings
 
 EXPONENT = 1.5
@@ -99,12 +97,12 @@ def with_replacement(
     >>> design.draw_probability.values.round(3)
     array([0.458, 0.255, 0.169, 0.118])
     """
-    check_collection(collection)
     check_budget(budget)
     _check_shape(exponent, uniform_share)
-    chosen = contributing_runs(collection, runs)
-    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
-    probability = _draw_probability(collection, mask, chosen, exponent, uniform_share)
+    start = started(collection, budget, frame, pool_depth, runs)
+    probability = _draw_probability(
+        collection, start["frame"], start["runs"], exponent, uniform_share
+    )
     drawable = probability > 0
     return labelled_design(
         collection,
@@ -115,14 +113,11 @@ def with_replacement(
         },
         scheme="with_replacement",
         name="with_replacement",
-        parameters={
-            "budget": int(budget),
+        parameters=start["parameters"]
+        | {
             "exponent": float(exponent),
             "uniform_share": float(uniform_share),
-            "frame": frame_name,
-            "pool_depth": pool_depth,
-            "n_undrawable": int(np.count_nonzero(mask & ~drawable)),
-            "runs": collection["run"].to_numpy()[chosen].tolist(),
+            "n_undrawable": int(np.count_nonzero(start["frame"] & ~drawable)),
         },
     )
 
