@@ -15,6 +15,26 @@ DRAWS = ("chain", "draw")
 type Study = Callable[[int], xr.DataTree]
 
 
+def step_seeds(seed: int) -> list[int]:
+    """Independent seeds for the four steps of a simulation, as ints."""
+    words = np.random.SeedSequence(seed).generate_state(4)
+    return [int(word) >> 1 for word in words]
+
+
+def prior_draw(model, names: Sequence[str] | None, seed: int) -> xr.Dataset:
+    """Variables of a model, by default all, drawn once from its prior."""
+    import pymc as pm
+
+    drawn = pm.sample_prior_predictive(
+        1,
+        model=model,
+        random_seed=seed,
+        var_names=names,
+        compile_kwargs={"mode": "FAST_COMPILE"},
+    )
+    return drawn["prior"].to_dataset().isel(chain=0, draw=0, drop=True)
+
+
 def simulation_based_calibration(
     study: Study, seeds: Sequence[int], *, n_draws: int = 99
 ) -> xr.Dataset:

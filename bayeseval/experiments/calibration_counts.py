@@ -8,7 +8,7 @@ import xarray as xr
 
 from bayeseval.designs import draw, reveal
 from bayeseval.designs.stratified import pps_strata
-from bayeseval.experiments.calibration import Study
+from bayeseval.experiments.calibration import Study, prior_draw, step_seeds
 from bayeseval.inference import verdict
 from bayeseval.models import count_model, relevant_numbers
 
@@ -74,9 +74,8 @@ def count_study(
     judged[np.array(model.coords["judged_cell"])] = constant["cell_judged"].astype(int)
 
     def study(seed: int) -> xr.DataTree:
-        words = np.random.SeedSequence(seed).generate_state(4) >> 1
-        of_prior, of_counts, of_fit, of_numbers = map(int, words)
-        prior = _prior(model, of_prior)
+        of_prior, of_counts, of_fit, of_numbers = step_seeds(seed)
+        prior = prior_draw(model, [*PARAMETERS, "topic_effect", "logit"], of_prior)
         random = np.random.default_rng(of_counts)
         share = 1.0 / (1.0 + np.exp(-prior["logit"].to_numpy()))
         relevant, rest = random.binomial(judged, share), random.binomial(unjudged, share)
@@ -96,19 +95,6 @@ def count_study(
         return xr.DataTree.from_dict(groups | {"verdict": verdict(fitted)})
 
     return study
-
-
-def _prior(model, seed: int) -> xr.Dataset:
-    import pymc as pm
-
-    drawn = pm.sample_prior_predictive(
-        1,
-        model=model,
-        random_seed=seed,
-        var_names=[*PARAMETERS, "topic_effect", "logit"],
-        compile_kwargs={"mode": "FAST_COMPILE"},
-    )
-    return drawn["prior"].to_dataset().isel(chain=0, draw=0, drop=True)
 
 
 def _compared(values: xr.Dataset, number: xr.DataArray) -> xr.Dataset:

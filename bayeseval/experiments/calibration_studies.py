@@ -11,7 +11,7 @@ from bayeseval.collection import with_node
 from bayeseval.designs import draw, reveal
 from bayeseval.designs.stratified import pps_strata
 from bayeseval.evaluation import evaluate
-from bayeseval.experiments.calibration import DRAWS, Study
+from bayeseval.experiments.calibration import DRAWS, Study, prior_draw, step_seeds
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import verdict
 from bayeseval.posterior import posterior_scores
@@ -100,7 +100,7 @@ def relevance_study(
     chosen = collection["run"].to_numpy() if runs is None else np.asarray(runs)
 
     def study(seed: int) -> xr.DataTree:
-        of_prior, of_draw, of_fit, of_scores = _seeds(seed)
+        of_prior, of_draw, of_fit, of_scores = step_seeds(seed)
         complete, prior = truth_of(of_prior)
         design = pps_strata(complete, budget=budget, n_strata=n_strata)
         sampled = reveal(complete, design, draw(design, random_seed=of_draw))
@@ -156,8 +156,6 @@ def prior_truth(
     >>> dict(complete["judgments/grade"].sizes), parameters["topic_effect"].dims
     ({'pair': 40}, ('topic', 'predictor'))
     """
-    import pymc as pm
-
     if collection["judgments/grade"].isnull().any():
         raise ValueError("a pair has no grade; a study needs one for every pair of the collection")
     model = build(collection)
@@ -167,21 +165,12 @@ def prior_truth(
     judgments = judgments.assign_attrs(grade_scale=json.dumps(scale.tolist()))
 
     def truth(seed: int) -> tuple[xr.DataTree, xr.Dataset]:
-        drawn = pm.sample_prior_predictive(
-            1, model=model, random_seed=seed, compile_kwargs={"mode": "FAST_COMPILE"}
-        )
-        prior = drawn["prior"].to_dataset().isel(chain=0, draw=0)
+        prior = prior_draw(model, None, seed)
         grade = scale[prior[response].to_numpy()].astype(np.float32)
         graded = judgments.assign(grade=("pair", grade))
         return with_node(collection, "judgments", graded), prior.drop_vars(response)
 
     return truth
-
-
-def _seeds(seed: int) -> list[int]:
-    """Independent seeds for the four steps of a simulation, as ints."""
-    words = np.random.SeedSequence(seed).generate_state(4)
-    return [int(word) >> 1 for word in words]
 
 
 def _compared(

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.experiments.calibration import Study
+from bayeseval.experiments.calibration import Study, prior_draw, step_seeds
 from bayeseval.inference import verdict
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
@@ -85,9 +85,10 @@ def urn_study(
     labels = [measure.label for measure in parsed]
 
     def study(seed: int) -> xr.DataTree:
-        words = np.random.SeedSequence(seed).generate_state(4) >> 1
-        of_prior, of_lists, of_fit, of_scores = map(int, words)
-        prior = _prior(model, of_prior)
+        of_prior, of_lists, of_fit, of_scores = step_seeds(seed)
+        prior = prior_draw(
+            model, [*PARAMETERS, "log_odds", "logit_prevalence", "contrast"], of_prior
+        )
         colour = _lists(prior, n_documents, n_ranks, of_lists)
         with model:
             pm.set_data({"judged_relevance": colour[:, :, :depth]})
@@ -120,19 +121,6 @@ def _model(n_topics: int, n_runs: int, n_documents: int, depth: int) -> Any:
     return urn_model(
         collection, depth=depth, frame="judged", documents="all", likelihood_weight=1.0
     )
-
-
-def _prior(model, seed: int) -> xr.Dataset:
-    import pymc as pm
-
-    drawn = pm.sample_prior_predictive(
-        1,
-        model=model,
-        random_seed=seed,
-        var_names=[*PARAMETERS, "log_odds", "logit_prevalence", "contrast"],
-        compile_kwargs={"mode": "FAST_COMPILE"},
-    )
-    return drawn["prior"].to_dataset().isel(chain=0, draw=0)
 
 
 def _lists(prior: xr.Dataset, n_documents: int, n_ranks: int, seed: int) -> NDArray[np.int8]:
