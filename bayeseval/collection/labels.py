@@ -192,6 +192,15 @@ def ranking_checksums(collection: xr.DataTree, run: np.ndarray) -> np.ndarray:
     )
 
 
+def check_frame(same: bool) -> None:
+    """Refuse a collection whose frame is not the ``same`` as when a fit was made."""
+    if not same:
+        raise ValueError(
+            "the fit does not belong to this collection: its frame has other documents, or "
+            "other judgments of them; fit the model to this collection"
+        )
+
+
 def check_rankings(collection: xr.DataTree, run: np.ndarray, checksums: np.ndarray) -> None:
     """Refuse a collection in which a run ranks otherwise than when a fit was made."""
     other = ranking_checksums(collection, run) != checksums

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import check_rankings, label_positions
+from bayeseval.collection.labels import check_frame, check_rankings, label_positions
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
@@ -42,11 +42,7 @@ class RelevanceDraws:
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:
         self._constant = fitted["constant_data"].to_dataset()
         self.frame = Frame.of_one_sample(sampled, self._constant["run"].to_numpy().tolist())
-        if self.frame.checksum != int(self._constant["frame_checksum"]):
-            raise ValueError(
-                "the fit does not belong to this collection: its frame has other documents, or "
-                "other judgments of them; fit the model to this collection"
-            )
+        check_frame(self.frame.checksum == int(self._constant["frame_checksum"]))
         # the collection may hold the runs in another order than the one of the fit
         self._constant = self._constant.sel(run=sampled["run"].to_numpy()[self.frame.run])
         check_rankings(sampled, self.frame.run, self._constant["run_checksum"].to_numpy())

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import check_rankings
+from bayeseval.collection.labels import check_frame, check_rankings
 from bayeseval.frame.members import contributing_runs
 from bayeseval.models.urn.tops import UNJUDGED, Tops
 
@@ -42,11 +42,8 @@ class UrnDraws:
             relevance_level=int(constant["relevance_level"]),
             in_frame=in_frame,
         )
-        if pairs.max() >= in_frame.size or self.tops.checksum != int(constant["frame_checksum"]):
-            raise ValueError(
-                "the fit does not belong to this collection: its frame has other documents, or "
-                "other judgments of them; fit the model to this collection"
-            )
+        same = self.tops.checksum == int(constant["frame_checksum"])
+        check_frame(same and pairs.max() < in_frame.size)
         run, topic = (self.tops.coords[dim] for dim in ("run", "topic"))
         check_rankings(sampled, self.tops.run, constant["run_checksum"].sel(run=run).to_numpy())
         self.sizes = {dim: posterior.sizes[dim] for dim in ("chain", "draw")}
