@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
-from bayeseval.designs.pooling import followed_frame, pooled_design, simulated_relevance
+from bayeseval.designs.pooling import followed_frame, ordered_design, simulated_relevance
 from bayeseval.designs.prepared import Budget
 
 
@@ -104,14 +104,12 @@ def hedge(
     relevant = simulated_relevance(collection, relevance_level, "hedge", start["frame"])
     known = np.zeros(relevant.size, dtype=bool)
     order = chosen_by_hedge(start, relevant, known, learning_rate, list_length, learn=True)
-    pool = np.zeros(relevant.size, dtype=bool)
-    pool[order] = True
     parameters = start["parameters"] | {
         "learning_rate": float(learning_rate),
         "list_length": list_length,
         "relevance_level": float(relevance_level),
     }
-    return pooled_design(collection, pool, name="hedge", parameters=parameters, order=order)
+    return ordered_design(collection, order, name="hedge", parameters=parameters)
 
 
 def check_rate(learning_rate: float, list_length: int | None) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_choice
-from bayeseval.designs.pooling import followed_frame, pooled_design, simulated_relevance
+from bayeseval.designs.pooling import followed_frame, ordered_design, simulated_relevance
 from bayeseval.designs.prepared import Budget
 
 VARIANTS = ("local", "global")
@@ -89,13 +89,11 @@ def move_to_front(
     start = followed_frame(collection, budget, frame, pool_depth, runs)
     relevant = simulated_relevance(collection, relevance_level, "move_to_front", start["frame"])
     order = walked(start, relevant, np.zeros(relevant.size, dtype=bool), variant)
-    pool = np.zeros(relevant.size, dtype=bool)
-    pool[order] = True
     parameters = start["parameters"] | {
         "variant": variant,
         "relevance_level": float(relevance_level),
     }
-    return pooled_design(collection, pool, name="move_to_front", parameters=parameters, order=order)
+    return ordered_design(collection, order, name="move_to_front", parameters=parameters)
 
 
 def walked(

@@ -6,7 +6,7 @@ import xarray as xr
 from bayeseval.collection.choices import check_choice
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
-from bayeseval.designs.pooling import followed_frame, grades_so_far, pooled_design
+from bayeseval.designs.pooling import followed_frame, grades_so_far, ordered_design
 from bayeseval.designs.prepared import Budget
 from bayeseval.measures.parameters import check_relevance_level
 
@@ -87,9 +87,5 @@ def next_documents(
         order = chosen_by_hedge(start, relevant, known, learning_rate, list_length, learn=False)
     else:
         order = walked(start | {"frame": start["frame"] | known}, relevant, known)
-    batch = np.zeros(grade.size, dtype=bool)
-    batch[order] = True
     parameters = start["parameters"] | {"method": method, "n_known": int(known.sum())}
-    return pooled_design(
-        collection, batch, name="next_documents", parameters=parameters, order=order
-    )
+    return ordered_design(collection, order, name="next_documents", parameters=parameters)

@@ -61,28 +61,34 @@ def depth_pool(
 
 
 def pooled_design(
-    collection: xr.DataTree, pool: np.ndarray, *, name: str, parameters: dict, order=None
+    collection: xr.DataTree, pool: np.ndarray, *, name: str, parameters: dict, **variables
 ) -> xr.Dataset:
-    """Design that judges the pairs of ``pool`` (bool) and no others, in ``order`` if it is known.
-
-    ``order`` lists the positions of pairs as they come to be judged; the result holds it as
-    ``judging_order(pair)``: 1, 2, ... within each topic, 0 outside the pool.
-    """
-    variables = {
-        "inclusion_probability": ("pair", pool.astype(float)),
-        **no_strata(pool.size),
-    }
-    if order is not None:
-        place = np.zeros(pool.size, dtype=np.int32)
-        topic = collection["pair_topic"].to_numpy()[order]
-        by_topic = np.argsort(topic, kind="stable")
-        count = np.bincount(topic, minlength=collection.sizes["topic"])
-        first = np.repeat(np.cumsum(count) - count, count)
-        place[order[by_topic]] = np.arange(order.size) - first + 1
-        variables["judging_order"] = ("pair", place)
+    """Design that judges the pairs of ``pool`` (bool) and no others."""
+    probability = {"inclusion_probability": ("pair", pool.astype(float)), **no_strata(pool.size)}
     return labelled_design(
-        collection, variables, scheme="deterministic", name=name, parameters=parameters
+        collection,
+        probability | variables,
+        scheme="deterministic",
+        name=name,
+        parameters=parameters,
     )
+
+
+def ordered_design(
+    collection: xr.DataTree, order: np.ndarray, *, name: str, parameters: dict
+) -> xr.Dataset:
+    """Design that judges pairs, given by their positions, in the order in which they come.
+
+    The result holds it as ``judging_order(pair)``: 1, 2, ... within each topic, 0 outside the pool.
+    """
+    place = np.zeros(collection.sizes["pair"], dtype=np.int32)
+    topic = collection["pair_topic"].to_numpy()[order]
+    by_topic = np.argsort(topic, kind="stable")
+    count = np.bincount(topic, minlength=collection.sizes["topic"])
+    first = np.repeat(np.cumsum(count) - count, count)
+    place[order[by_topic]] = np.arange(order.size) - first + 1
+    options = {"name": name, "parameters": parameters, "judging_order": ("pair", place)}
+    return pooled_design(collection, place > 0, **options)
 
 
 def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
