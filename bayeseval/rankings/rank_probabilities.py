@@ -4,12 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import (
-    check_choice,
-    check_ci_prob,
-    check_seed,
-    check_whole_numbers,
-)
+from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.rankings.comparisons import check_prior
 from bayeseval.rankings.difference_prior import (
     learned_weights,
     probability_positive,
@@ -23,8 +19,6 @@ from bayeseval.rankings.separation import (
     studentised,
 )
 from bayeseval.rounding import settled
-
-PRIORS = ("normal", "flat")
 
 Floats = NDArray[np.floating]
 
@@ -97,7 +91,7 @@ def rank_probabilities(
     0.75
     """
     if prior is not None:
-        check_choice("prior", prior, PRIORS)
+        check_prior(prior)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, n_draws=n_draws)
