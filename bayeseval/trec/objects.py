@@ -1,6 +1,6 @@
 """Runs and judgments as other packages hold them: dicts, data frames, objects, iterables."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -141,20 +141,14 @@ def _holds_tuples(source: Any) -> bool:
 def _of_tuples(rows: Iterable, kind: str) -> pd.DataFrame:
     """Rows of named tuples ``query_id, doc_id`` and ``relevance`` or ``score``."""
     value = "score" if kind == "run" else "relevance"
-    wanted: list[Callable[[Any], Any]] = [
-        lambda row: row.query_id,
-        lambda row: row.doc_id,
-        lambda row: getattr(row, value),
-    ]
+    named = {"topic": "query_id", "document": "doc_id", VALUE[kind]: value}
     listed = list(rows)
     for row in listed:
-        if not all(hasattr(row, field) for field in ("query_id", "doc_id", value)):
+        if not all(hasattr(row, field) for field in named.values()):
             raise TypeError(
                 f"each of the {kind} must have query_id, doc_id and {value}; {row!r} has not."
             )
-    columns = {
-        name: [of(row) for row in listed]
-        for name, of in zip(("topic", "document", VALUE[kind]), wanted, strict=True)
-    }
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame(
+        {name: [getattr(row, field) for row in listed] for name, field in named.items()}
+    )
     return frame if kind != "run" else frame.assign(run=RUN)
