@@ -241,8 +241,9 @@ def _table(rows: pd.DataFrame, about: dict) -> Table:
     numbers = ("unadjusted", "adjustment", "adjusted", "interval", "confidence")
     table = new_table(title, ("run", "measure"), numbers)
     for row in rows.to_dict("records"):
-        interval = f"[{row['lower']:.4f}, {row['upper']:.4f}]"
-        scores = (f"{row['unadjusted']:.4f}", f"{row['adjustment']:+.4f}", f"{row['estimate']:.4f}")
+        interval = f"[{row['lower']:z.4f}, {row['upper']:z.4f}]"
+        before, after = (f"{row[name]:z.4f}" for name in ("unadjusted", "estimate"))
+        scores = (before, f"{row['adjustment']:+z.4f}", after)
         chance = "-" if math.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"
         add_cells(table, row["run"], row["measure"], *scores, interval, chance)
     return table

@@ -132,8 +132,8 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
         numbers.append("equivalent")
     table = new_table(title, ("run a", "run b", "measure"), numbers)
     for row in rows.to_dict("records"):
-        cells = [f"{row['estimate']:.4f} [{row['lower']:.4f}, {row['upper']:.4f}]"]
-        cells += [f"{row['probability_better']:.3f}", f"{row['standardised']:.2f}"]
+        cells = [f"{row['estimate']:z.4f} [{row['lower']:z.4f}, {row['upper']:z.4f}]"]
+        cells += [f"{row['probability_better']:.3f}", f"{row['standardised']:z.2f}"]
         cells += [f"{row[name]:.4f}" for name in ("p_value", "p_holm", "p_tukey")]
         if equivalent:
             cells.append("yes" if row["equivalent"] else "no")

@@ -115,7 +115,7 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
         if before is not None and group != before:
             table.add_section()
         before = group
-        cells = [f"{row['estimate']:.4f}", f"{row['rank']}", f"{row['lower']} to {row['upper']}"]
+        cells = [f"{row['estimate']:z.4f}", f"{row['rank']}", f"{row['lower']} to {row['upper']}"]
         cells += [f"{row['expected_rank']:.1f}", f"{row['tie_group']}"]
         if "best" in row:
             cells.append("possible" if row["best"] else "no")

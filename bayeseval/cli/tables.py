@@ -191,9 +191,9 @@ def cells(
 
 def _cell(row: dict, mark: str) -> str:
     """Estimate, mark and interval; the estimate alone where nothing was sampled."""
-    text = f"{row['estimate']:.4f}{mark}"
+    text = f"{row['estimate']:z.4f}{mark}"
     if not math.isnan(row["lower"]):
-        text += f" [{row['lower']:.4f}, {row['upper']:.4f}]"
+        text += f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"
     return text
 
 

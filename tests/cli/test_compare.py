@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
+from bayeseval.cli.compare import _table
 
 FLAGS = ["-m", "P@10", "-m", "AP", "--estimator", "assumed"]
 COMPARED = (
@@ -35,6 +36,16 @@ def test_compare_writes_the_numbers_of_compare(command, words, collection):
     for name in ("estimate", "lower", "probability_better", "p_value", "p_holm", "p_tukey"):
         pd.testing.assert_series_equal(rows[name], expected[name], check_exact=False)
     assert rows[["run_a", "run_b"]].values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]] * 2
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign():
+    numbers = {"estimate": -1e-6, "lower": -3e-5, "upper": 2e-5, "standardised": -1e-4}
+    chances = dict.fromkeys(("probability_better", "p_value", "p_holm", "p_tukey"), 1.0)
+    labels = {"run_a": "a", "run_b": "b", "measure": "P@10"}
+    about = {"ci_prob": 0.9, "estimator": "assumed", "population": "topics"}
+    table = _table(pd.DataFrame([labels | numbers | chances]), about)
+    cells = [str(next(iter(column.cells))) for column in table.columns]
+    assert cells[3:6] == ["0.0000 [0.0000, 0.0000]", "1.000", "0.00"]
 
 
 def test_compare_says_how_much_of_the_measure_is_not_judged(command, words, files):
