@@ -43,9 +43,10 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     ):
         return None
     if measure.name == "AP":
-        position, predicted = topic.top(measure.cutoff), levels[0][1].predicted
-        weights = anticipated.weights_of_precisions(position, np.clip(predicted[0], 0.0, 1.0))
-        numerator = precision_sum(position, np.ascontiguousarray(predicted.T))
+        position, filled = topic.top(measure.cutoff), levels[0][1]
+        chance = np.clip(filled.predicted[0], 0.0, 1.0)
+        weights = anticipated.weights_of_precisions(position, chance)
+        numerator = precision_sum(position, np.ascontiguousarray(filled.value))
     else:
         weight = rank_weight(measure, topic.position.shape[1])
         weights = anticipated.weights_by_rank(topic, weight)

@@ -243,12 +243,14 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
     of_pairs, relevance, position, asked = anticipated_on_the_first_topic(measure)
     level, counts = relevance.binary(1), relevance.counts(asked)
     chance, step = level.predicted[0], 0.5
-    numerator = np.array([precision_sum_of(ranks, chance, cutoff) for ranks in position])
+    value = level.value[:, 0]
+    numerator = np.array([precision_sum_of(ranks, value, cutoff) for ranks in position])
+    before = np.array([precision_sum_of(ranks, chance, cutoff) for ranks in position])
     slope = np.empty((3, chance.size))
     for row in range(chance.size):
         moved = chance + step * (np.arange(chance.size) == row)
         after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
-        slope[:, row] = (after - numerator) / step
+        slope[:, row] = (after - before) / step
     share = slope * counts.inverse[0] - numerator[:, None] * counts.inverse_fall[0]
     spread = relevance.odds * chance * (1 - chance)
     for a in range(3):
