@@ -226,3 +226,17 @@ def test_judgments_of_none_of_the_documents_that_runs_retrieve_are_suspected():
         read_collection(judged, run)
     read_collection(judged.assign(document=["d-2", "3"]), run)
     read_collection(judged)
+
+
+def test_documents_that_are_in_runs_for_other_topics_alone_are_asked_about():
+    run = pd.DataFrame({"topic": ["1", "2"], "document": ["x", "z"], "score": 1.0})
+    qrels = pd.DataFrame({"topic": ["1", "2"], "document": ["z", "x"], "grade": 1})
+    with pytest.warns(UserWarning, match="for other topics: are the topics the same"):
+        read_collection(qrels, run)
+
+
+def test_ranks_that_were_cut_do_not_make_judgments_suspect():
+    run = pd.DataFrame({"topic": "1", "document": ["x", "y"], "score": [2.0, 1.0]})
+    qrels = pd.DataFrame({"topic": ["1"], "document": ["y"], "grade": [1]})
+    cut = read_collection(qrels, run, depth=1)
+    assert cut["rankings/ranking"].sizes["rank"] == 1

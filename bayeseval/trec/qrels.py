@@ -181,7 +181,7 @@ def _whole(lines: Lines, place: int) -> np.ndarray:
 
 def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
     missing = frame["grade"].isna().to_numpy()
-    known = frame.assign(grade=frame["grade"].mask(missing, 0))
+    known = frame.assign(grade=frame["grade"].astype(object).mask(missing, 0))
     grade = finite_column(known, "judgments", "grade")
     wrong = (grade != np.round(grade)) | (np.abs(grade) > _LARGEST_GRADE)
     if wrong.any():
@@ -189,8 +189,9 @@ def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
         where = row_name("judgments", frame, row)
         raise ValueError(
             f"{where}: grade {grade[row]:.6g} is not a whole number from -{_LARGEST_GRADE} to "
-            f"{_LARGEST_GRADE}, as every grade must be; probabilities and means of several "
-            "assessors are labels (be.add_predictions)."
+            f"{_LARGEST_GRADE}, as every grade must be; gains of grades are for gain= of "
+            "be.evaluate, probabilities and means of several assessors are labels "
+            "(be.add_predictions)."
         )
     return np.where(missing, np.nan, grade) if missing.any() else grade.astype(np.int64)
 

@@ -93,7 +93,7 @@ def read_collection(
     if judgments is None:
         return tree
     judged = _judged(tree, judgments, qrels_format, negative_grades)
-    if found:
+    if found and depth is None:
         _warn_apart(judged)
     return judged
 
@@ -121,9 +121,12 @@ def _warn_apart(tree) -> None:
     if (retrieved & pooled).any():
         return
     document = tree["document"].to_numpy()
+    asked = "are the documents' ids written alike?"
+    if np.isin(document[pooled], document[retrieved]).any():
+        asked = "their documents are in the runs for other topics: are the topics the same?"
     warnings.warn(
         "no document of the judgments is in a run, so they say nothing of any: they have "
         f"'{document[pooled][0]}' and so on, the runs '{document[retrieved][0]}' and so on; "
-        "are the documents' ids written alike?",
+        f"{asked}",
         stacklevel=3,
     )
