@@ -126,13 +126,12 @@ def _check_files(
 
 def _holds_design(path: Path) -> bool:
     """Whether a file is a design, of whatever version, and not a fit or a collection."""
-    import xarray as xr
+    import h5py
 
-    try:
-        with xr.open_dataset(path, engine="h5netcdf") as opened:
-            return "scheme" in opened.attrs
-    except (OSError, ValueError):
+    if not h5py.is_hdf5(path):
         return False
+    with h5py.File(path) as opened:
+        return "scheme" in opened.attrs
 
 
 def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 
+import h5py
 import pytest
 
 import bayeseval as be
@@ -174,6 +175,16 @@ def test_a_design_is_replaced_only_when_asked(command, files):
     assert (files / "d.nc").read_bytes() == before
     assert command(*words, "2", "--overwrite")[0] == 0
     assert be.read_design(files / "d.nc").attrs["command_seed"] == 2
+
+
+def test_a_file_of_others_is_no_design_whatever_is_in_it(command, files):
+    with h5py.File(files / "d.nc", "w") as other:
+        other.attrs["root"] = other.ref
+        other["link"] = h5py.SoftLink("/nowhere")
+    words = ["sample", files / "a", "--budget", "8", "--design-file", files / "d.nc"]
+    code, out, err = command(*words, "--overwrite")
+    assert (code, out) == (2, "")
+    assert "is no design file, and --overwrite replaces no other" in err
 
 
 def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
