@@ -113,3 +113,13 @@ def test_numbers_of_things_are_whole(collection, design, sampled, act, said):
     scores = be.evaluate(sampled, "P@10", estimator="stat")
     with pytest.raises(ValueError, match=f"^{said}; allowed: a whole number, [12] or more$"):
         act(collection, design, scores)
+
+
+@pytest.mark.parametrize("make", [be.designs.pps_strata, be.designs.poisson])
+def test_whole_numbers_of_numpy_are_whole_numbers(make, collection, tmp_path):
+    budget = np.int64(40)
+    design = make(collection, budget=budget, pool_depth=np.int32(10))
+    be.save_design(design, tmp_path / "design.nc")
+    xr.testing.assert_equal(design, make(collection, budget=40, pool_depth=10))
+    ordered = be.designs.hedge(collection, budget, list_length=np.int64(8))
+    xr.testing.assert_identical(ordered, be.designs.hedge(collection, 40, list_length=8))

@@ -106,7 +106,7 @@ def hedge(
     order = chosen_by_hedge(start, relevant, known, learning_rate, list_length, learn=True)
     parameters = start["parameters"] | {
         "learning_rate": float(learning_rate),
-        "list_length": list_length,
+        "list_length": list_length if list_length is None else int(list_length),
         "relevance_level": float(relevance_level),
     }
     return ordered_design(collection, order, name="hedge", parameters=parameters)

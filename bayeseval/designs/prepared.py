@@ -59,7 +59,7 @@ def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) ->
     parameters = {
         "budget": told_budget(budgets),
         "frame": frame_name,
-        "pool_depth": pool_depth,
+        "pool_depth": pool_depth if pool_depth is None else int(pool_depth),
         "runs": collection["run"].to_numpy()[chosen].tolist(),
     }
     return {"budgets": budgets, "runs": chosen, "frame": mask, "parameters": parameters}
