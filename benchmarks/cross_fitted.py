@@ -153,7 +153,8 @@ def by_hand(mean, centre, variance, known) -> xr.Dataset:
         of = constants["contributed"]
         v = error.sel(measure=label).to_numpy() ** 2
         m, c = centre.sel(measure=label).to_numpy(), variance.sel(measure=label).to_numpy()
-        near = c * (1.0 + of["near_ratio"] ** 2) + of["design_ratio"] ** 2 * v
+        beside = np.minimum(of["design_ratio"] ** 2 * v, of["far_sd"] ** 2)
+        near = c * (1.0 + of["near_ratio"] ** 2) + beside
         prior = Prior(m, near, c + of["far_sd"] ** 2, np.full(m.size, of["far_weight"]))
         bounds = intervals_for_each(prior, mean.estimate.sel(measure=label).values, v**0.5, 0.9)
         rows.append(np.stack(bounds, axis=-1))

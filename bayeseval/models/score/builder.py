@@ -49,7 +49,9 @@ def score_model(
     It is the model behind :func:`bayeseval.combine`, which takes each run by itself and the
     constants as given; here :math:`\tau_g` and :math:`w_g` are learned from all runs, around the
     constants, and the design's covariance is used in full, as if m* of one run had nothing to do
-    with d of another. It is for those who want to extend it: what the design got wrong for all runs
+    with d of another. Discrepancies are independent, so that two runs that are nearly alike have a
+    difference with an error here, and next to none in ``combine``. It is for those who want to
+    extend it: what the design got wrong for all runs
     it may take for an error of the model, for both look alike. With 44 runs 500 draws a chain were
     too few for its verdict: take more.
 

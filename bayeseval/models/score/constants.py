@@ -47,7 +47,8 @@ class Constants:
     design_ratio : float
         What the model's own errors, for runs as modelled, are at least, in units of the design's
         standard error: with few runs and topics a posterior is narrow, and how far off it is shows
-        on the other collections by what their judgments could tell. No more than ``far_sd``.
+        on the other collections by what their judgments could tell. No more than ``far_sd``,
+        where that is above 0.
     """
 
     near_ratio: float

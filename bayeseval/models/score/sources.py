@@ -86,7 +86,7 @@ class Sources:
         Parameters
         ----------
         ratio, far_sd : float array (measure, run)
-            ``design_ratio`` and ``far_sd``, this in units of the score.
+            ``design_ratio`` and ``far_sd``, this in units of the score; 0 is no limit.
         """
         share = ratio * np.sqrt(self.design_variance)
         return np.where(far_sd > 0.0, np.minimum(share, far_sd), share)
