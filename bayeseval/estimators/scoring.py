@@ -37,14 +37,12 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     from bayeseval.measures.rank_sums import precision_sum
 
     levels = topic.gain_levels(measure) if measure.graded else _relevance(topic, measure)
-    if (
-        measure.name not in ("R", "nDCG", "AP", *names_of("linear"))
-        or levels[0][1].predicted is None
-    ):
+    filled = levels[0][1]
+    known = measure.name in ("R", "nDCG", "AP", *names_of("linear"))
+    if not known or filled.predicted is None:
         return None
     if measure.name == "AP":
-        position, filled = topic.top(measure.cutoff), levels[0][1]
-        chance = np.clip(filled.predicted[0], 0.0, 1.0)
+        position, chance = topic.top(measure.cutoff), np.clip(filled.predicted[0], 0.0, 1.0)
         weights = anticipated.weights_of_precisions(position, chance)
         numerator = precision_sum(position, np.ascontiguousarray(filled.value))
     else:
@@ -56,7 +54,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     if measure.name == "nDCG":
         denominator, _, _, below = _ideal(topic, measure, levels)
     else:
-        denominator, below = relevant_count(topic, levels[0][1])[0], [np.ones(1)]
+        denominator, below = relevant_count(topic, filled)[0], [np.ones(1)]
     return anticipated.of_ratio_differences(
         topic, weights, levels, topic.counts(measure), numerator, denominator, below
     )
