@@ -151,9 +151,7 @@ def fit(
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = model_errors and population == "sample"
     summary = _summary(post, wider, ci_prob, seed)
-    found = None if sampling.approximation else be.verdict(fitted)
-    seen = None if model == "urn" else be.inference.predicted_judgments(fitted, collection)
-    right = None if seen is None else be.inference.judgments_verdict(seen)
+    found, seen, right = _verdicts(fitted, collection, model, sampling.approximation)
     _remark_fit(summary, found, right, output)
     about = _about(summary, found, right, seed)
     older = _older(output)
@@ -172,6 +170,15 @@ def fit(
     _remove(older - set(written), output)
     beside = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
     remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
+
+
+def _verdicts(fitted, collection, model: str, approximation: str | None) -> tuple:
+    """Verdict on the sampler, predicted judgments, verdict on these; None where there is none."""
+    found = None if approximation else be.verdict(fitted)
+    if model == "urn":
+        return found, None, None
+    seen = be.inference.predicted_judgments(fitted, collection)
+    return found, seen, be.inference.judgments_verdict(seen)
 
 
 def _remark_fit(summary, found, right, output: Path) -> None:
