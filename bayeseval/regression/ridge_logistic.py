@@ -73,8 +73,9 @@ def ridge_logistic(
     )
     logit = logits(rows, coefficients)
     loss = _loss(logit, relevance, coefficients, penalty)
+    effects = _effects_by_row(rows)
     for _ in range(100):
-        step, decrement = _newton_step(rows, logit, relevance, coefficients, penalty)
+        step, decrement = _newton_step(rows, effects, logit, relevance, coefficients, penalty)
         for size in 0.5 ** np.arange(30):
             tried = Coefficients(*(c + size * s for c, s in zip(coefficients, step, strict=True)))
             tried_logit = logits(rows, tried)
@@ -101,24 +102,29 @@ def _loss(logit, relevance, coefficients, penalty) -> float:
     return float(likelihood.sum() + 0.5 * (common + own))
 
 
-def _newton_step(rows, logit, relevance, coefficients, penalty) -> tuple[Coefficients, float]:
+def _newton_step(
+    rows, effects, logit, relevance, coefficients, penalty
+) -> tuple[Coefficients, float]:
     """Newton step, and its decrement: twice the fall of the loss it promises."""
     from scipy.linalg import cho_factor, cho_solve
+    from scipy.sparse import csr_array
     from scipy.special import expit
 
     residual = relevance - expit(logit)
-    root = np.sqrt(expit(logit) * expit(-logit))
-    scaled = rows.features * root[:, None]
-    effects = _effects_by_row(rows)
+    weight = expit(logit) * expit(-logit)
     gradient = rows.features.T @ residual - penalty.common * coefficients.common
     own_gradient = effects @ residual - (penalty.topic * coefficients.topic).ravel()
-    cross = effects @ (scaled * root[:, None])
-    inverse = _own_blocks_inverted(rows, root**2, penalty)
+    row = effects.indices
+    weighted = csr_array((effects.data * weight[row], row, effects.indptr), effects.shape)
+    cross = weighted @ rows.features
+    blocks = (weighted @ rows.topic_features).reshape(*coefficients.topic.shape, -1)
+    inverse = np.linalg.inv(blocks + np.diag(penalty.topic))
 
     def eliminated(right):
-        blocks = right.reshape(*coefficients.topic.shape, -1)
-        return (inverse @ blocks).reshape(right.shape)
+        by_topic = right.reshape(*coefficients.topic.shape, -1)
+        return (inverse @ by_topic).reshape(right.shape)
 
+    scaled = rows.features * np.sqrt(weight)[:, None]
     schur = scaled.T @ scaled - cross.T @ eliminated(cross)  # numpy takes half the work here
     schur[np.diag_indices_from(schur)] += penalty.common
     reduced = gradient - cross.T @ eliminated(own_gradient)
@@ -139,15 +145,3 @@ def _effects_by_row(rows):
         (n_rows, rows.n_topics * n_own),
     )
     return by_row.T.tocsr()
-
-
-def _own_blocks_inverted(rows, weight, penalty) -> NDArray[np.float64]:
-    """Inverse of each topic's own block of the Hessian (topic, topic_feature, topic_feature)."""
-    own, topic, n_topics = rows.topic_features, rows.topic, rows.n_topics
-    n_own = own.shape[1]
-    blocks = np.empty((n_topics, n_own, n_own))
-    for first in range(n_own):
-        for second in range(n_own):
-            product = weight * own[:, first] * own[:, second]
-            blocks[:, first, second] = np.bincount(topic, product, n_topics)
-    return np.linalg.inv(blocks + np.diag(penalty.topic)).astype(np.float64)
