@@ -115,6 +115,14 @@ def test_numbers_of_things_are_whole(collection, design, sampled, act, said):
         act(collection, design, scores)
 
 
+def test_a_float_that_is_whole_is_refused_with_the_int_that_was_meant(collection):
+    for depth in (10.0, np.float32(10.0)):
+        with pytest.raises(ValueError, match="allowed: a whole number, 1 or more, as an int: 10$"):
+            be.designs.depth_pool(collection, depth)
+    with pytest.raises(ValueError, match="inf; allowed: a whole number, 1 or more$"):
+        be.designs.depth_pool(collection, np.inf)
+
+
 @pytest.mark.parametrize("make", [be.designs.pps_strata, be.designs.poisson])
 def test_whole_numbers_of_numpy_are_whole_numbers(make, collection, tmp_path):
     budget = np.int64(40)

@@ -71,7 +71,7 @@ def check_seed(random_seed: int | None) -> None:
 
 
 def check_whole_numbers(least: int, **numbers) -> None:
-    """Refuse numbers of things that are not whole, or too small.
+    """Refuse numbers of things that are no integers, or too small.
 
     Raises
     ------
@@ -84,9 +84,14 @@ def check_whole_numbers(least: int, **numbers) -> None:
     >>> check_whole_numbers(1, draws=0.5)
     Traceback (most recent call last):
     ValueError: draws is 0.5; allowed: a whole number, 1 or more
+    >>> check_whole_numbers(1, pool_depth=10.0)
+    Traceback (most recent call last):
+    ValueError: pool_depth is 10.0; allowed: a whole number, 1 or more, as an int: 10
     """
     for name, number in numbers.items():
         whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
         if not whole or number < least:
             allowed = f"allowed: a whole number, {least} or more"
+            if isinstance(number, float | np.floating) and number.is_integer() and number >= least:
+                allowed += f", as an int: {int(number)}"
             raise ValueError(Message(Option(name), f" is {number!r}; {allowed}"))
