@@ -77,21 +77,48 @@ def warn_unjudged_topics(collection: xr.DataTree) -> None:
         warnings.warn(text, stacklevel=3)
 
 
+def informed_runs(
+    collection: xr.DataTree, pool: Pool, before, common: xr.DataArray, pool_depth: int
+) -> xr.DataArray:
+    """Unpooled runs (run,) of which the judgments of the common topics tell something.
+
+    Some of their documents were judged there beside those of `before` (pair,), or all had been.
+    """
+    known = np.append(~np.isnan(grade_columns(collection)[0]), True)
+    top = Rankings.of(collection).pair[pool.unpooled_runs][:, common, :pool_depth]
+    added = known & ~np.append(before, True)
+    informed = added[top].any(axis=(1, 2)) | known[top].all(axis=(1, 2))
+    runs = collection["run"].to_numpy()[pool.unpooled_runs]
+    return xr.DataArray(informed, dims="run", coords={"run": runs})
+
+
 def warn_unjudged_documents(
-    collection: xr.DataTree, pool: Pool, common: xr.DataArray, pool_depth: int
+    collection: xr.DataTree,
+    pool: Pool,
+    common: xr.DataArray,
+    pool_depth: int,
+    informed: xr.DataArray,
 ) -> None:
     """Say how many documents that should have been judged on the common topics were not."""
     known = np.append(~np.isnan(grade_columns(collection)[0]), True)
     top = Rankings.of(collection).pair[pool.unpooled_runs][:, common, :pool_depth]
     lacking = (~known[top]).sum(axis=(1, 2))
-    if lacking.any():
-        run = collection["run"].to_numpy()[pool.unpooled_runs[int(lacking.argmax())]]
-        warnings.warn(
-            f"{int(lacking.sum())} documents that unpooled runs return to depth {pool_depth} on "
-            f"the common topics have no judgment and count as non-relevant, {int(lacking.max())} "
-            f"of them of run '{run}'; the adjustment takes what was judged for all there is",
-            stacklevel=3,
+    if not lacking.any():
+        return
+    runs = informed["run"].to_numpy()
+    unknown = ""
+    if not informed.all():
+        unknown = (
+            f", and has no error for {int((~informed).sum())} of the runs, of which nothing was "
+            f"judged there beyond the pool, the first is '{runs[~informed.values][0]}'"
         )
+    warnings.warn(
+        f"{int(lacking.sum())} documents that unpooled runs return to depth {pool_depth} on the "
+        f"common topics have no judgment and count as non-relevant, {int(lacking.max())} of them "
+        f"of run '{runs[int(lacking.argmax())]}'; the adjustment takes what was judged for all "
+        f"there is{unknown}",
+        stacklevel=4,
+    )
 
 
 def warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:

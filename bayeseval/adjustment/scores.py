@@ -14,6 +14,7 @@ from bayeseval.adjustment.pool import Pool, judged_pool
 from bayeseval.adjustment.request import (
     check_request,
     common_mask,
+    informed_runs,
     measure_labels,
     warn_fully_judged,
     warn_shallow_pool,
@@ -27,6 +28,16 @@ from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import pair_mask
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import checked_frame
+
+# What rests on the error of the adjustment.
+ERRORS = (
+    "standard_error",
+    "interval",
+    "helps",
+    "confidence",
+    "bootstrap_interval",
+    "bootstrap_confidence",
+)
 
 
 def adjust_scores(
@@ -115,7 +126,9 @@ def adjust_scores(
     the pool depth on all topics. Algorithm 2: random is which topics are common, a simple random
     sample of all; unbiased for every run and both bases, with the standard error of equations 3 and
     7 (:func:`adjust_by_topics`). What breaks it: common topics chosen for their scores, and
-    documents of r without judgment on them (a warning counts these). Algorithm 1: random are the
+    documents of r without judgment on them (a warning counts these; where nothing of r was judged
+    there that was not before, the adjustment says nothing, and its error, interval, ``helps`` and
+    ``confidence`` are NaN). Algorithm 1: random are the
     runs; unbiased only where r comes from the population of the pooled runs. The standard error is
     that of predicting the bias of one more such run (team), and says nothing about other runs: a
     run that is better or different in kind is adjusted too little, one with a teammate in the pool
@@ -171,11 +184,8 @@ def adjust_scores(
         result = _by_runs(collection, pool, group, before, measures, ci_prob, scoring)
     else:
         common = common_mask(collection, common_topics)
-        warn_unjudged_documents(collection, pool, common, pool_depth)
-        true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
-        result = adjust_by_topics(
-            true, unadjusted, common, n_boot=n_boot, random_seed=random_seed, ci_prob=ci_prob
-        )
+        how = {"n_boot": n_boot, "random_seed": random_seed, "ci_prob": ci_prob}
+        result = _by_topics(collection, pool, common, pool_depth, before, measures, how, scoring)
     return result.assign_coords(measure=labels).assign_attrs(
         algorithm=1 if common_topics is None else 2,
         leave_out=leave_out if common_topics is None else "",
@@ -195,6 +205,17 @@ def _by_runs(collection, pool: Pool, group, before, measures, ci_prob, scoring) 
     bias = left_out_bias(collection, pool, group, before, scores.notnull(), measures, **scoring)
     unadjusted = scores.mean("topic", skipna=True)
     return adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
+
+
+def _by_topics(
+    collection, pool: Pool, common, pool_depth, before, measures, how: dict, scoring
+) -> xr.Dataset:
+    """Algorithm 2; without an error for runs of which the common topics tell nothing."""
+    informed = informed_runs(collection, pool, before, common, pool_depth)
+    warn_unjudged_documents(collection, pool, common, pool_depth, informed)
+    true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
+    result = adjust_by_topics(true, unadjusted, common, **how)
+    return result.assign({name: result[name].where(informed) for name in ERRORS if name in result})
 
 
 def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.DataArray]:

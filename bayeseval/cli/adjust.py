@@ -186,6 +186,8 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
     if result.attrs["algorithm"] == 2 and int(result["n_common"].max()) == 1:
         remark("one common topic gives no standard error; name two or more")
         return
+    if result["helps"].isnull().all():
+        return
     helps = result["helps"].sum("run", skipna=True)
     shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
     remark(
@@ -242,6 +244,7 @@ def _table(rows: pd.DataFrame, about: dict) -> Table:
     table = new_table(title, ("run", "measure"), numbers)
     for row in rows.to_dict("records"):
         interval = f"[{row['lower']:z.4f}, {row['upper']:z.4f}]"
+        interval = "-" if math.isnan(row["lower"]) else interval
         before, after = (f"{row[name]:z.4f}" for name in ("unadjusted", "estimate"))
         scores = (before, f"{row['adjustment']:+z.4f}", after)
         chance = "-" if math.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"

@@ -457,3 +457,33 @@ def test_collections_that_cannot_be_adjusted_are_refused():
         be.adjust_scores(sample)
     with pytest.raises(ValueError, match="no runs to evaluate"):
         be.adjust_scores(be.read_collection(rows))
+
+
+@pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
+def test_common_topics_on_which_nothing_of_a_run_was_judged_anew_give_it_no_error(base):
+    lists, grades = random_lists(0), random_grades(0)
+    both, one = toy_collection(lists, grades, ("1", "3")), toy_collection(lists, grades)
+    options = {"common_topics": ("1", "3"), "measures": "P@3", "pool_depth": POOL_DEPTH}
+    options |= {"base": base, "random_seed": 1}
+    known = be.adjust_scores(both, **options)
+    assert known["standard_error"].notnull().all()
+    assert known["interval"].attrs["ci_prob"] == 0.9
+    with pytest.warns(UserWarning, match="has no error for 2 of the runs, .* the first is 'x'"):
+        unknown = be.adjust_scores(one, **options)
+    errors = ("standard_error", "interval", "helps", "confidence")
+    for name in (*errors, "bootstrap_interval", "bootstrap_confidence"):
+        assert unknown[name].isnull().all(), name
+        assert unknown[name].dims == known[name].dims
+        assert unknown[name].attrs == known[name].attrs
+    assert unknown["adjusted"].notnull().all()
+
+
+def test_a_run_whose_documents_were_all_judged_before_has_an_error_of_nothing():
+    lists, grades = random_lists(0), random_grades(0)
+    for topic in TOPICS:
+        lists["x", topic] = lists["a", topic]
+    options = {"common_topics": ("1", "3"), "measures": "P@3", "pool_depth": POOL_DEPTH}
+    with pytest.warns(UserWarning, match="has no error for 1 of the runs, .* the first is 'y'"):
+        found = be.adjust_scores(toy_collection(lists, grades), **options, random_seed=1)
+    assert found["standard_error"].sel(run="x").item() == 0
+    assert found["standard_error"].sel(run="y").isnull().all()

@@ -179,6 +179,21 @@ def test_one_common_topic_leaves_error_and_help_unknown(command, pool):
     assert "nan%" not in command(*words(pool, *flags, qrels="all"))[1]
 
 
+def test_common_topics_without_new_judgments_give_no_interval(command, pool):
+    flags = ["--common-topics", "1,10"]
+    code, out, err = command(*words(pool, *flags))
+    assert code == 0, err
+    assert "has no error for 2 of the runs, of which nothing was judged there" in err
+    assert "larger than its standard error" not in err
+    rows = [line.split() for line in out.splitlines() if "RBP" in line]
+    assert [row.count("-") for row in rows] == [2, 2]
+    text = command(*words(pool, *flags, "--format", "csv"))[1]
+    for row in csv.DictReader(io.StringIO(text)):
+        unknown = ("standard_error", "lower", "upper", "helps", "confidence")
+        assert {row[name] for name in unknown} == {""}
+        assert float(row["estimate"]) == float(row["unadjusted"])
+
+
 def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(command, pool):
     assert "set aside" not in command(*words(pool))[2]
     result = be.adjust_scores(collection(pool, "all"), pool_depth=3)
