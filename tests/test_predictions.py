@@ -16,7 +16,6 @@ from tests.small import small_collection
 FILES = {
     "qrels": "1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
     "three": "1 d0 2\n1 d3 0.5\n# comment\n2 d1 1\n",
-    "run": "1 Q0 d0 1 2 gpt\n1 Q0 d3 2 0.5 gpt\n2 Q0 d1 1 1 gpt\n",
     "csv": "qid,docno,label\n1,d0,2\n1,d3,0.5\n2,d1,1\n2,d2,\n",
     "other order": "\ufeffwhy;probability;Doc_ID;query_id\r\na;2;d0;1\r\n;.5;d3;1\r\nc;1;d1;2\r\n",
     "quoted": 'QID,query,docno,gpt,why\n1,x,d0,2,"yes, it\nis"\n1,x,d3,0.5,no\n2,y,d1,1,\n',
@@ -48,6 +47,13 @@ def values(collection, name="gpt") -> dict:
 def test_labels_of_a_file_join_by_topic_and_document(name, tmp_path):
     (tmp_path / name).write_text(FILES[name])
     labelled = be.add_predictions(small_collection(), "gpt", tmp_path / name)
+    assert values(labelled) == {("1", "d0"): 2.0, ("1", "d3"): 0.5, ("2", "d1"): 1.0}
+
+
+def test_scores_of_a_run_are_labels_with_a_warning(tmp_path):
+    (tmp_path / "gpt").write_text("1 Q0 d0 1 2 gpt\n1 Q0 d3 2 0.5 gpt\n2 Q0 d1 1 1 gpt\n")
+    with pytest.warns(UserWarning, match="gpt: 6 fields, as in a run; its scores are read as"):
+        labelled = be.add_predictions(small_collection(), "gpt", tmp_path / "gpt")
     assert values(labelled) == {("1", "d0"): 2.0, ("1", "d3"): 0.5, ("2", "d1"): 1.0}
 
 

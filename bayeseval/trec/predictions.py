@@ -18,6 +18,7 @@ from bayeseval.trec.frames import checked_frame
 from bayeseval.trec.headed import headed_frame
 from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.objects import as_frame, renamed
+from bayeseval.trec.qrels import RUN_FIELDS
 
 VALUES = ("label", "probability", "grade", "relevance", "score", "value")
 
@@ -65,7 +66,8 @@ def add_predictions(
     -----
     UserWarning
         Where labels are left out because the collection lacks their pairs (neither retrieved,
-        judged nor in the frame), with how many there are.
+        judged nor in the frame), with how many there are; where a file is a run, in case it is one
+        of the runs to evaluate.
 
     Examples
     --------
@@ -172,6 +174,7 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
 def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     """Labels of a file without a header; the number of columns tells which they are."""
     parts = []
+    width = 0
     for lines in blocks(str(path), data, "topic document label"):
         width = int(lines.count[0])
         if (lines.count != width).any():
@@ -180,7 +183,7 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
                 f"{path}, line {lines.number[line]}: {lines.count[line]} fields where the lines "
                 f"before have {width}"
             )
-        document, value = {3: (1, 2), 6: (2, 4)}.get(width, (2, 3))
+        document, value = {3: (1, 2), RUN_FIELDS: (2, 4)}.get(width, (2, 3))
         parts.append(
             pd.DataFrame(
                 {
@@ -189,6 +192,12 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
                     "value": lines.numbers(value, "label"),
                 }
             )
+        )
+    if width == RUN_FIELDS:
+        warnings.warn(
+            f"{path}: {width} fields, as in a run; its scores are read as labels. If it is no "
+            "judge's, name a file with topic, document and label",
+            stacklevel=5,
         )
     return pd.concat(parts, ignore_index=True)
 
