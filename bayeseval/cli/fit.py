@@ -142,11 +142,12 @@ def fit(
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
-        _rehearse(made, collection, asked)
+        rehearsed = _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=model != "grades")
     _remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
+    _remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = model_errors and population == "sample"
@@ -313,12 +314,12 @@ def _made(
     return be.models.urn_model(collection, depth=pool_depth, frame="retrieved", **level)
 
 
-def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> None:
-    """Score one draw of the prior: what cannot be scored is refused before minutes of sampling."""
+def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:
+    """Scores of a draw of the prior; what has none is refused before minutes of sampling."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = be.inference.prior_fit(made, draws=1, random_seed=1)
-        be.posterior_scores(prior, collection, **asked, denominator="model", random_seed=1)
+        return be.posterior_scores(prior, collection, **asked, denominator="model", random_seed=1)
 
 
 def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
@@ -361,6 +362,15 @@ def _remark_learning(collection, made, depth, pool_depth: int | None, outside: s
         _remark_urn(collection, made, depth, pool_depth)
     else:
         _remark_frame(collection, made, outside)
+
+
+def _remark_filled(rehearsed: xr.Dataset) -> None:
+    """Say before minutes of sampling that the urns have no rank to fill."""
+    if "filled_weight" in rehearsed and not rehearsed["filled_weight"].any():
+        remark(
+            "every document that counts is judged or outside the urns: nothing is left to draw, "
+            "and evaluate --estimator assumed gives the same scores at once"
+        )
 
 
 def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:

@@ -299,7 +299,7 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
     words = ["--model", "urn", "--pool-depth", "5", "--seed", "1", "--no-plots", "--format", "json"]
     code, out, err = fitted(command, pooled, *words, measures=("P@5", "P@20"))
     assert code == 0, err
-    assert "learns from the first 5 ranks of 3 runs" in err
+    assert "learns from the first 5 ranks of 3 runs" in err and "left to draw" not in err
     rows = {(row["run"], row["measure"]): row for row in json.loads(out)["scores"]}
     truth = be.evaluate(
         be.read_collection(pooled / "judged", [pooled / "a"]), "P@5", estimator="assumed"
@@ -315,6 +315,17 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
     for run in "abc":
         assert narrow[run, "P@20"]["standard_error"] != rows[run, "P@20"]["standard_error"]
         assert narrow[run, "P@5"]["standard_error"] == 0.0
+
+
+def test_that_urns_have_no_rank_to_fill_is_said_before_sampling(command, pooled, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("the sampler is broken")
+
+    monkeypatch.setattr(be, "fit", broken)
+    _, _, err = fitted(command, pooled, "--model", "urn", "--pool-depth", "5", measures=("P@5",))
+    said = err.splitlines()
+    assert "sampler is broken" in said[-1]
+    assert "nothing is left to draw, and evaluate --estimator assumed" in " ".join(said[:-1])
 
 
 @pytest.mark.parametrize(
