@@ -21,6 +21,9 @@ from bayeseval.cli.sample import sample
 from bayeseval.messages import Message, Option
 
 _NO_NUMBER = re.compile(r"Invalid value for '(.*)': Input should be a valid (integer|number).*")
+_TOO_SMALL = re.compile(
+    r"Invalid value for '(.*)': Input should be greater than or equal to ([0-9]+)"
+)
 _KINDS = {"integer": "whole number", "number": "number"}
 MISTAKE = 2
 INTERRUPTED = 130
@@ -120,8 +123,10 @@ def _sentence(error: BaseException) -> str:
         text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
         text = text.replace("Value error, ", "")  # the library's word for any wrong choice
         text = _NO_NUMBER.sub(lambda found: f"{found[1]} takes a {_KINDS[found[2]]}", text)
+        text = _TOO_SMALL.sub(r"\1 must be at least \2", text)
         if text.startswith("Missing "):
-            text = f"{text.rstrip('.')}; {_command(error)} --help says what it takes"
+            meant = getattr(getattr(error, "param", None), "help", None) or "not given"
+            text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {_command(error)} --help says more"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:

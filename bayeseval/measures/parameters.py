@@ -52,7 +52,8 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     raise ValueError(
-        f"measure '{text}' cannot be read; write NAME(parameter=value)@cutoff, as in {EXAMPLES}."
+        f"measure '{text}' cannot be read; write each measure by itself, as "
+        f"NAME(parameter=value)@cutoff: {EXAMPLES}."
     )
 
 

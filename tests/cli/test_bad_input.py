@@ -301,6 +301,18 @@ def test_usage_errors_are_one_sentence(command):
     refused(command("evaluate"), "QRELS", "bayeseval evaluate --help")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evaluate", "q"], "Missing argument 'RUN': Run files or quoted globs"),
+        (["evaluate", "q", "r", "-m", "AP"], "Missing option '--estimator': dyn or stat"),
+        (["fit", "q", "r", "-m", "AP", "--draws", "2"], "--draws must be at least 4"),
+    ],
+)
+def test_what_lacks_or_is_too_small_is_told_with_what_it_takes(command, words, said):
+    refused(command(*words), said)
+
+
 def test_help_is_short_for_h_and_shown_where_no_command_is_named(command):
     code, out, err = command("--help")
     assert (code, err) == (0, "") and "evaluate" in out and "Usage: bayeseval" in out

@@ -46,7 +46,7 @@ REFUSED = [
     ),
     ("SetP", "'SetP' does not exist; there are"),
     (ir_measures.ERR @ 20, "'ERR@20' does not exist; there are"),
-    ("AP(rel=2", "cannot be read; write NAME"),
+    ("AP(rel=2", "cannot be read; write each measure by itself, as NAME"),
     ("P@10 AP", "cannot be read"),
     ("P@ten", "cannot be read"),
     ("P(10)", "cannot be read"),
