@@ -12,6 +12,7 @@ from scipy.stats import multivariate_normal
 import bayeseval as be
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.counts.cells import cells
+from bayeseval.estimators.counts.kernel import likelier_by_others
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.topic_scores import TopicScore
@@ -77,6 +78,7 @@ def test_draws_have_the_moments_of_the_enumerated_posterior():
     counts = small_counts(seed=7)
     fit = CountFit(counts)
     fit._root = np.zeros_like(fit._root)
+    fit._mixing = np.ones_like(fit._mixing)
     unsampled = np.full(counts.relevant.size, 2.0)
     draws = fit.draws(unsampled, random_seed=2)
     for topic in range(4):
@@ -97,6 +99,70 @@ def test_draws_have_the_moments_of_the_enumerated_posterior():
         np.testing.assert_allclose(total, np.round(total), atol=1e-9)
         assert total.mean() == pytest.approx(mean, abs=0.12)
         assert total.var() == pytest.approx(exact @ (number - mean) ** 2, rel=0.2)
+
+
+def many_counts(effects, seed, n_cells=12, most=30) -> Counts:
+    """Counts of a topic for each pair of effects, of as many documents in every cell."""
+    random = np.random.default_rng(seed)
+    slope = np.linspace(-1.7, 1.7, n_cells)
+    p = expit(-1.0 + effects[:, :1] + effects[:, 1:] * slope)
+    relevant = random.binomial(most, p).ravel().astype(float)
+    n = relevant.size
+    slope = np.tile(slope, len(effects))
+    curve = np.column_stack([np.ones(n), slope])
+    sampled = np.full(n, float(most))
+    return Counts(np.arange(0, n + 1, n_cells), relevant, sampled, curve, slope)
+
+
+def test_topics_that_are_normal_stay_so():
+    random = np.random.default_rng(3)
+    effects = random.multivariate_normal([0.0, 0.0], [[1.0, 0.3], [0.3, 0.5]], 80)
+    fit = CountFit(many_counts(effects, seed=4))
+    change = (fit._share * np.abs(fit._mixing - 1.0)).sum(axis=1)
+    assert np.median(change) < 0.1
+
+
+def test_topics_of_two_kinds_are_known_by_their_kind():
+    """Two thirds end abruptly, the others hardly fade; of the deep cells two documents are seen."""
+    random = np.random.default_rng(5)
+    kind = np.where(random.random(60) < 2 / 3, -2.5, 0.5)
+    effects = np.column_stack([random.normal(0, 0.5, 60), kind + random.normal(0, 0.2, 60)])
+    complete = many_counts(effects, seed=6)
+    sampled = np.where(complete.slope < -0.5, complete.sampled, 2.0)
+    seen = random.hypergeometric(
+        complete.relevant.astype(int), (30 - complete.relevant).astype(int), sampled.astype(int)
+    ).astype(float)
+    fit = CountFit(Counts(complete.start, seen, sampled, complete.curve, complete.slope))
+    missed = np.add.reduceat(complete.relevant - seen, complete.start[:-1])
+
+    def error(fit):
+        drawn = fit.draws(complete.sampled - sampled, random_seed=1)
+        found = np.add.reduceat(drawn, complete.start[:-1]).mean(axis=1)
+        return np.sqrt(np.mean((found - missed) ** 2))
+
+    mixed = error(fit)
+    fit._mixing = np.ones_like(fit._mixing)
+    assert mixed < 0.95 * error(fit)
+
+
+def test_the_others_speak_through_their_normal_distributions():
+    random = np.random.default_rng(7)
+    node, share = random.normal(size=(4, 5, 2)), random.dirichlet(np.ones(5), 4)
+    covariance = np.array([[1.2, 0.3], [0.3, 0.8]])
+    mean = random.normal(size=(4, 2))
+    spread = np.stack([np.diag(row) for row in random.uniform(0.2, 0.9, (4, 2))])
+    found = np.empty((4, 5))
+    likelier_by_others(node, share, covariance, mean, spread, found)
+    for topic in range(4):
+        others = [multivariate_normal(mean[t], spread[t]) for t in range(4) if t != topic]
+        density = np.mean([other.pdf(node[topic]) for other in others], axis=0)
+        normal = multivariate_normal([0.0, 0.0], covariance).pdf(node[topic])
+        np.testing.assert_allclose(found[topic], density / normal)
+
+
+def test_two_topics_tell_nothing_of_their_distribution():
+    fit = CountFit(small_counts(n_topics=2))
+    np.testing.assert_array_equal(fit._mixing, np.ones((2, 49)))
 
 
 def test_directions_have_unit_covariance_and_levels_do_not_correlate():

@@ -165,6 +165,36 @@ def log_likelihood(
 
 
 @numba.njit(cache=True, nogil=True)
+def log_normal(u0, u1, covariance):
+    """Log density of a pair, but for a constant, under a normal distribution about 0."""
+    a, b, c = covariance[0, 0], covariance[0, 1], covariance[1, 1]
+    determinant = a * c - b * b
+    square = (c * u0 * u0 - 2.0 * b * u0 * u1 + a * u1 * u1) / determinant
+    return -0.5 * (square + np.log(determinant))
+
+
+@numba.njit(cache=True, nogil=True)
+def likelier_by_others(node, share, covariance, mean, spread, out):
+    """Mean density of the other topics' effects by that of all topics, ``out`` (topic, node).
+
+    Others have the mean (topic, 2) and the covariance (topic, 2, 2), all topics 0 and
+    ``covariance``. It is 0 where the probability ``share`` of the node is next to nothing.
+    """
+    n_topics, n_nodes = share.shape
+    for topic in range(n_topics):
+        for j in range(n_nodes):
+            out[topic, j] = 0.0
+            if share[topic, j] > 1e-8:
+                u0, u1 = node[topic, j, 0], node[topic, j, 1]
+                all_topics = log_normal(u0, u1, covariance)
+                for other in range(n_topics):
+                    if other != topic:
+                        here = log_normal(u0 - mean[other, 0], u1 - mean[other, 1], spread[other])
+                        out[topic, j] += np.exp(here - all_topics)
+                out[topic, j] /= n_topics - 1
+
+
+@numba.njit(cache=True, nogil=True)
 def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, normal, shift, out):
     """Draws of the relevant among the unsampled documents of each cell, ``out[cell, draw]``.
 

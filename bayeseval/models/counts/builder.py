@@ -48,6 +48,8 @@ def count_model(
     It is the model behind ``estimator_options={"denominator": "counts"}`` of
     :func:`bayeseval.evaluate`, which integrates the topics' effects by quadrature and takes the
     hyperparameters for normal around their mode, in tenths of a second; the sampler is its check.
+    Where topics are not normal the estimators leave that distribution as far as the other topics
+    show it, which this model does not.
     It has no draws of single documents and so no scores of runs: what it gives is the number of
     relevant documents of every topic, by :func:`bayeseval.models.relevant_numbers`.
 
