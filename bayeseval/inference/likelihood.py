@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import label_positions
+from bayeseval.models.relevance.external import label_columns
 from bayeseval.models.table import kind_of
 
 
@@ -74,7 +75,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
         for name, values in fitted["observed_data"].to_dataset().data_vars.items()
     }
     group = _pointwise(fitted, model, observed, list(observed))
-    if kind is not None and kind.judgment is not None and "state" in model.coords:
+    if kind is not None and kind.judgment is not None and label_columns(model.coords):
         given = _given_labels(fitted, model, observed, kind.judgment)
         named = {f"{kind.judgment}_given_labels": group[kind.judgment].copy(data=given)}
         group = group.assign(named)
@@ -119,10 +120,11 @@ def _given_labels(fitted: xr.DataTree, model, observed: dict, truth: str) -> np.
         ]
     )
     pairs = np.array(model.coords["judged_pair"])
-    for name in observed.keys() - {truth}:
-        column = name.removesuffix("_label")
+    for column in label_columns(model.coords):
         rows = label_positions(pairs, np.array(model.coords[f"{column}_pair"]))
         rate = fitted[f"posterior/{column}_rate"].transpose("state", f"{column}_value", ...)
-        mass[..., rows] += np.log(np.moveaxis(rate.to_numpy()[:, observed[name]], 1, -1))
+        mass[..., rows] += np.log(
+            np.moveaxis(rate.to_numpy()[:, observed[f"{column}_label"]], 1, -1)
+        )
     chosen = np.take_along_axis(mass, judged[None, None, None], axis=0)[0]
     return chosen - logsumexp(mass, axis=0)

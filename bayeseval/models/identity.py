@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 BUILT = "built_part"  # coord of a model that no variable has
-VERSION = 5  # of what a fit holds; counts up when older fits can no longer be read
+VERSION = 6  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def name_model(name: str) -> None:

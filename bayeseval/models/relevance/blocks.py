@@ -7,6 +7,7 @@ multiply the columns by their draws, the approximation lays them out as one regr
 from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.frame.rankings import TopicRanks
@@ -101,6 +102,12 @@ class Parts(NamedTuple):
     n_topic_components: int
     topic_effects: bool | str
     agreement: bool
+
+    @classmethod
+    def kept(cls, constant: xr.Dataset) -> "Parts":
+        """Parts of the model of a fit, by the numbers of columns of its blocks."""
+        size = constant["block_size"].to_series().to_dict()
+        return cls(size.get("topic_component", 0), "topic" in size, "agreement" in size)
 
 
 def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> list[Block]:

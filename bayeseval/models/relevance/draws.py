@@ -54,16 +54,17 @@ class RelevanceDraws:
             .reshape(self.n_draws, *values.shape[2:])
             for name, values in fitted["posterior"].data_vars.items()
         }
-        self._scale = kept_scale(self._constant)
+        self._scale, self._parts = kept_scale(self._constant), Parts.kept(self._constant)
         self.graded = model_name(fitted) == "grade_model"
-        level = self._constant.get("relevance_level", 1)
-        binary = np.array([0.0, float(level)])
-        self.scale = self._constant["grade_scale"].to_numpy() if self.graded else binary
+        if self.graded:
+            self.scale = self._constant["grade_scale"].to_numpy()
+        else:
+            self.scale = np.array([0.0, float(self._constant["relevance_level"])])
         topics = fitted["posterior"].to_dataset().get("topic", sampled["topic"]).to_numpy()
         self._topic = label_positions(topics, sampled["topic"].to_numpy())
         self._columns = {
             column: external_values(sampled, column)
-            for column in label_columns(self._constant.data_vars)
+            for column in label_columns(self._constant.coords)
         }
         self.seed_word = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint64)[0])
 
@@ -199,13 +200,7 @@ class RelevanceDraws:
         That is the scaled log of the fused rank less that of the top, and whether none of the
         model's runs retrieved the document. A model may do without topic effects and components.
         """
-        own = self._draws.get("topic_component_effect")
-        parts = Parts(
-            n_topic_components=0 if own is None else own.shape[2],
-            topic_effects="topic_effect" in self._draws,
-            agreement="agreement_effect" in self._draws,
-        )
-        found = blocks(self._scale, ranks, rows, parts)
+        found = blocks(self._scale, ranks, rows, self._parts)
         logit = np.zeros((rows.size, self.n_draws))
         for block in found:
             effect = self._draws[block.effect]
@@ -222,10 +217,9 @@ class RelevanceDraws:
 
     def _cutpoints(self) -> list[NDArray | float]:
         """Cutpoints between the grades, each a number or (draw,)."""
-        gap = self._draws.get("grade_gap")
-        if gap is None:
+        if self.scale.size == 2:
             return [0.0]
-        return [0.0, *np.cumsum(gap, axis=1).T]
+        return [0.0, *np.cumsum(self._draws["grade_gap"], axis=1).T]
 
     def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step) given the labels, by Bayes."""

@@ -17,7 +17,7 @@ the error rates.
 """
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from bayeseval.collection.predictions import warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 
+LABEL_COLUMN = "label_column"  # coord of a model with labels and of its fits: their columns
 MANY_VALUES = 20
 N_GROUPS = 10
 
@@ -55,6 +56,8 @@ def label_judgments(
         return
     model: Any = pm.modelcontext(None)
     model.add_coord("state", states)
+    model.add_coord(LABEL_COLUMN, columns)
+    sizes = []
     for column in columns:
         values = external_values(frame.collection, column)[frame.pair]
         warn_of_copies(column, values, frame.grade[0])
@@ -68,6 +71,8 @@ def label_judgments(
         rate = _error_rates(column, len(states), edges.size)
         given = pt.as_tensor(rate)[pt.as_tensor(truth)[known]]
         pm.Categorical(f"{column}_label", p=given, dims=f"{column}_pair")
+        sizes.append(known.size)
+    pm.Data("n_labels", np.array(sizes), dims=LABEL_COLUMN)  # what keeps the coord in every fit
 
 
 def _error_rates(column: str, n_states: int, n_labels: int) -> Any:
@@ -138,10 +143,15 @@ def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
     return np.where(np.isnan(values), -1, code)
 
 
-def label_columns(data: Iterable[Hashable]) -> list[str]:
-    """External columns of a model, by the names of its data."""
-    names = list(map(str, data))
-    return [name.removesuffix("_edges") for name in names if name.endswith("_edges")]
+def label_columns(coords: Mapping[Any, Any]) -> list[str]:
+    """External columns of a model, by its coords or by those of what its fit has kept.
+
+    Examples
+    --------
+    >>> label_columns({"label_column": ("llm", "crowd")}), label_columns({"run": ("a", "b")})
+    (['llm', 'crowd'], [])
+    """
+    return np.asarray(coords.get(LABEL_COLUMN, ())).tolist()
 
 
 def drawn_error_rates(
@@ -157,7 +167,7 @@ def drawn_error_rates(
     model : pymc.Model
     column : str
     known : dict
-        Values of ``relevance`` (or ``grade``) and of the column's labels.
+        Values of ``relevance`` and of the column's labels.
     n_draws : int
     random : Generator
 
@@ -168,7 +178,7 @@ def drawn_error_rates(
     edges, states = model.coords[f"{column}_value"], model.coords["state"]
     row = {label: number for number, label in enumerate(model.coords["judged_pair"])}
     labelled = [row[label] for label in model.coords[f"{column}_pair"]]
-    state = np.asarray(next(known[name] for name in ("relevance", "grade") if name in known))
+    state = np.asarray(known["relevance"])
     count = np.zeros((len(states), len(edges)))
     np.add.at(count, (state[labelled], np.asarray(known[f"{column}_label"])), 1.0)
     later = count[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]

@@ -86,6 +86,7 @@ class Predictors:
         return scale_coords(self.scale) | {
             "topic": collection["topic"].to_numpy(),
             "run": collection["run"].to_numpy()[self.frame.run],
+            "block": [block.name for block in self.blocks],
             "predictor": ["intercept", "log_rank"],
             "fixed_effect": ["intercept", "log_rank", "curvature", "tail"],
             "topic_number": ["intercept_sd", "slope_sd", "fisher_z"],

@@ -57,7 +57,8 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     """
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     relevance = np.asarray(known["relevance"], dtype=float)
-    regression = Regression.of(data, relevance, len(model.coords["topic"]))
+    n_topics = len(model.coords["topic"])
+    regression = Regression.of(data, model.coords["block"], relevance, n_topics)
     random = np.random.default_rng(random_seed)
     common, own, arrow, spreads = normal_start(regression, data)
     noise = [random.standard_normal((*part.shape, N_CHAINS)) for part in (common, own)]
@@ -73,7 +74,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     spread = {name: np.concatenate([one[2][name] for one in kept]) for name in spreads.value}
     values = _named(model, regression, common, own, spread)
     values = {name: drawn[:draws] for name, drawn in values.items()}
-    for column in label_columns(variable.name for variable in model.data_vars):
+    for column in label_columns(model.coords):
         values |= drawn_error_rates(model, column, known, draws, random)
     return _labelled(model, values)
 

@@ -57,6 +57,8 @@ def linear_predictor(
     normal = np.array([values[name] for name in TOPIC]).T
     pm.Data("topic_prior", normal, dims=("prior_number", "topic_number"))
     pm.Data("scale_prior", np.concatenate([values[name] for name in SCALES]), dims="scale")
+    sizes = [block.values[:1].size for block in predictors.blocks]
+    pm.Data("block_size", np.array(sizes), dims="block")
     topic: Any = pm.Data("judged_topic", predictors.topic, dims="judged_pair")
     effects = _effects(predictors, values, relevance)
     terms: list[Any] = []

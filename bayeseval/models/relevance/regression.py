@@ -5,7 +5,7 @@ of the posterior is an arrow: a block for each topic, and a border that is as wi
 effects are many. A factor of it costs as much as that of the border alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,12 +45,18 @@ class Regression(NamedTuple):
     own_spans: dict[str, slice]
 
     @classmethod
-    def of(cls, data: Mapping[str, NDArray], relevance: NDArray, n_topics: int) -> "Regression":
+    def of(
+        cls,
+        data: Mapping[str, NDArray],
+        names: Collection[str],
+        relevance: NDArray,
+        n_topics: int,
+    ) -> "Regression":
         """Regression of the data of a model: ``NAME_value`` of its blocks, and ``judged_topic``."""
         held = {
             name: data[f"{name}_value"].reshape(relevance.size, -1)
             for name in EFFECTS
-            if f"{name}_value" in data
+            if name in names
         }
         by_topic = {"topic": held["topic"]} if "topic" in held else {}
         by_topic |= {name: held[name] for name in OWN if name in held}

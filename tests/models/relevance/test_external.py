@@ -4,7 +4,12 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.relevance.external import external_values, label_codes, label_edges
+from bayeseval.models.relevance.external import (
+    external_values,
+    label_codes,
+    label_columns,
+    label_edges,
+)
 from tests.models.relevance.test_relevance import response_logp
 from tests.small import small_collection
 
@@ -64,6 +69,26 @@ def test_two_columns_have_rates_and_labels_of_their_own():
     codes = model["judged_llm_label"].get_value()
     assert codes.size == 17  # of 17 different probabilities: few enough to be labels
     assert len(set(codes.tolist())) == len(model.coords["llm_value"])
+
+
+def test_the_columns_are_those_that_a_fit_names_whatever_its_other_data_are_called(tmp_path):
+    collection = small_collection()
+    model = be.models.relevance_model(collection, external=["labels", "llm"])
+    plain = be.fit(model, approximation="laplace", draws=5, random_seed=1)
+    with model:
+        pm.Data("bin_edges", 0.5)
+    fitted = be.fit(model, approximation="laplace", draws=5, random_seed=1)
+    be.save_fit(fitted, tmp_path / "fit.nc")
+    opened = be.open_fit(tmp_path / "fit.nc")
+    for kept in (model, *(tree["constant_data"] for tree in (plain, fitted, opened))):
+        assert label_columns(kept.coords) == ["labels", "llm"]
+    expected, *found = (
+        be.posterior_scores(tree, collection, "P@5", random_seed=1).estimate
+        for tree in (plain, fitted, opened)
+    )
+    for scores in found:
+        np.testing.assert_array_equal(scores, expected)
+    assert label_columns(be.models.relevance_model(collection).coords) == []
 
 
 def test_labels_say_nothing_of_the_coefficients_of_judged_pairs():

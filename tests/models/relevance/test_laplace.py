@@ -32,7 +32,7 @@ def fitted(model):
 def started(model):
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     relevance = model["judged_relevance"].get_value().astype(float)
-    regression = Regression.of(data, relevance, 8)
+    regression = Regression.of(data, model.coords["block"], relevance, 8)
     return regression, *normal_start(regression, data)
 
 
@@ -116,7 +116,7 @@ def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
         "topic_prior": np.array([[0.0, -0.7, 0.0], [0.75, 0.5, 0.6]]),
         "scale_prior": np.array([2.0, 1.5, 1.0, 0.5, 1.0]),
     }
-    regression = Regression.of(data, np.ones(topics), topics)
+    regression = Regression.of(data, names, np.ones(topics), topics)
     common, own, arrow, spreads = normal_start(regression, data)
     random = np.random.default_rng(3)
     start = common[:, None] + np.zeros(16), own[:, :, None] + np.zeros(16)

@@ -342,7 +342,7 @@ def test_each_scale_has_the_prior_of_its_name(sampled):
         low, high = (logp(point | {f"{name}_log__": np.log(value)}) for value in (0.1, 0.2))
         assert high - low == pytest.approx(np.log(2) - 0.5 * (0.04 - 0.01) / scale**2)
     data = {variable.name: variable.get_value() for variable in model.data_vars}
-    regression = Regression.of(data, data["judged_relevance"], 2)
+    regression = Regression.of(data, model.coords["block"], data["judged_relevance"], 2)
     spreads = Spreads(regression, data)
     for name, scale in zip(SHRUNK, given.values(), strict=True):
         risen = np.diff(spreads.log_prior(name, np.log([0.1, 0.2])))

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.models.relevance.blocks import Parts
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 VARIANTS = {
@@ -44,6 +45,18 @@ def probability(sampled, effect, along=None, bent=None, agreed=None) -> np.ndarr
     grade = sampled["judgments/grade"].to_numpy()
     relevance = np.where(np.isnan(grade), 1 / (1 + np.exp(-logit)), grade >= 1)
     return relevance[sampled["rankings/ranking"].to_numpy()[:, :, :2]].mean(axis=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("ranks", (0, False, False)), ("topics", (0, True, False)), ("runs, own", (1, False, False)),
+     ("agreement", (0, False, True)), ("all", (1, True, True))],
+)  # fmt: skip
+def test_a_fit_on_disk_says_which_parts_it_has(sampled, name, parts, tmp_path):
+    model = be.models.relevance_model(sampled, **VARIANTS[name])
+    be.save_fit(be.inference.prior_fit(model, draws=2, random_seed=1), tmp_path / "fit.nc")
+    constant = be.open_fit(tmp_path / "fit.nc")["constant_data"].to_dataset()
+    assert Parts.kept(constant) == parts
 
 
 @pytest.mark.parametrize("name", ["ranks", "topics", "runs", "agreement"])
