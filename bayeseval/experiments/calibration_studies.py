@@ -14,9 +14,9 @@ from bayeseval.evaluation import evaluate
 from bayeseval.experiments.calibration import DRAWS, Study, prior_draw, step_seeds
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import verdict
+from bayeseval.models.table import kind_of_documents
 from bayeseval.posterior import posterior_scores
 
-RESPONSES = ("relevance", "grade")
 PARAMETERS: dict[str, dict[str, Any]] = {
     "population_effect": {},
     "curvature": {},
@@ -135,7 +135,7 @@ def prior_truth(
     collection : DataTree
         Rankings, with a grade for every pair.
     build : function of a collection
-        The model.
+        The model, of relevance or of grades.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def prior_truth(
     Raises
     ------
     ValueError
-        A collection in which some pair has no grade.
+        A collection in which some pair has no grade; another model.
 
     Examples
     --------
@@ -159,7 +159,8 @@ def prior_truth(
     if collection["judgments/grade"].isnull().any():
         raise ValueError("a pair has no grade; a study needs one for every pair of the collection")
     model = build(collection)
-    response = next(name for name in RESPONSES if name in model.named_vars)
+    response = kind_of_documents(model).judgment
+    assert response is not None
     scale = np.asarray(grade_scale(collection) if response == "grade" else (0.0, 1.0))
     judgments = collection.children["judgments"].to_dataset(inherit=False)
     judgments = judgments.assign_attrs(grade_scale=json.dumps(scale.tolist()))

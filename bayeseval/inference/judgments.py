@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
-from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.table import MODELS, kind_of
+from bayeseval.models.table import kind_of_documents
 from bayeseval.rounding import ratio
 
 KINDS = ("strata", "topics", "agreement", "runs", "relevant")
@@ -109,13 +108,8 @@ def predicted_judgments(
     >>> [str(label) for label in found["label"].values[:3]]
     ['stratum 1', 'stratum 2', 'stratum 3']
     """
-    kind = kind_of(fitted)
-    if kind is None or kind.draws is None or kind.draws_of != "documents":
-        able = ", ".join(name for name, other in MODELS.items() if other.draws_of == "documents")
-        raise ValueError(
-            f"a fit of {model_name(fitted) or 'another model'} predicts no single documents; "
-            f"models that do: {able}"
-        )
+    kind = kind_of_documents(fitted)
+    assert kind.draws is not None
     return judgments_by(kind.draws(fitted, sampled, random_seed), random_seed)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import label_positions
+from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.external import label_columns
 from bayeseval.models.table import kind_of
 
@@ -42,7 +43,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     ------
     ValueError
         A fit without observations, such as a Laplace approximation; a fit of ``urn_model``, whose
-        lists share documents and are weighted: to leave one out says nothing of new judgments.
+        lists share documents and are weighted: to leave one out says nothing of new judgments; one
+        of ``score_model``, whose observations are scores of runs that go together.
 
     References
     ----------
@@ -67,8 +69,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     kind = kind_of(model)
     if kind is not None and kind.judgment is None:
         raise ValueError(
-            "a fit of urn_model has a composite likelihood, of weighted lists that share "
-            "documents, and no log likelihood of single judgments to leave one out of"
+            f"a fit of {model_name(model)} has {kind.likelihood}, and no log likelihood of single "
+            "judgments to leave one out of"
         )
     observed = {
         str(name): values.to_numpy()

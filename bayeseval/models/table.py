@@ -1,7 +1,7 @@
 """What each model can do, by the name that its fits keep."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bayeseval.models.identity import model_name
@@ -18,10 +18,10 @@ class ModelKind:
     ----------
     draws : callable or None
         ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say; None where
-        the model speaks of numbers of documents alone, and scores no run.
-    draws_of : {"documents", "lists", "counts"}
+        the model draws no documents, and ``posterior_scores`` cannot score runs by it.
+    draws_of : {"documents", "lists", "counts", "scores"}
         Whether a document has one relevance under a draw, whatever run shows it, or each run's
-        list is drawn by itself, or neither.
+        list is drawn by itself, or there are numbers of documents or scores of runs alone.
     judgment : str or None
         Variable whose entries (a judgment each, or a count) can be left out one by one; None where
         the likelihood is not a product over them.
@@ -30,23 +30,57 @@ class ModelKind:
     standard : tuple of str
         Variables of one entry a run or topic that are standard normal before the data: others are
         made of them, and say the same in units that mean something.
+    likelihood : str
+        What the likelihood is where it is not a product over judgments.
     """
 
     draws: Callable[..., Any] | None
     draws_of: str
     judgment: str | None
-    approximation: dict[str, Callable[..., Any]]
+    approximation: dict[str, Callable[..., Any]] = field(default_factory=dict)
     standard: tuple[str, ...] = ()
+    likelihood: str = ""
 
 
 LAPLACE = {"laplace": laplace}
 TILT = ("topic_tilt_deviation",)
 MODELS = {
     "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", LAPLACE, TILT),
-    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", {}, TILT),
-    "count_model": ModelKind(None, "counts", "relevant", {}),
-    "urn_model": ModelKind(UrnDraws, "lists", None, {}, ("run_deviation", "topic_deviation")),
+    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", standard=TILT),
+    "count_model": ModelKind(None, "counts", "relevant"),
+    "urn_model": ModelKind(
+        UrnDraws,
+        "lists",
+        None,
+        standard=("run_deviation", "topic_deviation"),
+        likelihood="a composite likelihood, of weighted lists that share documents",
+    ),
+    "score_model": ModelKind(
+        None,
+        "scores",
+        None,
+        standard=("model_deviation",),
+        likelihood="one likelihood of the estimates of all runs, which go together",
+    ),
 }
+
+
+def kind_of_documents(model_or_fit) -> ModelKind:
+    """Row of a model or of a fit that draws the relevance or the grades of single documents.
+
+    Raises
+    ------
+    ValueError
+        Another model, which predicts no documents.
+    """
+    kind = kind_of(model_or_fit)
+    if kind is None or kind.draws_of != "documents":
+        able = ", ".join(name for name, other in MODELS.items() if other.draws_of == "documents")
+        raise ValueError(
+            f"{model_name(model_or_fit) or 'another model'} predicts no single documents; models "
+            f"that do: {able}"
+        )
+    return kind
 
 
 def kind_of(model_or_fit) -> ModelKind | None:

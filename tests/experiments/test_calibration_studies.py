@@ -129,6 +129,11 @@ def test_a_pair_without_a_grade_is_refused(collection):
         be.experiments.prior_truth(sampled, be.models.relevance_model)
 
 
+def test_a_model_without_documents_is_refused(collection):
+    with pytest.raises(ValueError, match="another model predicts no single documents; models"):
+        be.experiments.prior_truth(collection, lambda _: pm.Model())
+
+
 def test_prior_predictive_prevalence_is_the_share_of_relevant_pairs(collection):
     found = be.experiments.prior_predictive(collection, be.models.grade_model, ["P@5"], [4, 5])
     complete, _ = be.experiments.prior_truth(collection, be.models.grade_model)(5)

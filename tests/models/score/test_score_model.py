@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 import bayeseval as be
 from bayeseval.models.score.independent import Independent
+from tests.small import small_collection
 
 DIMS = ("measure", "run")
 RUNS = ["old", "older", "new"]
@@ -125,6 +126,18 @@ def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
 def test_what_cannot_be_modelled_is_refused(mean, post, options, said):
     with pytest.raises(ValueError, match=said):
         be.models.score_model(mean, post, **options)
+
+
+def test_a_fit_scores_no_runs_and_has_no_judgments_to_leave_out():
+    model = be.models.score_model(means(), draws(), constants=KNOWN)
+    fitted = be.inference.prior_fit(model, draws=5, random_seed=1)
+    fitted["observed_data"] = xr.DataTree(xr.Dataset())
+    with pytest.raises(ValueError, match="score_model has one likelihood of the estimates of all"):
+        be.log_likelihood(fitted, model)
+    with pytest.raises(ValueError, match="not of a model that has scores"):
+        be.posterior_scores(fitted, small_collection(), "P@10")
+    with pytest.raises(ValueError, match="score_model predicts no single documents"):
+        be.inference.predicted_judgments(fitted, small_collection())
 
 
 def test_two_measures_are_refused():
