@@ -69,7 +69,7 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
-    from bayeseval.estimators.registry import HAS_COVARIANCE
+    from bayeseval.estimators import HAS_COVARIANCE
 
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     if population == "sample" and estimated.estimator not in HAS_COVARIANCE:
@@ -109,7 +109,7 @@ def compare(
 
 def _remark_outside(collection, measure: list[str], options: dict) -> None:
     """Say which weight is on documents that nobody could judge, where these count for nothing."""
-    from bayeseval.estimators.registry import HAS_COVARIANCE
+    from bayeseval.estimators import HAS_COVARIANCE
 
     if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame: the least to ask
         own = {"estimator": "stat", "predictor": None}

@@ -60,7 +60,7 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
-    from bayeseval.estimators.registry import HAS_COVARIANCE
+    from bayeseval.estimators import HAS_COVARIANCE
 
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob

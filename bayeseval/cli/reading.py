@@ -41,7 +41,7 @@ def check_measures(
 
     So is an estimator that there is not, or that has no estimate of a measure.
     """
-    from bayeseval.estimators.registry import check_estimable, check_known
+    from bayeseval.estimators import check_estimable, check_known
     from bayeseval.measures.names import parse_measures
 
     parsed = parse_measures(measures, relevance_level=relevance_level)

@@ -209,7 +209,7 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
 
 def _remark_no_error(mean: xr.Dataset) -> None:
     """Say why a mean has no standard error."""
-    from bayeseval.estimators.registry import HAS_COVARIANCE
+    from bayeseval.estimators import HAS_COVARIANCE
 
     if mean.attrs["population"] == "topics":
         if (mean["n_topics"] == 1).any():

@@ -17,7 +17,7 @@ EVERY = "all"
 
 def compared(collection: xr.DataTree, measures, against: str, population: str, options: dict):
     """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them."""
-    from bayeseval.estimators.registry import HAS_COVARIANCE
+    from bayeseval.estimators import HAS_COVARIANCE
 
     by_sample = options["estimator"] in HAS_COVARIANCE
     runs = collection["run"].to_numpy().tolist()

@@ -1,1 +1,10 @@
 """Estimators: what was seen becomes an estimated relevance per document."""
+
+from bayeseval.estimators.registry import (
+    ESTIMATORS,
+    HAS_COVARIANCE,
+    check_estimable,
+    check_known,
+)
+
+__all__ = ["ESTIMATORS", "HAS_COVARIANCE", "check_estimable", "check_known"]

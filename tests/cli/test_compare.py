@@ -5,9 +5,9 @@ import json
 
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayeseval as be
-from bayeseval.cli.compare import _table
 
 FLAGS = ["-m", "P@10", "-m", "AP", "--estimator", "assumed"]
 COMPARED = (
@@ -38,14 +38,18 @@ def test_compare_writes_the_numbers_of_compare(command, words, collection):
     assert rows[["run_a", "run_b"]].values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]] * 2
 
 
-def test_a_difference_that_rounds_to_nothing_has_no_sign():
-    numbers = {"estimate": -1e-6, "lower": -3e-5, "upper": 2e-5, "standardised": -1e-4}
-    chances = dict.fromkeys(("probability_better", "p_value", "p_holm", "p_tukey"), 1.0)
-    labels = {"run_a": "a", "run_b": "b", "measure": "P@10"}
-    about = {"ci_prob": 0.9, "estimator": "assumed", "population": "topics"}
-    table = _table(pd.DataFrame([labels | numbers | chances]), about)
-    cells = [str(next(iter(column.cells))) for column in table.columns]
-    assert cells[3:6] == ["0.0000 [0.0000, 0.0000]", "1.000", "0.00"]
+def test_a_difference_that_rounds_to_nothing_has_no_sign(command, words, monkeypatch):
+    numbers = {"estimate": -1e-6, "interval": [-3e-5, 2e-5], "standardised": -1e-4}
+    compared = be.compare
+
+    def alike(*asked, **options):
+        pairs = compared(*asked, **options)
+        return pairs.assign({name: xr.full_like(pairs[name], 1) * x for name, x in numbers.items()})
+
+    monkeypatch.setattr(be, "compare", alike)
+    code, out, _ = command("compare", *words)
+    assert code == 0 and out.count(" 0.0000 [0.0000, 0.0000] ") == 6
+    assert " 0.00 " in out and "-0.0" not in out
 
 
 def test_compare_says_how_much_of_the_measure_is_not_judged(command, words, files):
