@@ -15,6 +15,7 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import INTERVALS, check_combined, write_combined
 from bayeseval.cli.groups import Judged, Rankings, grouped
+from bayeseval.cli.models import MODELS, check_options, takes, taking
 from bayeseval.cli.output import check_folder, check_outputs, remark, working, write_result
 from bayeseval.cli.reading import (
     check_level,
@@ -39,15 +40,18 @@ if TYPE_CHECKING:
 
 
 Model = Annotated[
-    Literal["relevance", "grades", "urn"],
+    Literal[*MODELS],  # pyright: ignore[reportInvalidTypeForm]
     typer.Option(
-        help="Models relevance (grades from --relevance-level on), all grades (for nDCG), or how "
-        "runs judged to --pool-depth draw their documents (urn; for P@k and RBP)."
+        help="Models " + ", ".join(f"{name} ({row.says})" for name, row in MODELS.items()) + "."
     ),
 ]
 JudgedDepth = Annotated[
     int | None,
-    typer.Option(min=1, help="Ranks judged in every run; for --model urn.", show_default="none"),
+    typer.Option(
+        min=1,
+        help=f"Ranks judged in every run; for --model {taking('--pool-depth')}.",
+        show_default="none",
+    ),
 ]
 Folder = Annotated[
     Path,
@@ -89,7 +93,8 @@ class Sampling:
     approximation: Annotated[
         Literal["laplace"] | None,
         typer.Option(
-            help="Seconds instead of minutes, without sampler checks; --model relevance only."
+            help="Seconds instead of minutes, without sampler checks; --model "
+            f"{taking('--approximation')} only."
         ),
     ] = None
 
@@ -102,7 +107,7 @@ def fit(
     judged: Judged,
     rankings: Rankings,
     sampling: Sampling,
-    model: Model = "relevance",
+    model: Model = "relevance",  # pyright: ignore[reportInvalidTypeForm]
     pool_depth: JudgedDepth = None,
     seed: option.Seed = None,
     ci_prob: option.CiProb = 0.9,
@@ -132,9 +137,9 @@ def fit(
     """
     _check_measures(measure, relevance_level)
     _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
-    _check_model(model, sampling.approximation, relevance_level, judged.labels)
-    _check_depths(model, pool_depth, rankings.depth)
-    _check_frame(model, judged.qrels_format, outside)
+    _check_model(model, judged, sampling, relevance_level, pool_depth, outside)
+    _check_numbers(relevance_level, pool_depth, rankings.depth)
+    _check_frame(judged.qrels_format, outside)
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
     _check_cut(collection, measure, rankings.depth)
@@ -144,7 +149,7 @@ def fit(
         made = _made(collection, model, relevance_level, pool_depth, judged.labels)
         rehearsed = _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
-    check_level(collection, relevance_level, measure, fitting=model != "grades")
+    check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
     _remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
     _remark_filled(rehearsed)
@@ -152,7 +157,7 @@ def fit(
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = model_errors and population == "sample"
     summary = _summary(post, wider, ci_prob, seed)
-    found, seen, right = _verdicts(fitted, collection, model, sampling.approximation)
+    found, seen, right = _verdicts(fitted, collection, post)
     _remark_fit(summary, found, right, output)
     about = _about(summary, found, right, seed)
     older = _older(output)
@@ -163,7 +168,7 @@ def fit(
     write_result(WRITERS[format](rows, about), None)
     drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
-    if model != "urn":
+    if post.attrs["draws_of"] == "documents":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
         files += write_combined(collection, post, summary, request, output, plots)
     written = [*files, *(path.name for path in paths)]
@@ -173,10 +178,10 @@ def fit(
     remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
 
 
-def _verdicts(fitted, collection, model: str, approximation: str | None) -> tuple:
+def _verdicts(fitted: xr.DataTree, collection: xr.DataTree, post: xr.Dataset) -> tuple:
     """Verdict on the sampler, predicted judgments, verdict on these; None where there is none."""
-    found = None if approximation else be.verdict(fitted)
-    if model == "urn":
+    found = None if "approximation" in fitted.attrs else be.verdict(fitted)
+    if post.attrs["draws_of"] != "documents":
         return found, None, None
     seen = be.inference.predicted_judgments(fitted, collection)
     return found, seen, be.inference.judgments_verdict(seen)
@@ -241,45 +246,38 @@ def _remove(older: set[str], output: Path) -> None:
         remark(f"removed from {output}, left by an earlier fit: {', '.join(left)}")
 
 
-def _check_model(model: str, approximation: str | None, relevance_level: int, labels) -> None:
+def _check_model(
+    model: str,
+    judged: Judged,
+    sampling: Sampling,
+    relevance_level: int,
+    pool_depth: int | None,
+    outside: str,
+) -> None:
     """Refuse options that the model lacks."""
-    if labels and model == "urn":
-        raise ValueError("--labels goes with --model relevance or grades, not with --model urn")
+    given = {
+        "--labels": judged.labels,
+        "--approximation": sampling.approximation,
+        "--relevance-level": relevance_level != 1,
+        "--pool-depth": pool_depth,
+        "--qrels-format": judged.qrels_format != "qrels",
+        "--outside model": outside == "model",
+    }
+    check_options(model, given)
+
+
+def _check_numbers(relevance_level: int, pool_depth: int | None, depth: int | None) -> None:
+    """Refuse a level at which all is relevant, and a pool beyond the ranks that are read."""
     if relevance_level < 1:
         raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
-    if approximation and model != "relevance":
-        raise ValueError(f"--approximation {approximation} goes with --model relevance only")
-    if model == "grades" and relevance_level != 1:
-        raise ValueError(
-            "--relevance-level does not go with --model grades: there a measure names its level, "
-            f"such as P(rel={relevance_level})@10"
-        )
-
-
-def _check_depths(model: str, pool_depth: int | None, depth: int | None) -> None:
-    """Refuse an urn without its depth, or a depth beyond the ranks that are read."""
-    if model != "urn":
-        if pool_depth is not None:
-            raise ValueError(f"--pool-depth goes with --model urn, not with --model {model}")
-    elif pool_depth is None:
-        raise ValueError(
-            "--model urn needs --pool-depth, the number of ranks of every run that are judged"
-        )
-    elif depth is not None and pool_depth > depth:
+    if pool_depth is not None and depth is not None and pool_depth > depth:
         raise ValueError(
             f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
         )
 
 
-def _check_frame(model: str, qrels_format: str, outside: str) -> None:
-    """Refuse samples for an urn, and to count as non-relevant what may be left out by chance."""
-    if model == "urn" and qrels_format != "qrels":
-        raise ValueError(
-            f"{qrels_format} is a sample, and --model urn learns from judgments to a depth; choose "
-            "--model relevance"
-        )
-    if model == "urn" and outside == "model":
-        raise ValueError("--outside model does not go with --model urn: it draws retrieved ones")
+def _check_frame(qrels_format: str, outside: str) -> None:
+    """Refuse to count as non-relevant what may be left out by chance."""
     if qrels_format in ("prels", "probs") and outside == "nonrelevant":
         raise ValueError(
             f"{qrels_format} lists the sampled documents only, and all others would count as "
@@ -305,13 +303,7 @@ def _made(
     labels: list[str] | None,
 ):
     """The model of that name."""
-    judges = list(label_files(labels))
-    if model == "grades":
-        return be.models.grade_model(collection, external=judges)
-    level: dict[str, Any] = {"relevance_level": relevance_level}
-    if pool_depth is None:
-        return be.models.relevance_model(collection, external=judges, **level)
-    return be.models.urn_model(collection, depth=pool_depth, frame="retrieved", **level)
+    return MODELS[model].make(collection, list(label_files(labels)), relevance_level, pool_depth)
 
 
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:

@@ -1,0 +1,93 @@
+"""What `bayeseval fit --model` offers: a row for each model, and the options that it lacks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import bayeseval as be
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """Row of the table of models that `fit` offers.
+
+    Parameters
+    ----------
+    says : str
+        What it models, beside its name in the help of ``--model``.
+    make : callable
+        ``(collection, judges, relevance_level, depth)`` to the model.
+    lacks : dict of str to str
+        Options that it does not take, and why.
+    needs : dict of str to str
+        Options without which there is no such model, and what they are.
+    """
+
+    says: str
+    make: Callable[..., Any]
+    lacks: dict[str, str]
+    needs: dict[str, str] = field(default_factory=dict)
+
+
+ANY_DEPTH = "it learns from whatever documents are judged"
+SAMPLED = "it takes the sampler"
+MODELS = {
+    "relevance": FittedModel(
+        "grades from --relevance-level on",
+        lambda collection, judges, level, depth: be.models.relevance_model(
+            collection, external=judges, relevance_level=level
+        ),
+        lacks={"--pool-depth": ANY_DEPTH},
+    ),
+    "grades": FittedModel(
+        "all of them, for nDCG",
+        lambda collection, judges, level, depth: be.models.grade_model(collection, external=judges),
+        lacks={
+            "--pool-depth": ANY_DEPTH,
+            "--approximation": SAMPLED,
+            "--relevance-level": "there a measure names its level, such as P(rel=2)@10",
+        },
+    ),
+    "urn": FittedModel(
+        "how runs judged to --pool-depth draw their documents, for P@k and RBP",
+        lambda collection, judges, level, depth: be.models.urn_model(
+            collection, depth=depth, frame="retrieved", relevance_level=level
+        ),
+        lacks={
+            "--labels": "it tells no documents apart",
+            "--approximation": SAMPLED,
+            "--qrels-format": "it learns from plain qrels, judged to a depth, and from no sample",
+            "--outside model": "it draws retrieved documents",
+        },
+        needs={"--pool-depth": "the number of ranks of every run that are judged"},
+    ),
+}
+
+
+def taking(option: str) -> str:
+    """Names of the models that take an option.
+
+    Examples
+    --------
+    >>> taking("--labels")
+    'relevance or grades'
+    """
+    return " or ".join(name for name in MODELS if takes(name, option))
+
+
+def takes(model: str, option: str) -> bool:
+    """Whether a model takes an option."""
+    return option not in MODELS[model].lacks
+
+
+def check_options(model: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that the model lacks, and a request without those that it needs."""
+    row = MODELS[model]
+    for option, why in row.lacks.items():
+        if given[option]:
+            raise ValueError(
+                f"{option} goes with --model {taking(option)}, not with --model {model}: {why}"
+            )
+    for option, what in row.needs.items():
+        if not given[option]:
+            raise ValueError(f"--model {model} needs {option}, {what}")
