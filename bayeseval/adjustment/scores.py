@@ -31,6 +31,7 @@ from bayeseval.trec.frames import checked_frame
 
 # What rests on the error of the adjustment.
 ERRORS = (
+    "common_mean_error",
     "standard_error",
     "interval",
     "helps",

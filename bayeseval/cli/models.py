@@ -30,7 +30,7 @@ class FittedModel:
 
 
 ANY_DEPTH = "it learns from whatever documents are judged"
-SAMPLED = "it takes the sampler"
+SAMPLED = "only the sampler fits it"
 MODELS = {
     "relevance": FittedModel(
         "grades from --relevance-level on",

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 import bayeseval as be
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.counts.cells import cells
-from bayeseval.estimators.counts.kernel import likelier_by_others
+from bayeseval.estimators.counts.kernel import likelier_by_others, widened
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.topic_scores import TopicScore
@@ -151,13 +151,34 @@ def test_the_others_speak_through_their_normal_distributions():
     covariance = np.array([[1.2, 0.3], [0.3, 0.8]])
     mean = random.normal(size=(4, 2))
     spread = np.stack([np.diag(row) for row in random.uniform(0.2, 0.9, (4, 2))])
+    own = np.stack([0.5 * np.eye(2)] * 4)
     found = np.empty((4, 5))
-    likelier_by_others(node, share, covariance, mean, spread, found)
+    likelier_by_others(node, share, covariance, own, mean, spread, 1, found)
     for topic in range(4):
         others = [multivariate_normal(mean[t], spread[t]) for t in range(4) if t != topic]
         density = np.mean([other.pdf(node[topic]) for other in others], axis=0)
         normal = multivariate_normal([0.0, 0.0], covariance).pdf(node[topic])
         np.testing.assert_allclose(found[topic], density / normal)
+
+
+def test_a_density_is_widened_in_the_direction_in_which_it_is_narrow():
+    own = np.array([[2.0, 0.6], [0.6, 1.0]])
+    for spread in (own, 0.31 * own):
+        np.testing.assert_array_equal(widened(spread, own), spread)
+    thin = widened(np.diag([1.0, 0.01]), own)
+    assert np.linalg.eigvals(np.linalg.solve(own, thin)).min() == pytest.approx(0.3, abs=0.05)
+
+
+def test_a_topic_without_judgments_finds_as_much_mass_among_the_others_as_there_is():
+    """A density over another, averaged over the other, is 1, however well the others are known."""
+    random = np.random.default_rng(11)
+    effects = random.multivariate_normal([0.0, 0.0], [[1.0, 0.3], [0.3, 0.5]], 50)
+    complete = many_counts(effects, seed=12, most=100)
+    empty = np.repeat(np.arange(50), 12) < 10
+    sampled = np.where(empty, 0.0, complete.sampled)
+    relevant = np.where(empty, 0.0, complete.relevant)
+    fit = CountFit(Counts(complete.start, relevant, sampled, complete.curve, complete.slope))
+    np.testing.assert_allclose((fit._share * fit._mixing).sum(axis=1)[:10], 1.0, atol=0.1)
 
 
 def test_two_topics_tell_nothing_of_their_distribution():

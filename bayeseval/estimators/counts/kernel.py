@@ -8,6 +8,8 @@ the pair is a Gauss-Hermite rule around its mode, scaled by the curvature there.
 import numba
 import numpy as np
 
+NARROW = 0.3  # least variance of a density at nodes, by that which the nodes were placed by
+
 
 @numba.njit(cache=True, nogil=True)
 def topic_mode(relevant, sampled, eta, slope, precision, mode):
@@ -165,33 +167,50 @@ def log_likelihood(
 
 
 @numba.njit(cache=True, nogil=True)
-def log_normal(u0, u1, covariance):
-    """Log density of a pair, but for a constant, under a normal distribution about 0."""
-    a, b, c = covariance[0, 0], covariance[0, 1], covariance[1, 1]
-    determinant = a * c - b * b
-    square = (c * u0 * u0 - 2.0 * b * u0 * u1 + a * u1 * u1) / determinant
-    return -0.5 * (square + np.log(determinant))
+def widened(spread, own):
+    """Covariance no narrower, in any direction, than a share ``NARROW`` of another one."""
+    determinant = own[0, 0] * own[1, 1] - own[0, 1] ** 2
+    half = 0.5 * (
+        own[1, 1] * spread[0, 0] - 2.0 * own[0, 1] * spread[0, 1] + own[0, 0] * spread[1, 1]
+    )
+    half /= determinant
+    ratio = (spread[0, 0] * spread[1, 1] - spread[0, 1] ** 2) / determinant
+    least = half - np.sqrt(max(half * half - ratio, 0.0))  # the smaller eigenvalue of their ratio
+    return spread + max(NARROW - least, 0.0) * own
 
 
 @numba.njit(cache=True, nogil=True)
-def likelier_by_others(node, share, covariance, mean, spread, out):
-    """Mean density of the other topics' effects by that of all topics, ``out`` (topic, node).
+def likelier_by_others(node, share, covariance, own, mean, spread, every, out):
+    """Mean density of the other topics' effects over that of all topics, ``out`` (topic, node).
 
-    Others have the mean (topic, 2) and the covariance (topic, 2, 2), all topics 0 and
-    ``covariance``. It is 0 where the probability ``share`` of the node is next to nothing.
+    That of all topics has the mean 0 and ``covariance``; others, ``every`` one of them, have the
+    mean (topic, 2) and the covariance (topic, 2, 2), which is :func:`widened` beside ``own``, the
+    covariance (topic, 2, 2) that the nodes were placed by. ``out`` is 0 where the probability
+    ``share`` of the node is next to nothing.
     """
     n_topics, n_nodes = share.shape
+    a, b, c = covariance[0, 0], covariance[0, 1], covariance[1, 1]
+    whole = a * c - b * b
     for topic in range(n_topics):
+        out[topic] = 0.0
+        number = 0
+        for other in range(0, n_topics, every):
+            if other != topic:
+                number += 1
+                wide = widened(spread[other], own[topic])
+                p, q, r = wide[0, 0], wide[0, 1], wide[1, 1]
+                part = p * r - q * q
+                scale = np.sqrt(whole / part)
+                for j in range(n_nodes):
+                    if share[topic, j] > 1e-8:
+                        u0, u1 = node[topic, j, 0], node[topic, j, 1]
+                        v0, v1 = u0 - mean[other, 0], u1 - mean[other, 1]
+                        here = (r * v0 * v0 - 2.0 * q * v0 * v1 + p * v1 * v1) / part
+                        there = (c * u0 * u0 - 2.0 * b * u0 * u1 + a * u1 * u1) / whole
+                        if here - there < 80.0:
+                            out[topic, j] += scale * np.exp(0.5 * min(there - here, 100.0))
         for j in range(n_nodes):
-            out[topic, j] = 0.0
-            if share[topic, j] > 1e-8:
-                u0, u1 = node[topic, j, 0], node[topic, j, 1]
-                all_topics = log_normal(u0, u1, covariance)
-                for other in range(n_topics):
-                    if other != topic:
-                        here = log_normal(u0 - mean[other, 0], u1 - mean[other, 1], spread[other])
-                        out[topic, j] += np.exp(here - all_topics)
-                out[topic, j] /= n_topics - 1
+            out[topic, j] /= number
 
 
 @numba.njit(cache=True, nogil=True)

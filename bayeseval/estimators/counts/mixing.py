@@ -3,9 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-STEPS = 10  # of the iteration
+STEPS = 10  # from the normal distribution; more make it rough and change next to nothing
 NORMAL = 0.1  # topics, beside those at hand, that are taken for normal
-SPREAD = 1e-4  # least variance of a topic's effects
+ALL_BUT_NORMAL = 0.98  # weight of the normal distribution from which on there is no other
+OTHERS = 200  # topics that stand for all where there are more
+SPREAD = 1e-4  # of the normal distribution's covariance, added to each topic's
 
 
 def mixing(
@@ -17,10 +19,16 @@ def mixing(
               \frac{1}{T - 1} \sum_{s \ne t} N(u; m_s, V_s)
 
     m and V are mean and covariance of a topic's effects, given its counts and this ratio, so that
-    they are found step by step from those of the normal distribution; w is what makes the counts of
-    all topics likeliest, each judged by the others. Where the effects are normal w is near 1 and
-    nothing changes; where most topics fade alike and some end abruptly, or the tails of easy topics
-    differ and those of hard ones do not, it is small.
+    they are found in a fixed number of steps from those of the normal distribution. w is what makes
+    the counts of all topics likeliest, each judged by the others (but for what these took from it
+    in earlier steps), and a tenth of a topic that is normal. Where the effects are normal w is
+    mostly near 1, and from .98 on nothing changes; where most topics fade alike and some end
+    abruptly it is small.
+
+    The nodes are about one standard deviation of their own topic apart, so that the densities of
+    topics that are known better, beside one of which little was sampled, would fall between them:
+    they are no narrower than .3 of its variance. 2 topics have ratios of 1. The time goes with the
+    number of topics, beyond 200 of them, and else with its square.
 
     Parameters
     ----------
@@ -34,12 +42,21 @@ def mixing(
     Returns
     -------
     float array (topic, node)
+        To be multiplied with ``share``, whose sums are then not 1 any more.
 
     References
     ----------
     A few steps from a smooth distribution towards the likeliest of any form: Laird and Louis,
     "Smoothing the non-parametric estimate of a prior distribution by roughening", Computational
     Statistics & Data Analysis 12 (1991). That each topic is judged by the others, and w, are ours.
+
+    Examples
+    --------
+    Four topics with one node each, in two places; more often so than a normal distribution has it:
+
+    >>> node = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[-1.0, 0.0]], [[-1.0, 0.0]]])
+    >>> (mixing(node, np.ones((4, 1)), np.eye(2)) > 1.0).ravel()
+    array([ True,  True,  True,  True])
     """
     n_topics = node.shape[0]
     if n_topics < 3:
@@ -47,23 +64,28 @@ def mixing(
     from bayeseval.estimators.counts.kernel import likelier_by_others
 
     weight, ratio, given = 0.5, np.ones(share.shape), share
-    likelier = np.zeros(share.shape)
+    own = _moments(node, share, covariance)[1]
+    density = np.zeros(share.shape)
+    every = -(-n_topics // OTHERS)
     for _ in range(STEPS):
-        likelier_by_others(node, share, covariance, *_moments(node, given), likelier)
-        weight = _weight((share * likelier).sum(axis=1), weight)
-        ratio = weight + (1.0 - weight) * likelier
+        others = _moments(node, given, covariance)
+        likelier_by_others(node, share, covariance, own, *others, every, density)
+        weight = _weight((share * density).sum(axis=1), weight)
+        if weight > ALL_BUT_NORMAL:
+            return np.ones(share.shape)
+        ratio = weight + (1.0 - weight) * density
         given = share * ratio
         given /= given.sum(axis=1, keepdims=True)
     return ratio
 
 
 def _moments(
-    node: NDArray[np.float64], share: NDArray[np.float64]
+    node: NDArray[np.float64], share: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean (topic, 2) and covariance (topic, 2, 2) of every topic's effects."""
     mean = np.einsum("tj,tjd->td", share, node)
     off = node - mean[:, None]
-    return mean, np.einsum("tj,tjd,tje->tde", share, off, off) + SPREAD * np.eye(2)
+    return mean, np.einsum("tj,tjd,tje->tde", share, off, off) + SPREAD * covariance
 
 
 def _weight(likelier: NDArray[np.float64], weight: float) -> float:
@@ -72,7 +94,7 @@ def _weight(likelier: NDArray[np.float64], weight: float) -> float:
     Examples
     --------
     >>> round(_weight(np.array([4.0, 4.0, 4.0, 0.25]), 0.5), 2)
-    0.21
+    0.17
     """
     for _ in range(50):
         normal = weight / (weight + (1.0 - weight) * likelier)

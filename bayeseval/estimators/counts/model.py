@@ -49,7 +49,9 @@ class CountFit:
     curvature there, one principal direction of a fixed rotation after the other. With few topics
     their posterior is skewed, and the numbers of relevant documents come out 1 to 4 % too large
     (twenty topics or fewer; ``benchmarks/interval_coverage/README.md``). Last, the effects leave
-    the normal distribution as far as the topics show it (:func:`.mixing.mixing`).
+    the normal distribution as far as the topics show it (:func:`.mixing.mixing`), by a ratio that
+    is found at the mode and kept, node by node, where the hyperparameters move: the normal
+    distribution moves on beneath it.
 
     Parameters
     ----------
@@ -155,7 +157,7 @@ class CountFit:
         for along in _points(self.n_hyper):
             hyper = self.hyper + self._root @ along
             self._likelihood(hyper)
-            share = self._share * self._mixing  # nodes are at like places, whatever hyper is
+            share = self._share * self._mixing  # a node stands for the same, wherever hyper is
             here = np.flatnonzero((direction == along).all(axis=1))
             drawn = np.zeros((unsampled.shape[0], here.size))
             unsampled_relevant(
