@@ -138,7 +138,7 @@ def fit(
     _check_measures(measure, relevance_level)
     _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, judged, sampling, relevance_level, pool_depth, outside)
-    _check_numbers(relevance_level, pool_depth, rankings.depth)
+    _check_depths(pool_depth, rankings.depth)
     _check_frame(judged.qrels_format, outside)
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
@@ -266,10 +266,8 @@ def _check_model(
     check_options(model, given)
 
 
-def _check_numbers(relevance_level: int, pool_depth: int | None, depth: int | None) -> None:
-    """Refuse a level at which all is relevant, and a pool beyond the ranks that are read."""
-    if relevance_level < 1:
-        raise ValueError(f"--relevance-level must be 1 or more, not {relevance_level}")
+def _check_depths(pool_depth: int | None, depth: int | None) -> None:
+    """Refuse a pool beyond the ranks that are read."""
     if pool_depth is not None and depth is not None and pool_depth > depth:
         raise ValueError(
             f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"

@@ -12,6 +12,11 @@ def test_every_model_has_a_row():
     assert set(MODELS) == {name for name in be.models.__all__ if name.endswith("_model")}
 
 
+def test_a_model_of_single_documents_draws_them_and_has_judgments_to_compare_with():
+    for row in MODELS.values():
+        assert row.draws_of != "documents" or (row.draws is not None and row.judgment is not None)
+
+
 def test_a_model_without_single_judgments_says_what_its_likelihood_is():
     for row in MODELS.values():
         assert (row.judgment is None) == bool(row.likelihood)
