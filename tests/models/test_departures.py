@@ -16,7 +16,7 @@ from bayeseval.models.relevance.departures import (
 from bayeseval.models.relevance.draws import RelevanceDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
-TOP, ALONE, MIDDLE, MIDDLE_ALONE = BANDS
+TOP, ALONE, MIDDLE, MIDDLE_ALONE, DEEP, DEEP_ALONE = BANDS
 
 ODD = "odd"  # a run that begins with relevant documents of any fused rank
 
@@ -124,23 +124,37 @@ def test_what_no_run_of_the_model_found_departs_by_itself_and_by_one_level():
     np.testing.assert_allclose(found, [0, 1.5, 1.5])
 
 
-def test_departures_of_the_middle_are_those_of_rank_100():
-    one = one_departure(middle=(1.0, 2.0), middle_alone=(0.5, 0.0))
-    seen = np.zeros((5, 2))
-    ranks = np.array([1, 20, 100, 500, 900])
-    np.testing.assert_allclose(one.shift(0, ranks, seen)[:, 0], [0, 0, 1, 0, 0], atol=1e-6)
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [("middle", [1, 10, 40, 160, 400, 900]), ("deep", [1, 40, 160, 500, 700, 900])],
+)
+def test_departures_below_the_top_are_whole_at_one_rank(name, ranks):
+    one = one_departure(**{name: (1.0, 2.0), f"{name}_alone": (0.5, 0.0)})
+    whole = np.array([0, 0, 1, 0, 0, 0])
+    seen = np.zeros((6, 2))
+    np.testing.assert_allclose(one.shift(0, np.array(ranks), seen)[:, 0], whole, atol=1e-6)
     seen[:, 0] = 1.0
-    np.testing.assert_allclose(one.shift(0, ranks, seen)[:, 0], [0, 0, 2, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(one.shift(0, np.array(ranks), seen)[:, 0], 2 * whole, atol=1e-6)
     seen[:, 1] = 1.0
-    np.testing.assert_allclose(one.shift(0, ranks, seen)[:, 0], [0, 0, 0.5, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(one.shift(0, np.array(ranks), seen)[:, 0], whole / 2, atol=1e-6)
+
+
+def test_every_rank_but_the_first_ten_is_reached_from_below_the_top():
+    between = np.arange(11, 500)
+    assert (MIDDLE.share[between] + DEEP.share[between] > 0.0).all()
+    np.testing.assert_allclose((MIDDLE.share + DEEP.share)[40:161], 1.0)
+    judged = sum(band.judged.astype(int) for band in (TOP, MIDDLE, DEEP))
+    np.testing.assert_array_equal(judged, [0, *[1] * 500, 0])
 
 
 NONE = (0.0, 0.0)
 
 
-def one_departure(top=NONE, alone=NONE, middle=NONE, middle_alone=NONE) -> Departures:
+def one_departure(
+    top=NONE, alone=NONE, middle=NONE, middle_alone=NONE, deep=NONE, deep_alone=NONE
+) -> Departures:
     """One run with one draw of its effects."""
-    effect = np.array([top, alone, middle, middle_alone])
+    effect = np.array([top, alone, middle, middle_alone, deep, deep_alone])
     return Departures(np.array([0]), effect[:, :, None, None])
 
 
@@ -200,17 +214,23 @@ def test_impossible_judgments_have_finite_odds(sampled, fitted):
         assert np.isfinite(odds).all() and np.abs(odds).max() < 30.0
 
 
-@pytest.mark.parametrize("band", [MIDDLE, MIDDLE_ALONE], ids=["found", "unseen"])
-def test_a_run_whose_middle_is_better_than_its_documents_say_is_found(band):
-    """In the middle of a run what the fusion puts far behind is relevant more often."""
+@pytest.mark.parametrize(
+    ("name", "band"),
+    [
+        ("middle", MIDDLE),
+        ("middle_alone", MIDDLE_ALONE),
+        ("deep", DEEP),
+        ("deep_alone", DEEP_ALONE),
+    ],
+)
+def test_a_run_whose_lower_ranks_are_better_than_their_documents_say_is_found(name, band):
+    """Below the top of a run what the fusion puts far behind is relevant more often."""
     random = np.random.default_rng(1)
     n_rows = 4000
     seen = np.column_stack([random.normal(size=n_rows), np.full(n_rows, float(band.unseen))])
     rank = random.integers(21, 400, n_rows)
     logit = random.normal(-2.0, 1.0, n_rows)
-    name = "middle_alone" if band.unseen else "middle"
-    effect = {name: (0.5, 1.5)}
-    moved = logit + one_departure(**effect).shift(0, rank, seen)[:, 0]
+    moved = logit + one_departure(**{name: (0.5, 1.5)}).shift(0, rank, seen)[:, 0]
     grade = (random.random(n_rows) < expit(moved)).astype(float)
     likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(band, NOTHING)
     best = likelihood[0].argmax()

@@ -1,5 +1,6 @@
 """Departures of runs that a model of documents did not learn from."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,11 @@ from bayeseval.models.relevance.departure_prior import Grid, learned_prior
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.progress import track
 
-FADED = 100  # rank at which the effects of the top have faded, and those of the middle are whole
-LEARNED_FROM = 20  # first ranks, whose judgments tell the effects of the top
-MIDDLE = np.linspace(-4.0, 4.0, 33), np.linspace(-4.0, 4.0, 33)  # values that are tried there
 DEPTH = 500  # ranks that a departure touches
+FADED = 100  # rank at which the effects of the top have faded
+SPANS = (10, 40, 160), (40, 160, DEPTH)  # where those of middle and depth begin, are whole, end
+JUDGED = 0, 20, 80, DEPTH  # ranks between which judgments tell those of top, middle and depth
+BELOW_TOP = np.linspace(-4.0, 4.0, 33), np.linspace(-4.0, 4.0, 33)  # values tried there
 DEPARTURE_STREAM = 2
 BLOCK = 1024  # judged documents at a time
 LEAST_ODDS = 0.05  # that a document was not judged: one judged for sure counts a little
@@ -68,28 +70,30 @@ def hinged(behind: NDArray[np.float64]) -> NDArray[np.float64]:
     return FLAT * behind + (STEEP - FLAT) * np.maximum(behind - HINGE, 0.0)
 
 
-def _bands() -> tuple[Band, Band, Band, Band]:
-    """The top of a list and its middle, each of what some run of the model found and none did.
+def _bands() -> tuple[Band, ...]:
+    """The top of a list, its middle and its depth, of what runs of the model found and none did.
 
     Examples
     --------
-    >>> top, _, middle, _ = _bands()
-    >>> top.share[[1, 10, 100]].round(2), middle.share[[20, 100, 500]].round(2)
-    (array([1. , 0.5, 0. ]), array([0., 1., 0.]))
+    >>> top, _, middle, _, deep, _ = _bands()
+    >>> top.share[[1, 10, 40, 100]].round(2), middle.share[[10, 20, 40, 80, 160]].round(2)
+    (array([1. , 0.5, 0.2, 0. ]), array([0. , 0.5, 1. , 0.5, 0. ]))
+    >>> deep.share[[40, 80, 160, 500]].round(2)
+    array([0. , 0.5, 1. , 0. ])
     """
     rank = np.arange(DEPTH + 2)
-    from_first = np.log(np.maximum(rank, 1))
-    found = (rank >= 1) & (rank <= DEPTH)
-    top = np.where(found, np.maximum(0.0, 1.0 - from_first / np.log1p(FADED)), 0.0)
-    apart = np.abs(from_first - np.log(FADED)) / np.log(FADED / LEARNED_FROM)
-    middle = np.where(found, np.maximum(0.0, 1.0 - apart), 0.0)
-    at_top = found & (rank <= LEARNED_FROM)
-    return (
-        Band(top, at_top, Grid.of_size(), unseen=False),
-        Band(top, at_top, Grid.of_levels(), unseen=True),
-        Band(middle, found & ~at_top, Grid.of_size(*MIDDLE), unseen=False),
-        Band(middle, found & ~at_top, Grid.of_levels(MIDDLE[0]), unseen=True),
-    )
+    retrieved = (rank >= 1) & (rank <= DEPTH)
+    logs = np.log(np.maximum(rank, 1))
+    top = np.where(retrieved, np.maximum(0.0, 1.0 - logs / np.log1p(FADED)), 0.0)
+    shares = [top, *(np.interp(logs, np.log(span), [0.0, 1.0, 0.0]) for span in SPANS)]
+    pairs = []
+    for number, (first, last) in enumerate(itertools.pairwise(JUDGED)):
+        judged = (rank > first) & (rank <= last)
+        seen = Grid.of_size(*BELOW_TOP) if number else Grid.of_size()
+        unseen = Grid.of_levels(BELOW_TOP[0]) if number else Grid.of_levels()
+        pairs.append(Band(shares[number], judged, seen, unseen=False))
+        pairs.append(Band(shares[number], judged, unseen, unseen=True))
+    return tuple(pairs)
 
 
 BANDS = _bands()
@@ -100,21 +104,23 @@ class Departures:
     r"""How runs that a model did not learn from depart from it, under every draw.
 
     .. math:: \mathrm{logit} P(rel_{rd} = 1) = \eta_d
-              + g(rank_{rd}) \, (a_{ru} + b_r s_d) + h(rank_{rd}) \, (a'_{ru} + b'_r s_d),
+              + \sum_{k=1}^3 g_k(rank_{rd}) \, (a_{rku} + b_{rk} s_d),
               \qquad s_d = v_d / 2 + \max(v_d - 1, 0), \quad v_d = x_d + 1
 
     for the documents that run r ranks among its first 500, with :math:`\eta_d` the model's
     linear predictor, x the scaled log of the fused rank, and u 1 where no run that the model knows
     found the document (the fusion then puts it behind all others, and s is taken for 0), 0 where
-    one did. g falls with the log of the rank from 1 at the first to next to 0 at the 100th; h rises
-    from 0 at the 20th to 1 at the 100th and falls to 0 at the 500th. A run unlike those that the
+    one did. All shares are linear in the log of the rank: :math:`g_1` falls from 1 at the first to
+    next to 0 at the 100th; :math:`g_2` rises from 0 at the 10th to 1 at the 40th and falls to 0 at
+    the 160th, and :math:`g_3` from the 40th to the 160th and the 500th. A run unlike those that the
     model knows brings relevant documents from where the fusion does not expect any: then b is above
     0; and one that finds what no other did may find more or less there than the model learned of
     such documents, most of which no run ranks high.
 
-    It is a second step: judged documents among the first 20 ranks of the run tell (a, b), those
-    below tell (a', b') given the mean of (a, b), for each u by themselves, and the model's draws
-    stay what they are ("cut"). What departs there from the judgments are the log odds of relevance
+    It is a second step: judged documents among the first 20 ranks of the run tell its effects at
+    the top, those among the next 60 the effects in the middle, and those below the deep ones, each
+    given the mean of those before and for each u by themselves; the model's draws stay what they
+    are ("cut"). What departs there from the judgments are the log odds of relevance
     by all judgments but the document's own (``RelevanceDraws.left_out``): the mean of the
     linear predictor over draws puts rare relevance lower than the draws do, which departures would
     make up for a second time, and has seen the judgment. The prior of each pair of effects is
@@ -138,7 +144,8 @@ class Departures:
     run : int array (departing_run,)
         Positions of the runs in the collection.
     effect : float array (band, 2, departing_run, draw)
-        a and b of what some run of the model found, and of what none did, a' and b' of the same.
+        a and b at the top of what some run of the model found, and of what none did; then those in
+        the middle, and deep down.
 
     References
     ----------
