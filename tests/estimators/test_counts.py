@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 import bayeseval as be
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.counts.cells import cells
-from bayeseval.estimators.counts.kernel import likelier_by_others, widened
+from bayeseval.estimators.counts.kernel import likelier_by_others, unsampled_relevant, widened
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.topic_scores import TopicScore
@@ -112,6 +112,31 @@ def many_counts(effects, seed, n_cells=12, most=30) -> Counts:
     curve = np.column_stack([np.ones(n), slope])
     sampled = np.full(n, float(most))
     return Counts(np.arange(0, n + 1, n_cells), relevant, sampled, curve, slope)
+
+
+def test_where_every_document_is_relevant_for_certain_all_are():
+    out = np.zeros((2, 3))
+    unsampled_relevant(
+        np.array([0, 2]),
+        np.full((2, 3), 4.0),
+        np.array([50.0, 40.0]),  # expit of both is 1
+        np.zeros(2),
+        np.zeros((1, 1, 2)),
+        np.ones((1, 1)),
+        np.full((3, 2), 0.5),
+        np.array([-1.0, 0.0, 1.0]),
+        np.zeros((1, 2)),
+        out,
+    )
+    np.testing.assert_array_equal(out, 4.0)
+
+
+def test_hyperparameters_that_a_line_search_tries_far_out_have_a_finite_density():
+    fit = CountFit(small_counts())
+    for far in ([0.0, -1000.0, 0.0], [1000.0, 0.0, 0.0], [0.0, 0.0, -25.0]):
+        value, gradient = fit._loss(np.concatenate([fit.hyper[:-3], far]))
+        assert value > fit._loss(fit.hyper)[0]
+        assert np.isfinite([value, *gradient]).all()
 
 
 def test_topics_that_are_normal_stay_so():

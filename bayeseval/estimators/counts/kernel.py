@@ -261,10 +261,12 @@ def _quantile(y, mean, variance, normal):
         below = min(int(place), normal.size - 2)
         z = normal[below] + (place - below) * (normal[below + 1] - normal[below])
         return np.round(mean + np.sqrt(variance) * z)
-    # small: terms of the binomial distribution, added up
     p = max(1.0 - variance / mean, 1e-9)
+    if p == 1.0:  # every document is relevant for certain
+        return mean
+    # small: terms of the binomial distribution, added up
     size = mean / p
-    mass = np.exp(size * np.log1p(-p)) if p < 1.0 else 0.0
+    mass = np.exp(size * np.log1p(-p))
     total, number = mass, 0.0
     while total < y and number < size - 1e-9 and number < 400.0:
         mass *= (size - number) / (number + 1.0) * p / (1.0 - p)

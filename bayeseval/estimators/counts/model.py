@@ -13,6 +13,7 @@ DRAWS_PER_POINT = 8
 BETA_SD = 5.0  # of the curve's columns; twice that for the intercept
 EFFECT_MEAN = np.array([0.0, -0.5, 0.0])  # log sd, log sd, Fisher's z of the correlation
 EFFECT_SD = np.array([0.75, 0.75, 0.75])
+FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 STEP = 1e-3  # of the differences that give the curvature
 
 
@@ -186,7 +187,9 @@ def _rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _scale(effects: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviations and correlation of the topic effects."""
-    return np.array([np.exp(effects[0]), np.exp(effects[1]), np.tanh(effects[2])])
+    reach = FARTHEST * EFFECT_SD  # a line search may try values far beyond
+    first, second, z = np.clip(effects, EFFECT_MEAN - reach, EFFECT_MEAN + reach)
+    return np.array([np.exp(first), np.exp(second), np.tanh(z)])
 
 
 def _covariance(effects: NDArray[np.float64]) -> NDArray[np.float64]:
