@@ -191,10 +191,11 @@ def _bootstrap_answers(adjustment, adjusted, spread: xr.DataArray, ci_prob: floa
     bounds = filled.quantile(tails, dim="bootstrap", skipna=gaps).where(known)
     bounds = bounds.rename(quantile="ci_bound").assign_coords(ci_bound=["lower", "upper"])
     bounds = adjusted + bounds
-    nearer = (abs(spread) < abs(adjustment)).mean("bootstrap")
+    # a sample may hold none of the common topics that a run has
+    nearer = (abs(spread) < abs(adjustment)).where(spread.notnull()).mean("bootstrap", skipna=True)
     return {
         "bootstrap_interval": bounds.transpose(..., "ci_bound").assign_attrs(
             ci_prob=ci_prob, ci_kind="percentile bootstrap"
         ),
-        "bootstrap_confidence": nearer.where(known),
+        "bootstrap_confidence": nearer,
     }

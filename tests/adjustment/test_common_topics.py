@@ -149,6 +149,17 @@ def test_a_topic_that_a_run_lacks_is_left_out_of_its_mean():
     assert (result.n_topics.item(), result.n_common.item()) == (5, 2)
 
 
+def test_bootstrap_samples_without_a_topic_of_a_run_say_nothing_of_it():
+    random = np.random.default_rng(1)
+    unpooled = random.random((2, 20)) / 2
+    true = unpooled + 0.2 + 0.01 * random.random((2, 20))
+    unpooled[1, 2:15] = np.nan  # the second run has two of the ten common topics
+    scored = [xr.DataArray(values, dims=("run", "topic")) for values in (true, unpooled)]
+    result = be.adjust_by_topics(*scored, xr.DataArray(np.arange(20) < 10, dims="topic"))
+    assert result.n_common.values.tolist() == [10, 2]
+    np.testing.assert_array_equal(result.bootstrap_confidence, 1.0)  # as a is many errors from 0
+
+
 def labelled(values, topics) -> xr.DataArray:
     return xr.DataArray(np.asarray(values), dims="topic", coords={"topic": list(topics)})
 
