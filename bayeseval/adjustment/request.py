@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
@@ -65,9 +66,24 @@ def check_request(collection: xr.DataTree, base: str, leave_out: str) -> None:
             )
 
 
+def judged_pairs(collection: xr.DataTree) -> NDArray[np.bool_]:
+    """Mark the judged pairs (pair,)."""
+    return ~np.isnan(grade_columns(collection)[0])
+
+
+def _top(collection: xr.DataTree, runs: NDArray[np.int64], topics, pool_depth: int) -> NDArray:
+    """Pairs that runs put into the pool on some topics, (run, topic, rank); -1 for none."""
+    return Rankings.of(collection).pair[runs][:, topics, :pool_depth]
+
+
+def _holds(top: NDArray, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether ranks hold marked pairs (pair,); those that hold nothing count as if they did."""
+    return np.append(marked, True)[top]
+
+
 def warn_unjudged_topics(collection: xr.DataTree) -> None:
     """Say which topics have no judgment at all."""
-    judged = ~np.isnan(grade_columns(collection)[0])
+    judged = judged_pairs(collection)
     topics = collection["topic"].to_numpy()
     count = np.bincount(collection["pair_topic"].to_numpy()[judged], minlength=topics.size)
     if not count.any():
@@ -84,10 +100,9 @@ def informed_runs(
 
     Some of their documents were judged there beside those of `before` (pair,), or all had been.
     """
-    known = np.append(~np.isnan(grade_columns(collection)[0]), True)
-    top = Rankings.of(collection).pair[pool.unpooled_runs][:, common, :pool_depth]
-    added = known & ~np.append(before, True)
-    informed = added[top].any(axis=(1, 2)) | known[top].all(axis=(1, 2))
+    top = _top(collection, pool.unpooled_runs, common, pool_depth)
+    judged = _holds(top, judged_pairs(collection))
+    informed = (judged & ~_holds(top, before)).any(axis=(1, 2)) | judged.all(axis=(1, 2))
     runs = collection["run"].to_numpy()[pool.unpooled_runs]
     return xr.DataArray(informed, dims="run", coords={"run": runs})
 
@@ -100,9 +115,8 @@ def warn_unjudged_documents(
     informed: xr.DataArray,
 ) -> None:
     """Say how many documents that should have been judged on the common topics were not."""
-    known = np.append(~np.isnan(grade_columns(collection)[0]), True)
-    top = Rankings.of(collection).pair[pool.unpooled_runs][:, common, :pool_depth]
-    lacking = (~known[top]).sum(axis=(1, 2))
+    top = _top(collection, pool.unpooled_runs, common, pool_depth)
+    lacking = (~_holds(top, judged_pairs(collection))).sum(axis=(1, 2))
     if not lacking.any():
         return
     runs = informed["run"].to_numpy()
@@ -124,9 +138,9 @@ def warn_unjudged_documents(
 def warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
     """Say that pooled runs lack judgments among those `seen` (pair,) down to the pool depth."""
     topics = np.unique(collection["pair_topic"].to_numpy()[seen])
-    top = Rankings.of(collection).pair[pool.pooled_runs][:, topics, :pool_depth]
+    top = _top(collection, pool.pooled_runs, topics, pool_depth)
     returned = (top >= 0).sum(axis=(0, 1))
-    lacking = (~np.append(seen, True)[top]).sum(axis=(0, 1))
+    lacking = (~_holds(top, seen)).sum(axis=(0, 1))
     if lacking.sum() < SHARE_UNJUDGED * returned.sum() or not lacking.any():
         return
     shallow = lacking >= SHARE_UNJUDGED * np.maximum(returned, 1)
@@ -147,11 +161,10 @@ def warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int
 
 def warn_fully_judged(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
     """Say which unpooled runs lack no judgment among those `seen` (pair,), True for all."""
-    judged = ~np.isnan(grade_columns(collection)[0])
+    judged = judged_pairs(collection)
     topics = np.unique(collection["pair_topic"].to_numpy()[judged])
-    top = Rankings.of(collection).pair[pool.unpooled_runs][:, topics, :pool_depth]
-    known = np.append(judged & seen, True)
-    full = known[top].all(axis=(1, 2)) & (top >= 0).any(axis=(1, 2))
+    top = _top(collection, pool.unpooled_runs, topics, pool_depth)
+    full = _holds(top, judged & seen).all(axis=(1, 2)) & (top >= 0).any(axis=(1, 2))
     if full.any():
         first = collection["run"].to_numpy()[pool.unpooled_runs[int(full.argmax())]]
         warnings.warn(

@@ -15,6 +15,7 @@ from bayeseval.adjustment.request import (
     check_request,
     common_mask,
     informed_runs,
+    judged_pairs,
     measure_labels,
     warn_fully_judged,
     warn_shallow_pool,
@@ -24,7 +25,6 @@ from bayeseval.adjustment.request import (
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
 from bayeseval.collection.schema import describe_pair
-from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import pair_mask
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import checked_frame
@@ -221,8 +221,7 @@ def _by_topics(
 
 def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.DataArray]:
     """True and unadjusted scores (measure, run, topic); the true ones have no gaps to fill."""
-    judged = ~np.isnan(grade_columns(collection)[0])
-    masks = np.stack([judged, before])
+    masks = np.stack([judged_pairs(collection), before])
     runs = pool.unpooled_runs
     scores = rescored(collection, runs, masks, measures, **scoring)
     true = scores
