@@ -94,8 +94,15 @@ def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], 
     --------
     >>> checked_constants({"new": {"far_weight": 0.5}})["ratio", "new"].far_weight
     0.5
+
+    What is not given of a group of one's own is that of the package's new runs:
+
+    >>> given = {"new": {"far_weight": 0.5}, "mine": {"far_sd": 0.2}}
+    >>> checked_constants(given)["ratio", "mine"].far_weight
+    0.3
     """
-    known = shipped()
+    of_package = shipped()
+    known = dict(of_package)
     for group, values in (given or {}).items():
         unknown = set(values) - set(Constants.__dataclass_fields__)
         if unknown:
@@ -107,7 +114,7 @@ def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], 
                 )
             )
         for kind in KINDS:
-            start = known.get((kind, group), known[kind, "new"])
+            start = of_package.get((kind, group), of_package[kind, "new"])
             numbers = {name: float(value) for name, value in values.items()}
             known[kind, group] = replace(start, **numbers)
     return known
