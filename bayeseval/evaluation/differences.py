@@ -11,7 +11,7 @@ from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import listed
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.evaluation.means import errors_of_means, mean_over_topics
+from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import evaluate
 from bayeseval.rounding import settled
@@ -108,9 +108,10 @@ def differences(
     else:
         scores = _of_scores(sampled, measures, estimator, pairs, options)
     mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
-    error, freedom = mean["standard_error"], mean["degrees_of_freedom"]
+    names = ("standard_error", "degrees_of_freedom")
     if population == "sample":
-        *_, error, freedom = errors_of_means(scores)
+        names = ("raised_error", "raised_freedom")
+    error, freedom = (mean[name] for name in names)
     mean = mean.drop_vars(["outside_weight", "n_limited"])
     return mean.assign(difference=scores["estimate"], believed=error, believed_freedom=freedom)
 

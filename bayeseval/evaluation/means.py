@@ -79,7 +79,7 @@ def mean_over_topics(
     known = estimate.notnull()
     n_topics = known.sum("topic")
     mean = estimate.mean("topic", skipna=True)
-    design_error, own, raised_error, raised = errors_of_means(scores)
+    design_error, own, raised_error, raised = _errors_of_means(scores, known)
     if population == "sample":
         error, wide, freedom, believed = design_error, raised_error, own, raised
     else:
@@ -119,22 +119,13 @@ def mean_over_topics(
     return result
 
 
-def errors_of_means(
-    scores: xr.Dataset,
+def _errors_of_means(
+    scores: xr.Dataset, known: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray, xr.DataArray]:
     """Design error of means over these topics, and the raised one that intervals rest on.
 
-    Parameters
-    ----------
-    scores : Dataset (..., topic)
-        As for :func:`mean_over_topics`.
-
-    Returns
-    -------
-    tuple of DataArray
-        Error, its degrees of freedom, raised error, its degrees of freedom.
+    Each with its degrees of freedom.
     """
-    known = scores["estimate"].notnull()
     n_topics = known.sum("topic")
     number = n_topics.where(n_topics > 0)
     variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
