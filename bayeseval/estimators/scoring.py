@@ -24,8 +24,7 @@ def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
 
 def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """Linear measures: weighted sums, exactly unbiased and never clipped."""
-    graded = measure.graded
-    levels = topic.gain_levels(measure) if graded else _relevance(topic, measure)
+    levels = _levels(topic, measure)
     weight = rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, combined(levels))
     score = topic.score(estimate, topic.centred(expanded))
@@ -36,7 +35,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     """Variances of differences (run, run_other) to be expected; None where it has no such form."""
     from bayeseval.measures.rank_sums import precision_sum
 
-    levels = topic.gain_levels(measure) if measure.graded else _relevance(topic, measure)
+    levels = _levels(topic, measure)
     filled = levels[0][1]
     known = measure.name in ("R", "nDCG", "AP", *names_of("linear"))
     if not known or filled.predicted is None:
@@ -62,7 +61,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
 
 def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """NumRel: the estimated number of relevant documents, the same for every run."""
-    levels = _relevance(topic, measure)
+    levels = _levels(topic, measure)
     filled, n_runs = levels[0][1], topic.position.shape[0]
     estimate = np.repeat(filled.value.sum(axis=0)[None], n_runs, axis=0)
     expanded = np.repeat(filled.expanded[None], n_runs, axis=0)
@@ -75,7 +74,7 @@ def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """R@k: relevant documents in the top k, by the number of relevant documents."""
-    levels = _relevance(topic, measure)
+    levels = _levels(topic, measure)
     filled, weight = levels[0][1], rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
     number = relevant_count(topic, filled)
@@ -106,7 +105,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
 
 def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """Score of nDCG@k: discounted gain, by the ideal gain of the estimated counts per level."""
-    levels = topic.gain_levels(measure)
+    levels = _levels(topic, measure)
     weight = rank_weight(measure, topic.position.shape[1])
     gain, expanded = _weighted(topic, weight, combined(levels))
     ideal, ideal_expanded, raised, below = _ideal(topic, measure, levels)
@@ -139,8 +138,10 @@ SCORES = {name: linear_score for name in names_of("linear")} | {
 }
 
 
-def _relevance(topic: TopicRelevance, measure: Measure) -> anticipated.Levels:
-    """Relevance as a gain of one level."""
+def _levels(topic: TopicRelevance, measure: Measure) -> anticipated.Levels:
+    """Steps of the gain, each with its relevance; relevance itself is a gain of one step."""
+    if measure.graded:
+        return topic.gain_levels(measure)
     return [(1.0, topic.binary(measure.relevance_level))]
 
 
