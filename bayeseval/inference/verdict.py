@@ -92,8 +92,7 @@ def verdict(
             "judgments, be.verdict(fitted, sampled)"
         )
     if sampled is not None:
-        if not 0 < false_alarms < 1:
-            raise ValueError(f"false_alarms is {false_alarms}; allowed: between 0 and 1")
+        _check_false_alarms(false_alarms)
         seen = predicted_judgments(fitted, sampled, random_seed=random_seed)
         rows |= _judgments(seen, false_alarms)
     return _table(rows)
@@ -123,9 +122,14 @@ def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> x
     >>> judgments_verdict(seen)["passed"].item()
     False
     """
+    _check_false_alarms(false_alarms)
+    return _table(_judgments(seen, false_alarms))
+
+
+def _check_false_alarms(false_alarms: float) -> None:
+    """Refuse what is no probability."""
     if not 0 < false_alarms < 1:
         raise ValueError(f"false_alarms is {false_alarms}; allowed: between 0 and 1")
-    return _table(_judgments(seen, false_alarms))
 
 
 def _table(rows: dict[str, tuple[float, float, str]]) -> xr.Dataset:
