@@ -72,7 +72,7 @@ def sawtooth_sums(place, values, n_frequencies):
     """Vaaler's polynomial and Fejer's kernel, in expectation, at places in units of the period.
 
     Returns an array (2, place): the expected sawtooth of (sum - place), and half the width of the
-    bounds around it. ``real`` and ``imaginary`` hold the characteristic function from k = 1 on.
+    bounds around it. ``values`` hold the characteristic function from k = 1 on.
     """
     out = np.zeros((2, place.size))
     polynomial, kernel = np.empty(values.size), np.empty(values.size)
