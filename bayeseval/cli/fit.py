@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,10 +11,12 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import INTERVALS, check_combined, write_combined
+from bayeseval.cli.combining import check_combined, write_combined
+from bayeseval.cli.fit_folder import check_output, older_files, remove_older, write_fit
+from bayeseval.cli.fit_remarks import remark_filled, remark_fit, remark_learning
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.models import MODELS, check_options, takes, taking
-from bayeseval.cli.output import check_folder, check_outputs, remark, working, write_result
+from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import (
     check_level,
     input_files,
@@ -27,11 +27,10 @@ from bayeseval.cli.reading import (
 from bayeseval.cli.remarks import (
     counted,
     cut_measures,
-    outside_shares,
     remark_depth,
     remark_lacking,
 )
-from bayeseval.cli.tables import FURTHER, as_csv, as_json, score_rows
+from bayeseval.cli.tables import FURTHER, as_json, score_rows
 from bayeseval.cli.typeset import WRITERS
 
 if TYPE_CHECKING:
@@ -78,8 +77,6 @@ FitFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json"],
     typer.Option(help="Output format."),
 ]
-FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
-EXACT = 1e-9  # standard errors below are rounding
 BROKEN = 1
 
 
@@ -135,8 +132,8 @@ def fit(
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
-    _check_measures(measure, relevance_level)
-    _check_output(output, ci_prob, judged_files(qrels, runs, judged), input_files([], runs, []))
+    _check_asked(measure, relevance_level, ci_prob)
+    check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, judged, sampling, relevance_level, pool_depth, outside)
     _check_depths(pool_depth, rankings.depth)
     _check_frame(judged.qrels_format, outside)
@@ -146,25 +143,27 @@ def fit(
     remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
-        made = _made(collection, model, relevance_level, pool_depth, judged.labels)
+        labels = list(label_files(judged.labels))
+        made = MODELS[model].make(collection, labels, relevance_level, pool_depth)
         rehearsed = _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
-    _remark_learning(collection, made, rankings.depth, pool_depth, outside)
+    remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
-    _remark_filled(rehearsed)
+    remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = model_errors and population == "sample"
-    summary = _summary(post, wider, ci_prob, seed)
+    answer = be.with_model_errors(post, random_seed=seed) if wider else post
+    summary = be.summarize(answer, ci_prob=ci_prob)
     found, seen, right = _verdicts(fitted, collection, post)
-    _remark_fit(summary, found, right, output)
+    remark_fit(summary, found, right, output)
     about = _about(summary, found, right, seed)
-    older = _older(output)
+    older = older_files(output)
     rows = _rows(summary, collection)
     files = ["fit.nc", "scores.csv", "scores.json"]
     listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
-    _write(fitted, rows, listed, output)
+    write_fit(fitted, rows, listed, output)
     write_result(WRITERS[format](rows, about), None)
     drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
@@ -173,7 +172,7 @@ def fit(
         files += write_combined(collection, post, summary, request, output, plots)
     written = [*files, *(path.name for path in paths)]
     write_result(as_json(rows, about | {"files": written}), output / "scores.json")
-    _remove(older - set(written), output)
+    remove_older(older - set(written), output)
     beside = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
     remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
 
@@ -187,63 +186,17 @@ def _verdicts(fitted: xr.DataTree, collection: xr.DataTree, post: xr.Dataset) ->
     return found, seen, be.inference.judgments_verdict(seen)
 
 
-def _remark_fit(summary, found, right, output: Path) -> None:
-    """What speaks against the scores: documents outside, errors, the sampler, the judgments."""
-    _remark_outside_weight(summary)
-    _remark_errors(summary)
-    _remark_verdict(found, output)
-    _remark_judgments(right)
+def _check_asked(measures: list[str], relevance_level: int, ci_prob: float) -> None:
+    """Refuse, before files are read, measures that are none or have no posterior scores.
 
-
-def _check_measures(measures: list[str], relevance_level: int) -> None:
-    """Refuse, before files are read, measures that are none or have no posterior scores."""
+    A ``ci_prob`` outside (0, 1) is refused too.
+    """
+    from bayeseval.collection.choices import check_ci_prob
     from bayeseval.measures.names import parse_measures
     from bayeseval.posterior.documents import check_modelled
 
     check_modelled(parse_measures(measures, relevance_level=relevance_level))
-
-
-def _check_output(output: Path, ci_prob: float, inputs: list[Path], runs: list[Path]) -> None:
-    """Refuse before the work what could only fail after it."""
-    _check_no_runs(output, runs)
-    check_folder("--output", output)
-    written = [output / name for name in FILES]
-    drawn = sorted(output.glob("*.png"))
-    there = [path for path in [*written, *drawn] if os.path.lexists(path)]
-    check_outputs({f"--output ({path.name})": path for path in there}, inputs)
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"--ci-prob must be between 0 and 1, not {ci_prob}")
-
-
-def _check_no_runs(output: Path, runs: list[Path]) -> None:
-    """Refuse a folder of runs: a glob of it would take what is written for runs."""
-    for run in runs:
-        if os.path.realpath(run.parent) == os.path.realpath(output):
-            raise ValueError(
-                f"--output {output} is the folder of the RUN {run}, and a glob of its runs would "
-                "find what is written there; name another folder"
-            )
-
-
-def _older(output: Path) -> set[str]:
-    """Names of what an earlier fit says to have written into the folder."""
-    if not (output / "fit.nc").exists():
-        return set()
-    try:
-        names = json.loads((output / "scores.json").read_text(encoding="utf-8"))["files"]
-        own = {name for name in names if name in FILES or name.endswith(".png")}
-        return {name for name in own if Path(name).name == name}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()
-
-
-def _remove(older: set[str], output: Path) -> None:
-    """Remove what a fit has not replaced: it is of another one."""
-    left = sorted(name for name in older if (output / name).is_file())
-    for name in left:
-        (output / name).unlink()
-    if left:
-        remark(f"removed from {output}, left by an earlier fit: {', '.join(left)}")
+    check_ci_prob(ci_prob)
 
 
 def _check_model(
@@ -293,17 +246,6 @@ def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) 
         )
 
 
-def _made(
-    collection: xr.DataTree,
-    model: str,
-    relevance_level: int,
-    pool_depth: int | None,
-    labels: list[str] | None,
-):
-    """The model of that name."""
-    return MODELS[model].make(collection, list(label_files(labels)), relevance_level, pool_depth)
-
-
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:
     """Scores of a draw of the prior; what has none is refused before minutes of sampling."""
     with warnings.catch_warnings():
@@ -323,109 +265,6 @@ def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
     except RuntimeError as error:
         remark(f"{' '.join(str(error).split())}; nothing is written")
         raise typer.Exit(BROKEN) from error
-
-
-def _summary(post: xr.Dataset, wider: bool, ci_prob: float, seed: int) -> xr.Dataset:
-    """Summary of the posterior, with the model's own errors if wanted."""
-    answer = be.with_model_errors(post, random_seed=seed) if wider else post
-    return be.summarize(answer, ci_prob=ci_prob)
-
-
-def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
-    """Say what the urn learns from, and what its scores are not."""
-    learned = counted(len(made.coords["run"]), "run")
-    remark(f"the model learns from the first {pool_depth} ranks of {learned}")
-    remark(
-        "each run is modelled by itself: use the scores, not differences between runs; with few "
-        "runs in the pool, scores deeper than the pool are too low"
-    )
-    if collection.attrs["runs_cut"]:
-        remark(
-            f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
-            "deeper look changes the scores"
-        )
-
-
-def _remark_learning(collection, made, depth, pool_depth: int | None, outside: str) -> None:
-    """Say what the model learns from: pools of the urn's lists, or documents."""
-    if pool_depth is not None:
-        _remark_urn(collection, made, depth, pool_depth)
-    else:
-        _remark_frame(collection, made, outside)
-
-
-def _remark_filled(rehearsed: xr.Dataset) -> None:
-    """Say before minutes of sampling that the urns have no rank to fill."""
-    if "filled_weight" in rehearsed and not rehearsed["filled_weight"].any():
-        remark(
-            "every document that counts is judged or outside the urns: nothing is left to draw, "
-            "and evaluate --estimator assumed gives the same scores at once"
-        )
-
-
-def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
-    """Say what the model learns from, and what it speaks of."""
-    judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
-    learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
-    remark(f"the model learns from {learning}")
-    if "design" not in collection.children:
-        fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
-        remark(
-            f"no design: the judged documents are the frame, and all others {fate}; judgments of "
-            "a random sample need its --design"
-        )
-
-
-def _remark_outside_weight(summary: xr.Dataset) -> None:
-    """Say how much of each measure fell on documents that the model does not speak of."""
-    shares = outside_shares(summary["outside_weight"])
-    if shares:
-        remark(f"weight on documents outside the frame, mean over runs: {shares}")
-    if float(summary["standard_error"].max()) >= EXACT:
-        return
-    if not shares:
-        remark("every document that counts is judged: scores are exact, and no model was needed")
-
-
-def _remark_errors(summary: xr.Dataset) -> None:
-    """Say that intervals are wider than the posterior."""
-    if "model_errors" in summary.attrs and float(summary["standard_error"].max()) >= EXACT:
-        remark(
-            "intervals include the errors that such models made on other collections "
-            "(--posterior-only leaves them out)"
-        )
-
-
-def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
-    """Say what the sampler's checks gave, and what to do where they failed."""
-    if found is None:
-        remark("a Laplace approximation has no sampler to check; use it for a quick look")
-        return
-    text = be.inference.verdict_text(found)
-    if found["passed"].all():
-        remark(f"the sampler passed: {text}")
-    else:
-        remark(
-            f"warning: the sampler did not pass its checks, and the scores may be wrong: {text}; "
-            f"take more --draws and --tune, and look at the plots in {output}"
-        )
-
-
-def _remark_judgments(judged: xr.Dataset | None) -> None:
-    """Say whether the judgments are as the model predicts them, and what to do where not."""
-    if judged is None:
-        return
-    text = be.inference.verdict_text(judged)
-    if judged["passed"].all():
-        remark(
-            "the judgments agree with the model's predictions; largest standardised differences by "
-            f"kind: {text}"
-        )
-    else:
-        remark(
-            "warning: the judgments contradict the model's predictions: its scores may be wrong, "
-            f"and combined intervals too short: {text}; compare them with evaluate --estimator dyn"
-        )
 
 
 def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
@@ -452,11 +291,3 @@ def _about(
     about |= {"approximation": "laplace"} if found is None else {}
     values = {name: x for part in checks for name, x in part["value"].to_series().items()}
     return about | {"passed": all(bool(p["passed"].all()) for p in checks), "verdict": values}
-
-
-def _write(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path) -> None:
-    """Write the fit and the scores into the folder."""
-    output.mkdir(parents=True, exist_ok=True)
-    be.save_fit(fitted, output / "fit.nc")
-    write_result(as_csv(rows, {}), output / "scores.csv")
-    write_result(as_json(rows, about), output / "scores.json")

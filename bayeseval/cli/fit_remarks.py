@@ -1,0 +1,118 @@
+"""What `bayeseval fit` says on the way: what it learns from, and what speaks against the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bayeseval as be
+from bayeseval.cli.output import remark
+from bayeseval.cli.remarks import counted, outside_shares
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+EXACT = 1e-9  # standard errors below are rounding
+
+
+def remark_learning(collection, made, depth, pool_depth: int | None, outside: str) -> None:
+    """Say what the model learns from: pools of the urn's lists, or documents."""
+    if pool_depth is not None:
+        _remark_urn(collection, made, depth, pool_depth)
+    else:
+        _remark_frame(collection, made, outside)
+
+
+def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
+    """Say what the urn learns from, and what its scores are not."""
+    learned = counted(len(made.coords["run"]), "run")
+    remark(f"the model learns from the first {pool_depth} ranks of {learned}")
+    remark(
+        "each run is modelled by itself: use the scores, not differences between runs; with few "
+        "runs in the pool, scores deeper than the pool are too low"
+    )
+    if collection.attrs["runs_cut"]:
+        remark(
+            f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
+            "deeper look changes the scores"
+        )
+
+
+def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
+    """Say what the model learns from, and what it speaks of."""
+    judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
+    learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
+    remark(f"the model learns from {learning}")
+    if "design" not in collection.children:
+        fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
+        remark(
+            f"no design: the judged documents are the frame, and all others {fate}; judgments of "
+            "a random sample need its --design"
+        )
+
+
+def remark_filled(rehearsed: xr.Dataset) -> None:
+    """Say before minutes of sampling that the urns have no rank to fill."""
+    if "filled_weight" in rehearsed and not rehearsed["filled_weight"].any():
+        remark(
+            "every document that counts is judged or outside the urns: nothing is left to draw, "
+            "and evaluate --estimator assumed gives the same scores at once"
+        )
+
+
+def remark_fit(summary, found, right, output: Path) -> None:
+    """What speaks against the scores: documents outside, errors, the sampler, the judgments."""
+    _remark_outside_weight(summary)
+    _remark_errors(summary)
+    _remark_verdict(found, output)
+    _remark_judgments(right)
+
+
+def _remark_outside_weight(summary: xr.Dataset) -> None:
+    """Say how much of each measure fell on documents that the model does not speak of."""
+    shares = outside_shares(summary["outside_weight"])
+    if shares:
+        remark(f"weight on documents outside the frame, mean over runs: {shares}")
+    elif float(summary["standard_error"].max()) < EXACT:
+        remark("every document that counts is judged: scores are exact, and no model was needed")
+
+
+def _remark_errors(summary: xr.Dataset) -> None:
+    """Say that intervals are wider than the posterior."""
+    if "model_errors" in summary.attrs and float(summary["standard_error"].max()) >= EXACT:
+        remark(
+            "intervals include the errors that such models made on other collections "
+            "(--posterior-only leaves them out)"
+        )
+
+
+def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
+    """Say what the sampler's checks gave, and what to do where they failed."""
+    if found is None:
+        remark("a Laplace approximation has no sampler to check; use it for a quick look")
+        return
+    text = be.inference.verdict_text(found)
+    if found["passed"].all():
+        remark(f"the sampler passed: {text}")
+    else:
+        remark(
+            f"warning: the sampler did not pass its checks, and the scores may be wrong: {text}; "
+            f"take more --draws and --tune, and look at the plots in {output}"
+        )
+
+
+def _remark_judgments(judged: xr.Dataset | None) -> None:
+    """Say whether the judgments are as the model predicts them, and what to do where not."""
+    if judged is None:
+        return
+    text = be.inference.verdict_text(judged)
+    if judged["passed"].all():
+        remark(
+            "the judgments agree with the model's predictions; largest standardised differences by "
+            f"kind: {text}"
+        )
+    else:
+        remark(
+            "warning: the judgments contradict the model's predictions: its scores may be wrong, "
+            f"and combined intervals too short: {text}; compare them with evaluate --estimator dyn"
+        )
