@@ -88,8 +88,9 @@ def bias_variance(
     Raises
     ------
     ValueError
-        Tables with other dims, other runs, NaN; ``n_boot`` below 2; unknown options; intervals of
-        tables that have some topics in common.
+        Tables with other dims, other runs, NaN; ``n_boot`` below 2; unknown options; a bootstrap
+        ranking in which all runs tie; intervals of tables that have some topics in common, or one
+        topic.
 
     Notes
     -----
@@ -145,8 +146,12 @@ def bias_variance(
     if topics == "together":
         _check_same_topics(table_x, table_gold)
     request = Request(n_boot, n_topics, similarity, distance, topics, replicates)
-    result = _labelled(geometry(values, gold, request, np.random.default_rng(random_seed)))
+    measured = geometry(values, gold, request, np.random.default_rng(random_seed))
+    _check_orders(measured.noise)
+    result = _labelled(measured)
     if n_outer is not None:
+        if min(values.shape[1], gold.shape[1]) < 2:
+            raise ValueError("intervals need tables of at least 2 topics")
         seed = None if random_seed is None else [random_seed, 1]
         found = geometry_interval(
             (values, gold),
@@ -156,6 +161,7 @@ def bias_variance(
             ci_prob=ci_prob,
             random=np.random.default_rng(seed),
         )
+        _check_orders(found)
         result["corrected"] = ("quantity", found[:, 0])
         result["interval"] = (("quantity", "ci_bound"), found[:, 1:])
         result["bias_found"] = bool(found[0, 1] > 0)
@@ -187,6 +193,15 @@ def _check(similarity: str, distance: str, topics: str, replicates: str, n_boot:
     ):
         check_choice(name, value, allowed)
     check_whole_numbers(2, n_boot=n_boot)
+
+
+def _check_orders(found: np.ndarray) -> None:
+    """Refuse what was measured with a ranking that has no order."""
+    if np.isnan(found).any():
+        raise ValueError(
+            "all runs tie in a bootstrap ranking, which then has no order and no distance from "
+            "others; compare more runs, or by a measure whose scores differ more finely"
+        )
 
 
 def _check_runs(table: xr.DataArray, gold: xr.DataArray) -> None:

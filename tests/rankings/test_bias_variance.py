@@ -360,6 +360,20 @@ def test_options_that_do_not_exist_are_refused(options, message):
         be.rankings.bias_variance(table(1), table(2), **{"random_seed": 1} | options)
 
 
+def test_a_bootstrap_ranking_in_which_all_runs_tie_is_refused():
+    coarse = (table(1) > 0.5).astype(float)[..., :2, :]
+    for options in ({}, {"topics": "together"}):
+        with pytest.raises(ValueError, match="all runs tie in a bootstrap ranking"):
+            be.rankings.bias_variance(coarse, coarse, n_boot=400, random_seed=1, **options)
+
+
+def test_one_topic_has_no_interval():
+    with pytest.raises(ValueError, match="intervals need tables of at least 2 topics"):
+        be.rankings.bias_variance(
+            table(1, n_topics=1), table(2, n_topics=1), n_boot=4, n_outer=20, random_seed=1
+        )
+
+
 def test_tables_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="the same runs in the same order"):
         be.rankings.bias_variance(table(1), table(1)[:, ::-1], random_seed=1)
