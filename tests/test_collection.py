@@ -98,7 +98,7 @@ def test_a_node_is_absent_when_there_is_nothing():
         ({"document": ["a", "a", "c", "a"]}, "document 'a' is out of order"),
         ({"pair_topic": [0, 1, 0, 1]}, "out of order"),
         ({"pair_topic": [0, 0, 0, 2]}, "position among the 2 topics"),
-        ({"runs": ["r", "r"]}, "every run has its own label; 'r' is twice"),
+        ({"runs": ["r", "r"]}, "two runs are labelled 'r'"),
         ({"ranking": [[[2, 0], [0, -1]], [[1, -1], [-1, -1]]]}, "of its own topic"),
         ({"ranking": [[[-1, 0], [3, -1]], [[1, -1], [-1, -1]]]}, "-1 after the last one only"),
         (

@@ -116,7 +116,7 @@ def test_scores_are_no_collection(truth):
 
 
 def test_an_option_that_scores_do_not_have_is_named(sampled):
-    with pytest.raises(TypeError, match="no option of scores is called 'predictors'"):
+    with pytest.raises(TypeError, match="unknown options of scores: 'predictors'"):
         be.compare(sampled, "P@10", estimator="dyn", predictors="pooled")
 
 

@@ -37,9 +37,9 @@ def input_files(
 def check_measures(
     measures: list[str], relevance_level: int, estimator: str | None = None
 ) -> list[str]:
-    """Canonical labels of measures; what is none is refused before files are read.
+    """Canonical labels of measures; unknown ones are refused before files are read.
 
-    So is an estimator that there is not, or that has no estimate of a measure.
+    So is an unknown estimator, or one that has no estimate of a measure.
     """
     from bayeseval.estimators import check_estimable, check_known
     from bayeseval.measures.names import parse_measures

@@ -237,7 +237,9 @@ def _check_order(collection) -> None:
     for name in ("topic", "run"):
         labels, count = np.unique(collection[name].to_numpy(), return_counts=True)
         if (count > 1).any():
-            raise ValueError(f"every {name} has its own label; '{labels[count > 1][0]}' is twice.")
+            raise ValueError(
+                f"two {name}s are labelled '{labels[count > 1][0]}'; labels must be unique."
+            )
     document = collection["document"].to_numpy()
     pair_topic = collection["pair_topic"].to_numpy()
     n_topics = collection["topic"].size

@@ -115,7 +115,7 @@ def compare_intervals(
     names = ["estimate", "standard_error", "interval"]
     wanted = {dim: mean[dim].to_numpy() for dim in ("measure", "run") if dim in mean.dims}
     parts = {
-        source: _of_labels(part, f"the results of the {source} have", wanted)
+        source: _of_labels(part, f"the results of the {source} lack", wanted)
         for source, part in parts.items()
     }
     table = xr.concat(
@@ -130,7 +130,7 @@ def compare_intervals(
     table = table.assign(length=length, length_ratio=length / design.where(design > 0))
     if truth is not None:
         known = truth if isinstance(truth, xr.Dataset) else truth.to_dataset(name="estimate")
-        known = _of_labels(known, "the truth has", wanted)["estimate"]
+        known = _of_labels(known, "the truth lacks", wanted)["estimate"]
         low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
         held = (low <= known + ROUNDING) & (known - ROUNDING <= high)
         table = table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
@@ -170,7 +170,7 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     Raises
     ------
     KeyError
-        A run that there is not.
+        An unknown run.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _of_labels(part: xr.Dataset, others: str, wanted: dict[str, Any]) -> xr.Data
             continue
         missing = sorted(set(labels.tolist()) - set(part[dim].to_numpy().tolist()))
         if missing:
-            raise ValueError(f"the means have {dim} '{missing[0]}', and {others} not")
+            raise ValueError(f"the means have {dim} '{missing[0]}', which {others}")
         part = part.sel({dim: labels})
     return part
 

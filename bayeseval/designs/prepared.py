@@ -36,7 +36,7 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
         return np.full(len(topics), budget, dtype=np.int64)
     lacking = [topic for topic in topics if topic not in budget]
     if lacking:
-        raise ValueError(f"budget names no number of judgments for topic '{lacking[0]}'")
+        raise ValueError(f"budget has no number of judgments for topic '{lacking[0]}'")
     unknown = [topic for topic in budget if topic not in topics]
     if unknown:
         raise ValueError(f"budget names topic '{unknown[0]}', which the collection does not have")

@@ -28,7 +28,7 @@ def difference(
     sample of its own stratum; a good M makes the residuals, and with them the variance, small. What
     breaks it: documents outside the frame (their weight is reported), probabilities that are not
     those of the draw, an M that has seen the document's own stratum; so also, of a sample drawn in
-    stages, an M that learns from later ones, which is told by a warning.
+    stages, an M that learns from later ones (a warning says so).
 
     References
     ----------

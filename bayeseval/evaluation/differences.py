@@ -35,7 +35,7 @@ def compared_pairs(runs: NDArray, reference: str | None = None) -> Pairs:
     Raises
     ------
     ValueError
-        A run that there is not; fewer than two runs.
+        An unknown run; fewer than two runs.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Problem:
     ) -> "Problem":
         """Check the request and estimate the relevances it needs."""
         if unknown:
-            raise TypeError(f"no option of scores is called {', '.join(map(repr, unknown))}")
+            raise TypeError(f"unknown options of scores: {', '.join(map(repr, unknown))}")
         check_collection(collection)
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs to evaluate")

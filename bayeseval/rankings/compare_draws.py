@@ -63,7 +63,7 @@ def compare_draws(
     Raises
     ------
     ValueError
-        As :func:`rank_probabilities`; a run that there is not.
+        As :func:`rank_probabilities`; an unknown run.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Floats = NDArray[np.floating]
 
 
 def check_prior(prior: str) -> None:
-    """Refuse a prior that there is not."""
+    """Refuse an unknown prior."""
     check_choice("prior", prior, PRIORS)
 
 

@@ -146,7 +146,7 @@ def _of_tuples(rows: Iterable, kind: str) -> pd.DataFrame:
     for row in listed:
         if not all(hasattr(row, field) for field in named.values()):
             raise TypeError(
-                f"each of the {kind} must have query_id, doc_id and {value}; {row!r} has not."
+                f"each of the {kind} must have query_id, doc_id and {value}; {row!r} lacks some."
             )
     frame = pd.DataFrame(
         {name: [getattr(row, field) for row in listed] for name, field in named.items()}

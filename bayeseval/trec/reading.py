@@ -58,7 +58,8 @@ def read_collection(
     negative_grades : {"unjudged", "judged"}
         Whether a negative grade means pooled but not judged, or is a grade.
     on_duplicate : {"error", "best"}
-        What to do with a document that is twice in a ranking: refuse, or keep the best-ranked copy.
+        What to do with a document that occurs twice in a ranking: refuse it, or keep the copy that
+        is ranked best.
     score_type : {"float64", "float32"}
         Precision in which scores are compared; older evaluators use float32, which makes ties.
 

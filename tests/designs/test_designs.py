@@ -118,7 +118,7 @@ def test_a_budget_may_differ_by_topic(collection):
         assert (design.inclusion_probability[certain] == 1).all()
         total = design.inclusion_probability.groupby(design.pair_topic).sum()
         np.testing.assert_allclose(total, kept + 2)
-    with pytest.raises(ValueError, match="budget names no number of judgments for topic"):
+    with pytest.raises(ValueError, match="budget has no number of judgments for topic"):
         be.designs.poisson(collection, budget={"1": 3})
     with pytest.raises(ValueError, match="judgments for topic '2', 1 or more, not 0"):
         be.designs.poisson(collection, budget={"1": 3, "2": 0})

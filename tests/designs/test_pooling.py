@@ -165,7 +165,7 @@ def test_the_first_documents_need_no_judgments(simulated):
     ("options", "message"),
     [
         ({"budget": 0}, "budget must be a whole number"),
-        ({"budget": {"1": 3}}, "budget names no number of judgments for topic '2'"),
+        ({"budget": {"1": 3}}, "budget has no number of judgments for topic '2'"),
         ({"budget": 2, "runs": ["z"]}, "unknown: z"),
         ({"budget": 2, "frame": "all"}, "frame must be"),
         ({"budget": 2, "pool_depth": 0}, "pool_depth is 0; allowed: a whole number, 1 or more"),

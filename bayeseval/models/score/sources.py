@@ -167,8 +167,8 @@ def _like(found: Any, labels: dict[str, Any]) -> Any:
         missing = sorted(set(wanted.tolist()) - set(found[dim].to_numpy().tolist()))
         if missing:
             raise ValueError(
-                f"the means have {dim.removesuffix('_other')} '{missing[0]}', and what they are "
-                "to be combined with has not"
+                f"the means have {dim.removesuffix('_other')} '{missing[0]}', which what they are "
+                "to be combined with lacks"
             )
     return found.sel(labels)
 
