@@ -45,10 +45,10 @@ def with_model_errors(
     and for AP as the model has it, whose constants all other measures take. By what the other
     collections taught, 90 % intervals of the runs that the model learned from hold .82 to .96 on
     each of six at 100 judgments, and R@100 .81 on the worst of them at 50, those of other runs .77
-    (AP) to 1.00 at 100 (``models/README.md``); and the draws say how sure a model of documents can
-    be of which run is better (``benchmarks/combined_intervals/README.md``). Where the judgments are
-    a random sample, :func:`bayeseval.combine` knows more. Give all runs and select afterwards: a
-    run's distance is measured from the mean of all.
+    (AP) to 1.00 at 100 (``benchmarks/relevance_model/README.md``); and the draws say how sure a
+    model of documents can be of which run is better (``benchmarks/combined_intervals/README.md``).
+    Where the judgments are a random sample, :func:`bayeseval.combine` knows more. Give all runs and
+    select afterwards: a run's distance is measured from the mean of all.
 
     Draws of ``urn_model`` have their errors in what the urns fill, of weight :math:`W_r`
     (``filled_weight``) beside the score :math:`\theta^J_r` of the judged documents
@@ -58,8 +58,8 @@ def with_model_errors(
         \theta^J_r}{W_r} + e_r z_s\right)
 
     with e the ``alone_ratio`` of the kind "lists", learned from depth pools of real and simulated
-    collections (``models/README.md``). A pool of few runs leaves much to fill, and their lists are
-    no urns; a pool of many leaves next to nothing. No score leaves its bounds.
+    collections (``benchmarks/urn_pools/README.md``). A pool of few runs leaves much to fill, and
+    their lists are no urns; a pool of many leaves next to nothing. No score leaves its bounds.
 
     What is random: as in the posterior, and the model's errors. What breaks it: a collection on
     which the model is further off than on those; runs that are not as modelled at all, which only a

@@ -81,7 +81,8 @@ def fit(
     approximation : {"laplace"}, optional
         For a quick look at ``relevance_model``: a normal approximation at the posterior's mode, set
         right by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain
-        (:mod:`bayeseval.models.relevance.laplace`; ``models/README.md`` has its error).
+        (:mod:`bayeseval.models.relevance.laplace`; ``benchmarks/relevance_model/README.md`` has its
+        error).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional

@@ -100,10 +100,10 @@ def relevance_model(
     is a predictor, and given it the draw does not look at relevance. What breaks it: runs unlike
     those that the reliabilities were learned from. For the dual runs of Cormack and Grossman, whose
     relevant documents are shuffled among themselves, its intervals are badly wrong
-    (``models/README.md`` has the figures). :func:`bayeseval.posterior_scores` lets such runs depart
-    from the model, which mends a part; else use ``estimator="dyn"`` or :func:`bayeseval.combine`.
-    Cost: 5,000 judged pairs and 126 runs take about a minute of two cores, after compiling;
-    ``approximation="laplace"`` takes seconds.
+    (``benchmarks/relevance_model/README.md`` has the figures). :func:`bayeseval.posterior_scores`
+    lets such runs depart from the model, which mends a part; else use ``estimator="dyn"`` or
+    :func:`bayeseval.combine`. Cost: 5,000 judged pairs and 126 runs take about a minute of two
+    cores, after compiling; ``approximation="laplace"`` takes seconds.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def relevance_model(
     n_components : int
         Components of the runs' ranks that are kept. With 30 instead of 60 the error of mean P@10 on
         126 real runs was .0179 instead of .0162 and the coverage .85 instead of .89
-        (``models/README.md``). With 0 no run has a reliability or a curve, and topics have no
-        effects of components either.
+        (``benchmarks/relevance_model/README.md``). With 0 no run has a reliability or a curve, and
+        topics have no effects of components either.
     n_topic_components : int
         Components that have an effect per topic.
     n_curve_components : int
         Components of the runs' curves that are kept; with 0, or without components of their lines,
         runs have lines alone. Of 71 runs 30 components keep .6 of what their curves vary; errors
-        with all 142 are the same (``models/README.md``).
+        with all 142 are the same (``benchmarks/relevance_model/README.md``).
     topic_effects : bool or "centred"
         Whether every topic has an intercept and a slope of its own; without them documents of all
         topics are alike but for their ranks, which real topics are not. Both parts can be left out

@@ -87,8 +87,9 @@ def urn_model(
     factor takes as given what the other runs show. The likelihood of the lists that share documents
     is raised to the power ``likelihood_weight``; ``"judgments"``, the default, is the number of
     judged documents over that of the places where they stand, so that every judgment counts once:
-    a rule of thumb, whose coverage on real and on simulated runs is in ``models/README.md``. The
-    lists of documents that no other run shows have no document in common, and the weight 1.
+    a rule of thumb, whose coverage on real and on simulated runs is in
+    ``benchmarks/urn_pools/README.md``. The lists of documents that no other run shows have no
+    document in common, and the weight 1.
 
     =================  ==================  =====================================================
     name in priors     default             why
