@@ -66,7 +66,7 @@ def raised_variance(variance, freedom, anticipated):
     documents were relevant with the predicted probabilities (the anticipated variance of survey
     sampling) does not depend on that luck; it counts for ten degrees of freedom beside the
     :math:`\nu` of V, and only where it is larger. How many was chosen by coverage
-    (``benchmarks/interval_coverage/README.md``).
+    (``benchmarks/interval_coverage/TRIED.md``).
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class CountFit:
     likelihood times prior is largest, the topic effects integrated out, and then move by the
     curvature there, one principal direction of a fixed rotation after the other. With few topics
     their posterior is skewed, and the numbers of relevant documents come out 1 to 4 % too large
-    (twenty topics or fewer; ``benchmarks/interval_coverage/README.md``). Last, the effects leave
+    (twenty topics or fewer; ``benchmarks/interval_coverage/TRIED.md``). Last, the effects leave
     the normal distribution as far as the topics show it (:func:`.mixing.mixing`), by a ratio that
     is found at the mode and kept, node by node, where the hyperparameters move: the normal
     distribution moves on beneath it.
