@@ -242,6 +242,22 @@ def test_select_of_everything_is_the_same(collection):
     assert select(collection, runs=["s", "r"])["run"].values.tolist() == ["s", "r"]
 
 
+@pytest.mark.parametrize(
+    "topics", [{"10"}, {"10": 0}.keys(), (text for text in ["10"]), np.array([10]), 10]
+)
+def test_select_takes_labels_in_any_container(collection, topics):
+    assert select(collection, topics=topics).identical(select(collection, topics=["10"]))
+
+
+def test_select_takes_labels_of_the_collection_itself(collection):
+    assert select(collection, runs=collection["run"]).identical(collection)
+    assert select(collection, topics=collection["topic"][1])["topic"].values.tolist() == ["10"]
+
+
+def test_runs_of_a_set_come_in_the_order_of_the_alphabet(collection):
+    assert select(collection, runs={"s", "r"})["run"].values.tolist() == ["r", "s"]
+
+
 def test_select_names_a_label_that_is_not_there(collection):
     with pytest.raises(ValueError, match="run 'z' is not in the collection; it has 'r', 's'"):
         select(collection, runs=["z"])

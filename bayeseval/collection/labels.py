@@ -110,6 +110,27 @@ def label_positions(own, labels) -> np.ndarray:
     return index.get_indexer(np.asarray(labels).astype(object)).astype(np.int64)
 
 
+def asked_labels(labels) -> list[str]:
+    """Labels that an option names, as text: one, or several in any container.
+
+    Parameters
+    ----------
+    labels : str, int or iterable of them
+        A set, which has no order of its own, comes in the order of the alphabet.
+
+    Examples
+    --------
+    >>> asked_labels(301), asked_labels({"b", "a"}), asked_labels({"q2": 0, "q1": 0}.keys())
+    (['301'], ['a', 'b'], ['q2', 'q1'])
+    """
+    if np.isscalar(labels):
+        return [str(labels)]
+    if isinstance(labels, xr.DataArray):
+        labels = np.atleast_1d(labels.to_numpy())
+    texts = [str(label) for label in labels]
+    return sorted(texts) if isinstance(labels, set | frozenset) else texts
+
+
 def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
     """Positions of the runs or topics that an option names: one label or several.
 
@@ -118,6 +139,7 @@ def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
     collection : DataTree or Dataset
     dim : {"run", "topic"}
     labels : str or sequence of str
+        As :func:`asked_labels` takes them.
     option : str
         Name of the option, for the message.
 
@@ -137,7 +159,7 @@ def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
     >>> named_positions(collection, "run", "b", "runs").tolist()
     [1]
     """
-    asked = [labels] if isinstance(labels, str) else [str(label) for label in np.asarray(labels)]
+    asked = asked_labels(labels)
     positions = label_positions(collection[dim].to_numpy(), asked)
     if not asked or (positions < 0).any():
         unknown = [label for label, at in zip(asked, positions, strict=True) if at < 0]

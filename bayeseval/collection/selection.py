@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import asked_labels, label_positions
 from bayeseval.collection.pairs import renumber
 from bayeseval.collection.schema import check_collection
 
@@ -18,9 +18,9 @@ def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
     ----------
     collection : DataTree
         The collection; it is not changed.
-    topics, runs : sequence of str, optional
+    topics, runs : str or iterable of str, optional
         Labels to keep, all by default. Topics keep their natural order, runs come in the
-        order given.
+        order given (those of a set in the order of the alphabet).
 
     Returns
     -------
@@ -64,7 +64,7 @@ def _positions(collection, name: str, labels) -> np.ndarray:
     own = collection[name].to_numpy()
     if labels is None:
         return np.arange(own.size)
-    labels = [labels] if isinstance(labels, str) else [str(label) for label in np.asarray(labels)]
+    labels = asked_labels(labels)
     positions = label_positions(own, labels)
     if (positions < 0).any():
         missing = labels[int(np.argmax(positions < 0))]
