@@ -142,6 +142,7 @@ def test_globs_lists_and_paths_name_the_same_files(write, tmp_path):
     by_glob = read_collection(None, str(tmp_path / "run.*"))
     assert by_glob["run"].values.tolist() == ["a", "b", "c"]
     assert read_collection(None, sorted(paths)).identical(by_glob)
+    assert read_collection(None, iter(sorted(paths))).identical(by_glob)
     assert read_collection(None, [str(tmp_path / "run.[ab]"), paths[2]]).identical(by_glob)
     odd = write("run[1]", RUN)
     assert read_collection(None, str(odd))["run"].values.tolist() == ["r"]

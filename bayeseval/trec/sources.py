@@ -2,6 +2,7 @@
 
 import glob
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -14,9 +15,10 @@ def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
 
     Parameters
     ----------
-    sources : str, Path, DataFrame, dict or object of another package, or a list of them
-        A text that is no file and has ``*``, ``?`` or ``[`` is a glob; its files come sorted. What
-        else there may be: :func:`bayeseval.trec.objects.as_frame`.
+    sources : str, Path, DataFrame, dict or object of another package, or several of them
+        Several: a list, or an iterator such as ``Path.glob`` returns. A text that is no file and
+        has ``*``, ``?`` or ``[`` is a glob; its files come sorted. What else there may be:
+        :func:`bayeseval.trec.objects.as_frame`.
     kind : str
         What they are, for messages: ``"run"`` or ``"judgments"``.
 
@@ -30,6 +32,7 @@ def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
     ValueError
         Where a file is missing or named twice, or a glob matches nothing.
     """
+    sources = list(sources) if isinstance(sources, Iterator) else sources
     if isinstance(sources, list | tuple) and not hasattr(next(iter(sources), None), "query_id"):
         found = [item for source in sources for item in _expanded_one(source, kind)]
     else:
