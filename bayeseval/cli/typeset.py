@@ -71,8 +71,13 @@ def _tabular(header: list[str], lines: list[list[str]], n_keys: int, notes: list
     text = [f"% {_ascii(note)}" for note in notes]
     text += [f"\\begin{{tabular}}{{{'l' * n_keys}{'r' * (len(header) - n_keys)}}}", r"\toprule"]
     text += [" & ".join(header) + r" \\", r"\midrule"]
-    text += [" & ".join(line) + r" \\" for line in lines]
+    text += [" & ".join(_with_minus(line, n_keys)) + r" \\" for line in lines]
     return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _with_minus(line: list[str], n_keys: int) -> list[str]:
+    """A line whose numbers, the cells after the first, have a minus where text has a hyphen."""
+    return [*line[:n_keys], *(cell.replace("-", "$-$") for cell in line[n_keys:])]
 
 
 def _pipes(header: list[str], lines: list[list[str]], n_keys: int) -> list[str]:

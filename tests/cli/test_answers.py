@@ -12,6 +12,8 @@ import bayeseval as be
 from bayeseval.cli import significance
 from bayeseval.cli.significance import marks_note, place_name, with_marks
 
+NUMBERS = ["estimate", "lower", "upper", "standardised"]
+
 
 @pytest.fixture
 def evaluate(command, files):
@@ -64,6 +66,18 @@ def test_latex_is_a_table_with_escaped_names(evaluate):
     assert any(line.startswith(r"mid\&2 & ") for line in lines)
     assert all(line.count("&") - line.count(r"\&") == 2 for line in lines if line.endswith(r"\\"))
     assert all(ord(letter) < 128 for letter in out)
+
+
+def test_numbers_below_0_have_a_minus_in_latex_and_labels_a_hyphen(command, files):
+    (files / "e-1").write_text((files / "a").read_text().replace(" a\n", " e-1\n"))
+    words = ["compare", files / "qrels", files / "e-1", files / "b", files / "c", "-m", "AP",
+             "--estimator", "assumed", "--format"]  # fmt: skip
+    rows = pd.read_csv(io.StringIO(command(*words, "csv")[1]))
+    lines = [line for line in command(*words, "latex")[1].splitlines() if line.endswith(r"\\")]
+    assert lines[1].startswith("e-1 & b & AP & ")
+    for line, row in zip(lines[1:], rows.to_dict("records"), strict=True):
+        assert line.count("$-$") == sum(row[name] < 0 for name in NUMBERS)
+        assert re.search(r"[& [0-9]-\d", line) is None
 
 
 def test_markdown_is_a_table_with_a_rule(evaluate):
