@@ -108,7 +108,9 @@ def label_files(labels: list[str] | None) -> dict[str, Path]:
             name, path = _judge(bare_name(Path(text))), text
         if name in files:
             raise ValueError(f"--labels names two judges '{name}'; tell them apart by NAME=FILE")
-        if not name or not Path(path).is_file():
+        if not name:
+            raise ValueError(f"--labels {text} names no judge; write NAME=FILE")
+        if not Path(path).is_file():
             raise ValueError(f"--labels {text}: there is no file '{path}' of labels")
         files[name] = Path(path)
     return files

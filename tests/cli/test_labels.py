@@ -102,6 +102,7 @@ def test_fit_takes_labels_as_observations(command, files, labels):
         (["--estimator", "dyn", "--predictor", "constant"], "--predictor with --labels must be"),
         (["--estimator", "dyn", "--labels", "x=nowhere"], "there is no file 'nowhere' of labels"),
         (["--estimator", "dyn", "--labels", "gpt=FILE"], "two judges 'gpt'"),
+        (["--estimator", "dyn", "--labels", "=FILE"], "names no judge; write NAME=FILE"),
     ],
 )
 def test_labels_without_effect_or_file_are_refused(command, files, labels, words, message):
