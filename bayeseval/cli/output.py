@@ -145,6 +145,12 @@ def _write_stdout(content: str | bytes) -> None:
         else:
             sys.stdout.write(content)
         sys.stdout.flush()
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start]
+        raise ValueError(
+            f"stdout is written as {sys.stdout.encoding}, which has no {lacking!r}; "
+            "set PYTHONIOENCODING=utf-8 in the environment"
+        ) from error
     except OSError as error:
         # what is left in the buffer goes nowhere, else the flush at exit would fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

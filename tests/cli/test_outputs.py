@@ -176,6 +176,14 @@ def test_streams_that_are_closed(command, folder):
     assert (done.returncode, done.stderr) == (2, "bayeseval: stdout: it is closed\n")
 
 
+def test_an_encoding_that_lacks_the_letters_is_one_sentence(folder, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")  # what Windows gives a file
+    done = program(*SCORE[:-2])
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"stdout is written as cp1252, which has no '\\u250f'; set PYTHON" in done.stderr
+    assert program(*SCORE).returncode == 0  # CSV has none of them
+
+
 def test_a_terminal_does_not_obey_labels(folder):
     (folder / "red").write_text("1 Q0 d00 1 2 \033[31mred\n")
     words = ["evaluate", "qrels", "red", *SCORE[4:]]
