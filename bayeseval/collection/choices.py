@@ -66,7 +66,9 @@ def check_seed(random_seed: int | None) -> None:
         return
     if not isinstance(random_seed, int | np.integer) or random_seed < 0:
         raise ValueError(
-            Message(Option("random_seed"), f" must be a whole number, 0 or more, not {random_seed}")
+            Message(
+                Option("random_seed"), f" must be a whole number, 0 or more, not {random_seed!r}"
+            )
         )
 
 
