@@ -47,6 +47,24 @@ def test_a_file_or_scores_are_no_fit(sampled):
     means = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="stat"))
     with pytest.raises(ValueError, match="that be.fit returns, not this Dataset"):
         be.verdict(means)
+    model = be.models.relevance_model(sampled)
+    with pytest.raises(ValueError, match="that be.fit returns, not this Model"):
+        be.log_likelihood(model, model)
+
+
+def test_a_design_is_not_what_was_drawn(collection, design):
+    with pytest.raises(ValueError, match="selected is the DataArray that be.draw returns"):
+        be.reveal(collection, design, design)
+
+
+def test_a_collection_shows_no_predicted_judgments(sampled):
+    with pytest.raises(ValueError, match="seen must be what be.inference.predicted_judgments"):
+        be.plots.plot_judgments(sampled)
+
+
+def test_where_no_topic_was_selected_there_is_nothing_to_evaluate(collection):
+    with pytest.raises(ValueError, match="the collection has no topics to evaluate"):
+        be.evaluate(be.select(collection, topics=[]), "P@10", estimator="assumed")
 
 
 def test_lists_where_one_name_is_wanted(sampled):

@@ -99,6 +99,8 @@ def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataAr
     bool (pair,) or (replicate, pair) says what was selected; for draws with replacement, integers
     say how often.
     """
+    if isinstance(sample, xr.Dataset):
+        raise ValueError("selected is the DataArray that be.draw returns, not this Dataset")
     counted = design.attrs["scheme"] == "with_replacement"
     values = np.asarray(sample)
     if isinstance(sample, xr.DataArray):

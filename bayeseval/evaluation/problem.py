@@ -88,6 +88,8 @@ class Problem:
         check_collection(collection)
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs to evaluate")
+        if not collection["topic"].size:
+            raise ValueError("the collection has no topics to evaluate")
         grades = grade_scale(collection)
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
         _warn_level(collection, parsed)

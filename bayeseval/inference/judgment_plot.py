@@ -66,6 +66,8 @@ def plot_judgments(
     """
     check_choice("kind", kind, KINDS)
     check_whole_numbers(1, max_rows=max_rows)
+    if not isinstance(seen, xr.Dataset):
+        raise ValueError("seen must be what be.inference.predicted_judgments returns")
     limit = judgment_limit(seen, kind)
     shown = seen.isel(group=np.flatnonzero(seen["kind"].to_numpy() == kind))
     largest = np.argsort(-np.abs(shown["difference"].to_numpy()), kind="stable")[:max_rows]

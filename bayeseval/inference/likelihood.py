@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import label_positions
-from bayeseval.models.identity import model_name
+from bayeseval.models.identity import check_fit, model_name
 from bayeseval.models.relevance.external import label_columns
 from bayeseval.models.table import kind_of
 
@@ -61,6 +61,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     >>> dict(be.log_likelihood(fitted, model)["log_likelihood/score"].sizes)
     {'chain': 4, 'draw': 500, 'score_dim_0': 3}
     """
+    check_fit(fitted)
     if "observed_data" not in fitted.children:
         raise ValueError(
             "this fit holds no observations, as a Laplace approximation does not; fit the model "

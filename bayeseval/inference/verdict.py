@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.inference.judgments import KINDS, predicted_judgments
+from bayeseval.models.identity import check_fit
 
 CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")  # of a sampler
 UPPER = ("divergences", "r_hat", *KINDS)  # checks whose limit is the largest value allowed
@@ -79,10 +80,7 @@ def verdict(
     >>> bool(found.passed.all())
     True
     """
-    if not isinstance(fitted, xr.DataTree):
-        raise ValueError(
-            f"a fit is the DataTree that be.fit returns, not this {type(fitted).__name__}"
-        )
+    check_fit(fitted)
     rows: dict[str, tuple[float, float, str]] = {}
     if "sample_stats" in fitted.children:
         rows |= _sampler(fitted, rhat_max, ess_min, bfmi_min)

@@ -37,6 +37,14 @@ def changed_parts(model) -> list[str]:
     return sorted(set(parts_of(model)) ^ set(model.coords[BUILT]))
 
 
+def check_fit(fitted) -> None:
+    """Refuse what is no fit, such as its file or a model."""
+    if not isinstance(fitted, xr.DataTree):
+        raise ValueError(
+            f"a fit is the DataTree that be.fit returns, not this {type(fitted).__name__}"
+        )
+
+
 def model_name(model_or_fit) -> str | None:
     """Name of a model or of a fit; None where it is none of this package's.
 
