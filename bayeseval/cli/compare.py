@@ -7,7 +7,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import estimating, read_judged
+from bayeseval.cli.estimating import check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -69,14 +69,8 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey.
     """
-    from bayeseval.estimators import HAS_COVARIANCE
-
     check_measures(measure, estimated.relevance_level, estimated.estimator)
-    if population == "sample" and estimated.estimator not in HAS_COVARIANCE:
-        raise ValueError(
-            f"--population sample: estimator '{estimated.estimator}' has no design covariance; "
-            f"estimators that have one: {', '.join(HAS_COVARIANCE)}"
-        )
+    check_population(population, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)

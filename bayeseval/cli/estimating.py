@@ -21,6 +21,17 @@ def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
     return {name: getattr(estimated, name) for name in names} | {"predictor": predictor}
 
 
+def check_population(population: str | None, estimator: str) -> None:
+    """Refuse comparisons over these topics by an estimator that has no covariance there."""
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    if population == "sample" and estimator not in HAS_COVARIANCE:
+        raise ValueError(
+            f"--population sample: estimator '{estimator}' has no design covariance; estimators "
+            f"that have one: {', '.join(HAS_COVARIANCE)}"
+        )
+
+
 def read_judged(
     qrels: str, runs: list[str], judged: Judged, rankings: Rankings, output: Path | None
 ) -> "xr.DataTree":

@@ -6,7 +6,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import estimating, read_judged
+from bayeseval.cli.estimating import check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -63,6 +63,7 @@ def rank(
     from bayeseval.estimators import HAS_COVARIANCE
 
     check_measures(measure, estimated.relevance_level, estimated.estimator)
+    check_population(population, estimated.estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)

@@ -125,8 +125,8 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
         (["compare", "--equivalence", "0"], "equivalence must be above 0"),
         (["rank", "--top", "9"], "top must be a number of runs from 1 to 3, not 9"),
         (["rank", "--ci-prob", "2"], "--ci-prob must lie between 0 and 1"),
-        (["rank", "--population", "sample"], "no design covariance"),
-        (["compare", "--population", "sample"], "'assumed' has no design covariance"),
+        (["rank", "--population", "sample"], "--population sample: estimator 'assumed' has no"),
+        (["compare", "--population", "sample"], "--population sample: estimator 'assumed' has no"),
     ],
 )
 def test_mistakes_are_one_sentence(command, words, given, message):
