@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.parameters import (
     EXAMPLES,
@@ -27,7 +29,7 @@ def parse_measures(
 
     Parameters
     ----------
-    measures : str or ir_measures measure, or list of these
+    measures : str or ir_measures measure, or list or array of these
         Such as ``"P@10"``, ``"RBP(p=0.8)"``, ``ir_measures.nDCG @ 10``; also ``"DCG@20"``.
         ``NumRet(rel=1)`` is the number of relevant documents retrieved and comes back as
         ``NumRelRet``, as in ``ir_measures`` and ``trec_eval``. Names may be written in any case and
@@ -66,6 +68,8 @@ def parse_measures(
     >>> parse_measures("DCG@20")[0].kind
     'linear'
     """
+    if hasattr(measures, "__array__"):  # labels as results have them
+        measures = np.atleast_1d(np.asarray(measures)).tolist()
     listed = list(measures) if isinstance(measures, list | tuple) else [measures]
     if not listed:
         raise ValueError(f"measures is empty; name at least one, such as {EXAMPLES}.")

@@ -3,6 +3,7 @@
 import ir_measures
 import numpy as np
 import pytest
+import xarray as xr
 
 from bayeseval.measures.measure import relevance
 from bayeseval.measures.names import parse_measures
@@ -82,6 +83,13 @@ def test_a_bad_measure_is_refused_in_one_sentence(written, message):
     with pytest.raises(ValueError, match=message) as caught:
         parse_measures(["AP", written])
     assert "\n" not in str(caught.value)
+
+
+def test_labels_of_results_are_measures():
+    names = ["P@10", "RBP(p=0.8)"]
+    labels = xr.DataArray(names, {"measure": names}, ["measure"])
+    assert parse_measures(labels) == parse_measures(labels.to_numpy()) == parse_measures(names)
+    assert parse_measures(labels[1]) == parse_measures("RBP(p=0.8)")
 
 
 def test_what_is_no_measure_at_all_is_a_type_error():
