@@ -170,6 +170,7 @@ def test_bad_frames_are_errors_that_name_the_row():
     run = pd.DataFrame({"run": "r", "topic": "1", "document": ["a", "b"], "score": [2.0, 1.0]})
     cases = [
         (run.drop(columns="score"), "no column 'score'"),
+        (run.set_axis(["run", "topic", "topic", "score"], axis=1), "more than one column 'topic'"),
         (run[:0], "runs DataFrame is empty"),
         (
             run.assign(score=[1.0, None]),

@@ -12,13 +12,15 @@ def checked_frame(
     Raises
     ------
     ValueError
-        Where a column is missing, a label is missing or empty, or there is no row.
+        Where a column is missing or twice, a label is missing or empty, or there is no row.
     """
-    missing = [column for column in (*labels, *others) if column not in frame.columns]
-    if missing:
+    has = frame.columns.tolist()
+    not_once = [column for column in (*labels, *others) if has.count(column) != 1]
+    if not_once:
+        number = "more than one" if not_once[0] in has else "no"
         raise ValueError(
-            f"{kind} DataFrame has no column '{missing[0]}'; it needs "
-            f"{', '.join((*labels, *others))} and has {', '.join(map(str, frame.columns))}."
+            f"{kind} DataFrame has {number} column '{not_once[0]}'; it needs "
+            f"{', '.join((*labels, *others))} and has {', '.join(map(str, has))}."
         )
     if frame.empty:
         raise ValueError(f"{kind} DataFrame is empty; it needs at least one row.")
