@@ -141,18 +141,18 @@ def combine(
     whole = found.widened(sources.topic_variance)
     ci_prob = float(mean.attrs.get("ci_prob", 0.9))
     tail = 0.5 * (1.0 - ci_prob)
-    # beside a model without doubt the mean may lie beyond a quantile
-    low = np.minimum(whole.quantile(tail), whole.estimate)
-    high = np.maximum(whole.quantile(1.0 - tail), whole.estimate)
-    bounds = np.stack([low, high], axis=-1)
     if guarantee == "each":
-        bounds = _each(sources, prior, ci_prob)
+        low, high = _each(sources, prior, ci_prob)
+    else:
+        low, high = whole.quantile(tail), whole.quantile(1.0 - tail)
+    # beside a model that is nearly sure the mean may lie beyond a quantile, or outside the hull
+    low, high = np.minimum(low, whole.estimate), np.maximum(high, whole.estimate)
     dims = ("measure", "run")
     result = xr.Dataset(
         {
             "estimate": (dims, whole.estimate),
             "standard_error": (dims, settled(np.sqrt(whole.total_variance), whole.estimate)),
-            "interval": ((*dims, "ci_bound"), bounds),
+            "interval": ((*dims, "ci_bound"), np.stack([low, high], axis=-1)),
             "model_weight": (dims, says.gain * whole.model_weight),
             "conflict": (dims, whole.conflict),
             "conflict_modelled": (dims, flagged),
@@ -196,8 +196,8 @@ def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
     return np.array([[getattr(known[kind, one], field) for one in group] for kind in kinds])
 
 
-def _each(sources: Sources, prior: Prior, ci_prob: float) -> Floats:
-    """Intervals (measure, run, 2) that would hold for each run."""
+def _each(sources: Sources, prior: Prior, ci_prob: float) -> tuple[Floats, Floats]:
+    """Lower and upper bounds (measure, run) of intervals that would hold for each run."""
     from scipy.special import ndtri
 
     error = np.sqrt(sources.design_variance)
@@ -210,8 +210,9 @@ def _each(sources: Sources, prior: Prior, ci_prob: float) -> Floats:
         below, above = (
             np.hypot(half, np.sqrt(topics[index])) for half in (design - low, high - design)
         )
-        rows.append(np.stack([design - below, design + above], axis=-1))
-    return np.stack(rows)
+        rows.append((design - below, design + above))
+    lower, upper = zip(*rows, strict=True)
+    return np.stack(lower), np.stack(upper)
 
 
 def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats) -> Floats:

@@ -154,6 +154,16 @@ def test_complete_judgments_are_returned_as_they_are():
     np.testing.assert_allclose(found.conflict_modelled, found.conflict)
 
 
+def test_a_model_far_above_what_the_design_allows_is_in_conflict_where_scores_are_sums():
+    """How far a model may be off is in units of the largest score, by whichever says more."""
+    mean = means(estimate=(0.0, 0.05, 0.0), error=(0.1, 0.1, 0.1))
+    mean = mean.assign_coords(measure=["DCG@10"])
+    post = draws(centre=(2.0, 2.0, 2.0)).assign_coords(measure=["DCG@10"])
+    found = combined(mean, post)
+    assert (found.conflict > 0.9).all()
+    assert (abs(found.estimate - mean.estimate) < 0.5).all()
+
+
 @pytest.mark.parametrize("guarantee", ["average", "each"])
 @pytest.mark.parametrize("known", [0.5, 8.9 / 13])  # the mean of many is not the second itself
 def test_a_run_that_is_known_exactly_stays_so_beside_others(guarantee, known):
@@ -165,10 +175,14 @@ def test_a_run_that_is_known_exactly_stays_so_beside_others(guarantee, known):
     assert (one.interval == known).all()
 
 
-def test_the_interval_holds_its_estimate_beside_a_model_without_doubt():
+@pytest.mark.parametrize("guarantee", ["average", "each"])
+@pytest.mark.parametrize("centre", [0.45, 0.2])
+def test_the_interval_holds_its_estimate_beside_a_model_without_doubt(guarantee, centre):
     post = draws(spread=0.0)
-    post["estimate"][...] = 0.45
-    found = combined(means(), post, constants={"contributed": {"near_ratio": 0.0}})
+    post["estimate"][...] = centre
+    doubt = {"near_ratio": 0.0, "far_sd": 0.001}
+    constants = {"contributed": doubt, "new": doubt}
+    found = combined(means(), post, constants=constants, guarantee=guarantee)
     low, high = (found.interval.sel(ci_bound=name) for name in ("lower", "upper"))
     assert ((low <= found.estimate) & (found.estimate <= high)).all()
 

@@ -46,7 +46,7 @@ class Sources:
     topic_variance : float array
         What topics as a sample add; 0 for these topics.
     scale : float array (measure, 1)
-        Largest score: 1, or for sums the largest estimate.
+        Largest score: 1, or for sums the largest estimate of design or model.
     denominator : str
         Where the denominators of the posterior scores come from.
     """
@@ -114,7 +114,7 @@ class Sources:
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
         measures = parse_measures(labels["measure"].tolist())
         sums = [not MEASURES[measure.name].bounded for measure in measures]
-        largest = np.abs(design).max(axis=1)
+        largest = np.maximum(np.abs(design), np.abs(model)).max(axis=1)
         return cls(
             labels=labels,
             design=design,
