@@ -1,0 +1,184 @@
+"""Tables of the READMEs of intervals, in Markdown, from the results that are stored.
+
+Prints, from ``combined_intervals/results.csv`` and ``interval_coverage/results.csv``: what came out
+(means over collections), the ratio by collection, the samples that chose no constant, those with
+the lowest coverage, the relevance model beside ``dyn``, and the model with errors of its own.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).parent
+COLLECTIONS = [
+    "clef-tar-2017",
+    "trec-covid-5",
+    "trec8-like",
+    "graded",
+    "few-relevant",
+    "few-runs",
+]
+ROLES = {"contributed": "contributing", "new": "new", "dual": "dual"}
+MEASURES = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
+LOW = 0.855  # coverage below which a row is listed
+
+
+def main() -> None:
+    combined = pd.read_csv(HERE / "combined_intervals" / "results.csv")
+    coverage = pd.read_csv(HERE / "interval_coverage" / "results.csv")
+    shown("What came out (combined_intervals)", what_came_out(combined[combined.budget == 100]))
+    shown("Ratio by collection", ratio_by_collection(combined[combined.budget == 100]))
+    shown("Bias of AP of new runs by the model", bias_of_new(combined[combined.budget == 100]))
+    shown("Samples that chose no constant", samples(coverage))
+    shown("The same by collection, 100 judgments", samples_by_collection(coverage))
+    shown("Combined rows above 1.02", above(coverage))
+    shown("Combined rows of low coverage", low(coverage))
+    shown("The relevance model, contributing runs", model_beside_dyn(coverage))
+    shown("With errors of its own", own_errors(coverage))
+    shown("Held-out collections", held_out(coverage))
+
+
+def shown(title: str, rows: list[list[str]]) -> None:
+    """A title and a table whose first row is its head."""
+    print(f"\n{title}\n")
+    for number, row in enumerate(rows):
+        print("| " + " | ".join(row) + " |")
+        if number == 0:
+            print("|" + " --- |" * len(row))
+
+
+def short(value: float, digits: int = 2) -> str:
+    """A number as the texts write it, without a zero before the point."""
+    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
+
+
+def what_came_out(rows: pd.DataFrame) -> list[list[str]]:
+    """Means over the collections by measure and kind of run."""
+    names = ["model_ratio", "ratio", "design_covered", "model_covered", "covered", "each_covered"]
+    names += ["length_ratio", "each_length_ratio", "flagged"]
+    means = rows.groupby(["measure", "role"])[names].mean()
+    table = [["measure", "runs", *names]]
+    for measure in MEASURES[:3]:
+        for role, word in ROLES.items():
+            table.append([measure, word, *(short(value) for value in means.loc[measure, role])])
+    return table
+
+
+def ratio_by_collection(rows: pd.DataFrame) -> list[list[str]]:
+    """Contributing, new and dual runs in one cell."""
+    ratio = rows.set_index(["collection", "measure", "role"]).ratio
+    table = [["contributing, new, dual", *MEASURES[:3]]]
+    for name in COLLECTIONS:
+        cells = [" ".join(short(ratio[name, m, role]) for role in ROLES) for m in MEASURES[:3]]
+        table.append([name, *cells])
+    return table
+
+
+def bias_of_new(rows: pd.DataFrame) -> list[list[str]]:
+    """What the model's AP of new runs is off by, on each collection."""
+    some = rows[(rows.measure == "AP") & (rows.role == "new")].set_index("collection")
+    bias = [f"{some.model_bias[name]:+.3f}" for name in COLLECTIONS]
+    return [COLLECTIONS, bias]
+
+
+def samples(rows: pd.DataFrame) -> list[list[str]]:
+    """Ratio, coverage and coverage of dyn, means over the six, of every budget."""
+    some = rows[rows.collection.isin(COLLECTIONS)]
+    by = ["budget", "runs", "measure"]
+    own = some[some.estimator == "combined"].groupby(by)[["over_dyn", "coverage"]].mean()
+    dyn = some[some.estimator == "dyn"].groupby(by).coverage.mean()
+    table = [["judgments", "runs", *MEASURES]]
+    for budget in (100, 50, 200):
+        for role, word in ROLES.items():
+            keys = [(budget, role, measure) for measure in MEASURES]
+            cells = [
+                f"{short(own.over_dyn[key])}, {short(own.coverage[key])} ({short(dyn[key])})"
+                for key in keys
+            ]
+            table.append([str(budget), word, *cells])
+    return table
+
+
+def samples_by_collection(rows: pd.DataFrame) -> list[list[str]]:
+    """Ratio of contributing, new and dual runs."""
+    some = rows[(rows.estimator == "combined") & (rows.budget == 100)]
+    ratio = some.set_index(["collection", "measure", "runs"]).over_dyn
+    table = [["", *MEASURES]]
+    for name in COLLECTIONS:
+        cells = [" ".join(short(ratio[name, m, role]) for role in ROLES) for m in MEASURES]
+        table.append([name, *cells])
+    return table
+
+
+def above(rows: pd.DataFrame) -> list[list[str]]:
+    """Rows of the combination that err more than dyn."""
+    some = rows[(rows.estimator == "combined") & (rows.over_dyn > 1.02)]
+    return _listed(some, "over_dyn")
+
+
+def low(rows: pd.DataFrame) -> list[list[str]]:
+    """Rows of the combination whose intervals hold least, beside those of dyn."""
+    some = rows[(rows.estimator == "combined") & (rows.coverage < LOW)]
+    keys = ["collection", "budget", "runs", "measure"]
+    dyn = rows[rows.estimator == "dyn"].set_index(keys).coverage
+    beside = [dyn.get(tuple(row), float("nan")) for row in some[keys].to_numpy()]
+    return _listed(some.assign(dyn=beside), "coverage", "coverage_error", "dyn")
+
+
+def _listed(rows: pd.DataFrame, *names: str) -> list[list[str]]:
+    keys = ["budget", "collection", "runs", "measure"]
+    table = [[*keys, *names]]
+    for row in rows.sort_values(keys).itertuples():
+        facts = [str(getattr(row, key)) for key in keys]
+        table.append([*facts, *(short(getattr(row, name)) for name in names)])
+    return table
+
+
+def model_beside_dyn(rows: pd.DataFrame) -> list[list[str]]:
+    """RMS error and coverage of contributing runs, those of dyn in brackets."""
+    some = rows[(rows.budget == 100) & (rows.runs == "contributed")]
+    some = some.set_index(["estimator", "collection", "measure"])
+    table = [["collection", *MEASURES]]
+    for name in COLLECTIONS:
+        cells = []
+        for measure in MEASURES:
+            model, dyn = (some.loc[e, name, measure] for e in ("relevance_model", "dyn"))
+            own = f"{short(model.rms_error, 4)}, {short(model.coverage)}"
+            cells.append(f"{own} ({short(dyn.rms_error, 4)}, {short(dyn.coverage)})")
+        table.append([name, *cells])
+    return table
+
+
+def own_errors(rows: pd.DataFrame) -> list[list[str]]:
+    """Coverage by the model with errors of its own: contributing, new, dual runs."""
+    some = rows[(rows.estimator == "relevance_model, with its own errors") & (rows.budget == 100)]
+    held = some.set_index(["collection", "measure", "runs"]).coverage
+    table = [["contributing, new, dual", *MEASURES]]
+    for name in COLLECTIONS:
+        cells = [" ".join(short(held[name, m, role]) for role in ROLES) for m in MEASURES]
+        table.append([name, *cells])
+    return table
+
+
+def held_out(rows: pd.DataFrame) -> list[list[str]]:
+    """Collections that no constant was learned on: combined beside dyn, and the model alone."""
+    some = rows[~rows.collection.isin(COLLECTIONS) & (rows.budget == 100)]
+    by = some.set_index(["collection", "runs", "estimator", "measure"])
+    table = [["collection", "runs", *MEASURES, "model alone, with errors of its own"]]
+    for name in some.collection.unique():
+        for role, word in ROLES.items():
+            own, dyn, alone = (
+                [by.loc[name, role, estimator, measure] for measure in MEASURES]
+                for estimator in ("combined", "dyn", "relevance_model, with its own errors")
+            )
+            cells = [
+                f"{short(a.over_dyn)}, {short(a.coverage)} ({short(b.coverage)})"
+                for a, b in zip(own, dyn, strict=True)
+            ]
+            held = " ".join(short(row.coverage) for row in alone)
+            table.append([name, word, *cells, held])
+    return table
+
+
+if __name__ == "__main__":
+    main()
