@@ -1,5 +1,6 @@
 """What other packages hold runs and judgments in is read as the same collection."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -118,11 +119,50 @@ def test_scores_equal_those_of_the_packages_that_brought_the_data(expected):
             np.testing.assert_allclose([theirs[t][name] for t in ours.index], ours, atol=1e-12)
 
 
+def text(run, tag):
+    return "".join(f"{t} Q0 {d} 0 {x!r} {tag}\n" for t, d, x in rows(run))
+
+
+def test_files_of_runs_are_named_by_the_keys_of_a_dict(expected, tmp_path):
+    (tmp_path / "one").write_text(text(BM25, "same"))
+    with gzip.open(tmp_path / "two.gz", "wt") as file:
+        file.write(text(DENSE, "same"))
+    paths = {"bm25": str(tmp_path / "one"), "dense": tmp_path / "two.gz"}
+    for runs in (paths, paths | {"dense": DENSE}, [{name: paths[name]} for name in paths]):
+        xr.testing.assert_identical(be.read_collection(QRELS, runs), expected)
+    grown = be.add_runs(be.read_collection(QRELS, {"bm25": BM25}), {"dense": tmp_path / "two.gz"})
+    np.testing.assert_array_equal(grown["run"], expected["run"])
+    (tmp_path / "tagged").write_text(text(DENSE, "bm25"))
+    with pytest.warns(UserWarning, match="'bm25' is now 'tagged'"):
+        both = be.read_collection(QRELS, [{"bm25": paths["bm25"]}, tmp_path / "tagged"])
+    assert both["run"].to_numpy().tolist() == ["bm25", "tagged"]
+
+
+def test_named_files_are_checked_as_others_are(tmp_path):
+    for name in ("one.run", "two.run"):
+        (tmp_path / name).write_text(text(BM25, "tag"))
+    (tmp_path / "bad").write_text("1 Q0 a 1 high tag\n")
+    one = tmp_path / "one.run"
+    for runs, message in (
+        ({"a": tmp_path / "missing"}, "run file .*missing does not exist"),
+        ({"a": tmp_path / "bad"}, "bad, line 1: score 'high' is not a finite number"),
+        ({"a": one, "b": one}, "one.run is named twice; once is allowed"),
+        ({"a": str(tmp_path / "*.run")}, "run 'a' is one file, and glob .* matches 2"),
+        ({1: one, "1": tmp_path / "two.run"}, "two runs are named '1'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            be.read_collection(QRELS, runs)
+    with pytest.raises(TypeError, match="run 'b' must be a path, a DataFrame.*not int"):
+        be.read_collection(QRELS, {"a": one, "b": 3})
+    with pytest.raises(ValueError, match="run 'a' is in the collection already"):
+        be.add_runs(be.read_collection(QRELS, {"a": BM25}), {"a": one})
+
+
 @pytest.mark.parametrize(
     ("qrels", "runs", "message"),
     [
         ({"1": 2}, None, "a dict of judgments must be .*grade.*, and '1' holds no dict"),
-        (QRELS, {"bm25": 3}, "run 'bm25' must be a DataFrame.*not int"),
+        (QRELS, {"bm25": 3}, "run 'bm25' must be a path, a DataFrame.*not int"),
         ([ir_measures.ScoredDoc("1", "a", 1.0)], None, "query_id, doc_id and relevance"),
         (3, None, "judgments must be a path, a glob, a DataFrame, a dict"),
     ],

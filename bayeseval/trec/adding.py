@@ -30,8 +30,8 @@ def add_runs(
     ----------
     collection : DataTree
         The collection; it is not changed.
-    runs : path, glob, DataFrame (run, topic, document, score), or a list of them
-        The new runs; they come last.
+    runs : path, glob, DataFrame (run, topic, document, score), dict, or a list of them
+        The new runs, as in `read_collection`; they come last.
     contributed : bool, optional
         Whether their documents shape frames, fusion and features. Default: False where the
         collection has a design, which was made without them, else True.

@@ -124,8 +124,8 @@ def _of_named(table: Mapping) -> pd.DataFrame:
         part = as_frame(source, "run")
         if part is None:
             raise TypeError(
-                f"run '{name}' must be a DataFrame, {{topic: {{document: score}}}} or an object of "
-                f"ranx or ir_datasets, not {type(source).__name__}."
+                f"run '{name}' must be a path, a DataFrame, {{topic: {{document: score}}}} or an "
+                f"object of ranx or ir_datasets, not {type(source).__name__}."
             )
         parts.append(part.assign(run=str(name)))
     return pd.concat(parts, ignore_index=True)

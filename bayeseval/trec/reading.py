@@ -31,7 +31,7 @@ def read_collection(
     Rankings are by score descending, ties by document id descending, then cut at ``depth``; the
     rank and iter columns of a file are ignored, as in trec_eval. Fields are separated by any number
     of blanks or tabs, ``#`` in the first column starts a comment, blank lines are fine. A run is
-    called by its tag, or by its file where tags clash, which a warning says.
+    called by its tag, or by its file where tags clash, which a warning says; in a dict by its key.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def read_collection(
         ir_datasets or its named tuples.
     runs : path, glob, DataFrame (run, topic, document, score), list of them, or None
         One run a file; a frame may hold several, and is the one run ``run`` where it has no such
-        column. Also ``{topic: {document: score}}``, ranx's ``Run``, and ``{run: any of these}``.
-        Columns may have PyTerrier's names (qid, docno, label, score) or those of ir_measures
-        (query_id, doc_id, relevance, score).
+        column. Also ``{topic: {document: score}}``, ranx's ``Run``, and ``{run: any of these}``,
+        a path among them. Columns may have PyTerrier's names (qid, docno, label, score) or those of
+        ir_measures (query_id, doc_id, relevance, score).
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
         The last three say how the judged documents were sampled, which becomes ``/design``. Prels
         and probs tell no joint probabilities: as in statAP, their documents count as selected

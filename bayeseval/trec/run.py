@@ -16,7 +16,7 @@ from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
 from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.lines import Lines, blocks
-from bayeseval.trec.sources import expanded
+from bayeseval.trec.sources import NamedFile, expanded
 
 FEW_LINES = 5  # in which an order may be by chance
 COLUMNS = "topic iter document rank score tag"
@@ -25,7 +25,8 @@ COLUMNS = "topic iter document rank score tag"
 class Run(NamedTuple):
     """One run's lines, with provisional codes of topics and documents.
 
-    ``where`` names the file and line, or the row of a data frame, for messages.
+    ``where`` names the file and line, or the row of a data frame, for messages; ``given`` says that
+    the name is the user's and no tag.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Run(NamedTuple):
     document: np.ndarray
     score: np.ndarray
     where: Callable[[int], str]
+    given: bool = False
 
 
 class RunReader:
@@ -54,11 +56,13 @@ class RunReader:
         for source in track(expanded(sources, "run"), "reading runs"):
             if isinstance(source, Path):
                 runs.append(self._read_file(source))
+            elif isinstance(source, NamedFile):
+                runs.append(self._read_file(source.path, source.name))
             else:
                 runs.extend(self._read_frame(source))
         return _named_apart(runs, set(taken))
 
-    def _read_file(self, path: Path) -> Run:
+    def _read_file(self, path: Path, given: str | None = None) -> Run:
         parts = list(blocks(str(path), read_bytes(path, "a run"), COLUMNS))
         topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
         document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
@@ -70,7 +74,8 @@ class RunReader:
 
         score = _as_type(score, self.score_type, where)
         _warn_of_order(path, topic, score)
-        return Run(_tag(parts, path), str(path), topic, document, score, where)
+        name = _tag(parts, path) if given is None else given
+        return Run(name, str(path), topic, document, score, where, given is not None)
 
     def _read_frame(self, frame: pd.DataFrame) -> Iterator[Run]:
         frame = checked_frame(frame, "runs", ("run", "topic", "document"), ("score",))
@@ -136,7 +141,8 @@ def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:
 def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
     """Runs whose names differ: those with a clashing tag are called by their files."""
     for run in runs:
-        if run.name in taken and (not run.source or bare_name(Path(run.source)) in taken):
+        fixed = run.given or not run.source
+        if run.name in taken and (fixed or bare_name(Path(run.source)) in taken):
             raise ValueError(
                 f"{run.source or 'runs DataFrame'}: run '{run.name}' is in the collection already; "
                 "every run must have a name of its own."
@@ -147,7 +153,9 @@ def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
         if not clashing:
             return runs
         renamed = [
-            run._replace(name=name_of(run)) if run.name in clashing and run.source else run
+            run._replace(name=name_of(run))
+            if run.name in clashing and run.source and not run.given
+            else run
             for run in runs
         ]
         pairs = [(a.name, b.name) for a, b in zip(runs, renamed, strict=True) if a.name != b.name]

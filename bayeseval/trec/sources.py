@@ -1,30 +1,39 @@
-"""What a user may name as input: paths, globs, data frames, and lists of them."""
+"""What a user may name as input: paths, globs, data frames, dicts and lists of them."""
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from bayeseval.trec.objects import as_frame
 
 
-def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
+class NamedFile(NamedTuple):
+    """File of a run whose name is given, whatever its tag."""
+
+    name: str
+    path: Path
+
+
+def expanded(sources, kind: str) -> list:
     """Files and data frames that a user's sources stand for.
 
     Parameters
     ----------
     sources : str, Path, DataFrame, dict or object of another package, or several of them
         Several: a list, or an iterator such as ``Path.glob`` returns. A text that is no file and
-        has ``*``, ``?`` or ``[`` is a glob; its files come sorted. What else there may be:
+        has ``*``, ``?`` or ``[`` is a glob; its files come sorted. Of a dict of runs some or all
+        may be files. What else there may be:
         :func:`bayeseval.trec.objects.as_frame`.
     kind : str
         What they are, for messages: ``"run"`` or ``"judgments"``.
 
     Returns
     -------
-    list of Path or DataFrame
+    list of Path, DataFrame or, of runs, NamedFile
         At least one.
 
     Raises
@@ -45,7 +54,8 @@ def expanded(sources, kind: str) -> list[Path | pd.DataFrame]:
 
 def _check_distinct(found: list, kind: str) -> None:
     seen = set()
-    for path in found:
+    for item in found:
+        path = item.path if isinstance(item, NamedFile) else item
         if isinstance(path, Path):
             real = os.path.realpath(path)
             if real in seen:
@@ -54,6 +64,8 @@ def _check_distinct(found: list, kind: str) -> None:
 
 
 def _expanded_one(source, kind: str) -> list:
+    if kind == "run" and isinstance(source, Mapping) and any(map(_is_path, source.values())):
+        return [_named(str(name), of_run) for name, of_run in source.items()]
     if not isinstance(source, str | os.PathLike):
         frame = as_frame(source, kind)
         if frame is None:
@@ -72,3 +84,17 @@ def _expanded_one(source, kind: str) -> list:
     if not matches:
         raise ValueError(f"glob {text} matches no {kind} file.")
     return matches
+
+
+def _is_path(source) -> bool:
+    return isinstance(source, str | os.PathLike)
+
+
+def _named(name: str, source) -> NamedFile | pd.DataFrame | None:
+    """One run of a dict, some of whose values are paths."""
+    if not _is_path(source):
+        return as_frame({name: source}, "run")
+    paths = _expanded_one(source, "run")
+    if len(paths) > 1:
+        raise ValueError(f"run '{name}' is one file, and glob {source} matches {len(paths)}.")
+    return NamedFile(name, paths[0])
