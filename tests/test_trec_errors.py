@@ -103,6 +103,15 @@ def test_files_must_be_there(tmp_path):
         read_collection(None, 7)
 
 
+def test_what_a_file_holds_is_no_path_and_is_not_shown_whole():
+    for first, said in (("1 Q0 a 1 2 r", "run file '1 Q0 .* does not exist"),
+                        ("1 Q0 a* 1 2 r", "glob '1 Q0 .* matches no run file")):  # fmt: skip
+        with pytest.raises(ValueError, match=said) as error:
+            read_collection(None, first + "\n" + GOOD_RUN * 500)
+        assert "a path is needed, not what a file holds" in str(error.value)
+        assert "\n" not in str(error.value) and len(str(error.value)) < 200
+
+
 def test_compression_must_be_known_and_whole(tmp_path):
     (tmp_path / "run.zip").write_bytes(b"PK")
     with pytest.raises(ValueError, match=r"ends in .zip; plain text or .gz, .xz, .bz2, .zst"):

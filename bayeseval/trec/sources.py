@@ -10,6 +10,8 @@ import pandas as pd
 
 from bayeseval.trec.objects import as_frame
 
+SHOWN = 60  # characters of a text that is no path
+
 
 class NamedFile(NamedTuple):
     """File of a run whose name is given, whatever its tag."""
@@ -78,12 +80,19 @@ def _expanded_one(source, kind: str) -> list:
     if os.path.exists(text):
         return [Path(text)]
     if not glob.has_magic(text):
-        raise ValueError(f"{kind} file {text} does not exist.")
+        raise ValueError(f"{kind} file {_shown(text)} does not exist.")
     matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]
     matches = [match for match in matches if not match.is_dir()]
     if not matches:
-        raise ValueError(f"glob {text} matches no {kind} file.")
+        raise ValueError(f"glob {_shown(text)} matches no {kind} file.")
     return matches
+
+
+def _shown(text: str) -> str:
+    """A path as it is; the beginning of what a file holds, where that is given for its path."""
+    if not {"\n", "\r"} & set(text):
+        return text
+    return f"{text[:SHOWN]!r}... (a path is needed, not what a file holds)"
 
 
 def _is_path(source) -> bool:
