@@ -52,6 +52,26 @@ def test_a_file_or_scores_are_no_fit(sampled):
         be.log_likelihood(model, model)
 
 
+def test_a_collection_is_no_fit(sampled, tmp_path):
+    model = be.models.relevance_model(sampled)
+    fit = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    for act in (
+        lambda: be.verdict(sampled, fit),
+        lambda: be.posterior_scores(sampled, fit, "P@10"),
+        lambda: be.inference.predicted_judgments(sampled, fit),
+        lambda: be.inference.predictive_draws(model, sampled),
+        lambda: be.inference.diagnostic_plots(sampled, tmp_path / "plots"),
+        lambda: be.models.relevant_numbers(sampled),
+        lambda: be.log_likelihood(sampled, model),
+        lambda: be.save_fit(sampled, tmp_path / "fit.nc"),
+    ):
+        with pytest.raises(ValueError, match="that be.fit returns, not this collection$"):
+            act()
+    with pytest.raises(ValueError, match="not this DataTree without posterior draws"):
+        be.verdict(xr.DataTree())
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_design_is_not_what_was_drawn(collection, design):
     with pytest.raises(ValueError, match="selected is the DataArray that be.draw returns"):
         be.reveal(collection, design, design)

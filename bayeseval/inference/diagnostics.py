@@ -15,6 +15,7 @@ from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.inference.predictive import predictive_draws
 from bayeseval.inference.rank_plot import ranks
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
+from bayeseval.models.identity import check_fit
 from bayeseval.models.table import kind_of
 from bayeseval.progress import track
 from bayeseval.whole_file import picture_name, whole_file
@@ -261,8 +262,7 @@ def _made(folder: Path) -> Path:
 
 
 def _check(fitted: xr.DataTree, scores, ci_prob: float, max_rows: int) -> None:
-    if "posterior" not in fitted.children:
-        raise ValueError("this is no fit: it has no group posterior")
+    check_fit(fitted)
     check_ci_prob(ci_prob)
     check_whole_numbers(1, max_rows=max_rows)
     if scores is None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
+from bayeseval.models.identity import check_fit
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
 from bayeseval.rounding import ratio
@@ -108,6 +109,7 @@ def predicted_judgments(
     >>> [str(label) for label in found["label"].values[:3]]
     ['stratum 1', 'stratum 2', 'stratum 3']
     """
+    check_fit(fitted)
     kind = kind_of_documents(fitted)
     assert kind.draws is not None
     return judgments_by(kind.draws(fitted, sampled, random_seed), random_seed)

@@ -11,6 +11,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.sampling import known_values
+from bayeseval.models.identity import check_fit
 
 CHECKSUMS = ("frame_checksum", "run_checksum")
 COMPILE = {"mode": "FAST_COMPILE"}  # a few hundred draws take less time than compiling
@@ -65,6 +66,7 @@ def predictive_draws(
     """
     import pymc as pm
 
+    check_fit(fitted)
     check_whole_numbers(1, n_draws=n_draws)
     conditioned = _conditioned(model, fitted)
     data = [variable.name for variable in conditioned.observed_RVs]

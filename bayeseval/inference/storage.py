@@ -5,6 +5,7 @@ from pathlib import Path
 import xarray as xr
 
 from bayeseval.collection.labels import same_strings
+from bayeseval.models.identity import check_fit
 from bayeseval.whole_file import whole_file
 
 
@@ -32,6 +33,7 @@ def save_fit(fitted: xr.DataTree, path) -> None:
     >>> open_fit(path)["posterior/mean"].values
     array([[0.1, 0.2]])
     """
+    check_fit(fitted)
     with whole_file(path) as part:
         fitted.to_netcdf(part, engine="h5netcdf")
 

@@ -38,11 +38,14 @@ def changed_parts(model) -> list[str]:
 
 
 def check_fit(fitted) -> None:
-    """Refuse what is no fit, such as its file or a model."""
+    """Refuse what is no fit, such as its file, a model or the collection."""
     if not isinstance(fitted, xr.DataTree):
         raise ValueError(
             f"a fit is the DataTree that be.fit returns, not this {type(fitted).__name__}"
         )
+    if "posterior" not in fitted.children:
+        found = "collection" if "pair_topic" in fitted else "DataTree without posterior draws"
+        raise ValueError(f"a fit is the DataTree that be.fit returns, not this {found}")
 
 
 def model_name(model_or_fit) -> str | None:

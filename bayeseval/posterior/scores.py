@@ -15,7 +15,7 @@ from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option
-from bayeseval.models.identity import model_name
+from bayeseval.models.identity import check_fit, model_name
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
@@ -153,6 +153,7 @@ def posterior_scores(
     check_choice("denominator", denominator, DENOMINATORS)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
+    check_fit(fitted)
     kind = kind_of(fitted)
     if kind is None or kind.draws is None:
         having = [name for name, other in MODELS.items() if other.draws is not None]

@@ -200,7 +200,7 @@ def test_a_file_in_the_folders_place_and_what_is_no_fit_are_refused(model, tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="file is a file; name a folder for the plots"):
         be.diagnostic_plots(handmade_fit(model), tmp_path / "file")
-    with pytest.raises(ValueError, match="this is no fit"):
+    with pytest.raises(ValueError, match="not this DataTree without posterior draws"):
         be.diagnostic_plots(xr.DataTree(), tmp_path / "plots")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.models.identity import model_name
+from bayeseval.models.identity import check_fit, model_name
 
 
 def relevant_numbers(fitted: xr.DataTree, *, random_seed: int | None = None) -> xr.DataArray:
@@ -45,6 +45,7 @@ def relevant_numbers(fitted: xr.DataTree, *, random_seed: int | None = None) -> 
     >>> dict(be.models.relevant_numbers(prior, random_seed=1).sizes)
     {'chain': 1, 'draw': 5, 'topic': 3}
     """
+    check_fit(fitted)
     if model_name(fitted) != "count_model":
         raise ValueError(
             f"the fit is of {model_name(fitted) or 'another model'}; numbers of relevant documents "
