@@ -65,9 +65,11 @@ def plot_scores(
     """
     shown = of_measure(having(post, ["estimate"]), measure)
     if set(shown["estimate"].dims) != {"chain", "draw", "run"}:
+        intervals = "; estimates with intervals are drawn by be.plots.plot_intervals"
         raise ValueError(
             "post must hold draws of means over topics (chain, draw, measure, run), as "
             f"be.posterior_scores gives them, not {', '.join(map(str, shown['estimate'].dims))}"
+            f"{intervals if 'interval' in shown else ''}"
         )
     check_ci_prob(ci_prob)
     values = shown["estimate"].drop_vars(set(shown.coords) - {"run"})

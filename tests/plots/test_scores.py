@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayeseval.plots import plot_scores
+from bayeseval.plots import plot_intervals, plot_scores
+from bayeseval.posterior import summarize
 
 matplotlib.use("Agg")
 
@@ -59,3 +60,10 @@ def test_backend_and_figure_options_go_to_arviz():
 def test_what_is_no_posterior_is_refused(post, options, message):
     with pytest.raises(ValueError, match=message):
         plot_scores(post, **options)
+
+
+def test_a_table_of_intervals_is_sent_to_the_picture_of_intervals():
+    table = summarize(posterior())
+    with pytest.raises(ValueError, match="not run; estimates with intervals are drawn by be.plots"):
+        plot_scores(table)
+    assert plot_intervals({"model": table}).get_yticklabels()[0].get_text() == "c"
