@@ -72,6 +72,23 @@ def test_a_collection_is_no_fit(sampled, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda s, **options: be.models.relevance_model(s, **options),
+        lambda s, **options: be.models.grade_model(s, **options),
+        lambda s, **options: be.models.count_model(s, **options),
+        lambda s, **options: be.models.urn_model(s, depth=3, frame="retrieved", **options),
+        lambda s, **options: be.models.score_model(s, s, **options),
+    ],
+)
+def test_priors_have_names(make, sampled):
+    for given in ([1], [], 0.5):
+        said = f"priors maps names to numbers, and is this {type(given).__name__}; priors: "
+        with pytest.raises(ValueError, match=said):
+            make(sampled, priors=given)
+
+
 def test_a_design_is_not_what_was_drawn(collection, design):
     with pytest.raises(ValueError, match="selected is the DataArray that be.draw returns"):
         be.reveal(collection, design, design)

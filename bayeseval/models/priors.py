@@ -16,8 +16,14 @@ def checked_priors(
     >>> checked_priors({"run_sd": (1.0,), "log_odds": (-1.5, 1.5)}, {"run_sd": 0.2})["run_sd"]
     (np.float64(0.2),)
     """
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"priors maps names to numbers, and is this {type(given).__name__}; priors: "
+            f"{', '.join(defaults)}"
+        )
     values = dict(defaults)
-    for name, asked in (given or {}).items():
+    for name, asked in given.items():
         if name not in defaults:
             raise ValueError(f"there is no prior '{name}'; priors: {', '.join(defaults)}")
         try:
