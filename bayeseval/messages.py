@@ -1,6 +1,9 @@
 """Sentences that name options, as Python's arguments here and a shell's there; percentages."""
 
+from decimal import Decimal
 from typing import Self
+
+TYPED = 12  # digits, at most, of a number that somebody typed
 
 
 class Option(str):
@@ -61,11 +64,14 @@ class Message(str):
 
 
 def percent(ci_prob: float) -> str:
-    """A probability as text.
+    """A probability as text: every digit of one that was typed, six of one that was computed.
 
     Examples
     --------
-    >>> percent(0.9)
-    '90%'
+    >>> percent(0.9), percent(0.999999999), percent(1 / 3)
+    ('90%', '99.9999999%', '33.3333%')
     """
-    return f"{100 * ci_prob:g}%"
+    exact = Decimal(repr(float(ci_prob))).scaleb(2).normalize()
+    rounded = f"{100 * ci_prob:g}"
+    typed = len(exact.as_tuple().digits) <= TYPED
+    return f"{exact:f}%" if typed or rounded in ("0", "100") else f"{rounded}%"

@@ -2,11 +2,12 @@
 
 import pickle
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import bayeseval as be
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, percent
 
 
 def options(error):
@@ -25,3 +26,10 @@ def test_a_message_comes_back_from_another_process_with_its_options():
     back = pickle.loads(pickle.dumps(ValueError(message)))
     assert str(back) == "give be.models.grade_model."
     assert options(back) == [("model", "grades")]
+
+
+def test_a_probability_is_told_as_it_was_typed():
+    for typed in (0.999999999, 0.9999994, 1e-9, 0.07, 0.5):
+        assert float(percent(typed).rstrip("%")) == pytest.approx(100 * typed, rel=1e-12)
+    assert percent(1.0 - 1e-15) != "100%"
+    assert percent(np.float32(0.9)) == "90%" and percent(1.0 - 0.05 / 3) == "98.3333%"
