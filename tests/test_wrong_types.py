@@ -1,11 +1,16 @@
 """What newcomers hand over instead is refused in words."""
 
+import re
+
+import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 import bayeseval as be
 
+matplotlib.use("Agg")
 TABLE = xr.DataArray([[0.1, 0.3], [0.2, 0.4]], dims=("run", "topic"), coords={"run": ["a", "b"]})
 
 
@@ -168,6 +173,43 @@ def test_numbers_of_things_are_whole(collection, design, sampled, act, said):
     scores = be.evaluate(sampled, "P@10", estimator="stat")
     with pytest.raises(ValueError, match=f"^{said}; allowed: a whole number, [12] or more$"):
         act(collection, design, scores)
+
+
+DRAWS = xr.Dataset(
+    {"estimate": (("chain", "draw", "measure", "run"), np.linspace(0, 1, 40).reshape(2, 10, 1, 2))},
+    coords={"measure": ["P@10"], "run": ["run001", "run002"]},
+)
+REACHES = pd.DataFrame({"probability": [0.9], "right": [0.8], "error": [0.02]})
+LEVELS = {
+    "evaluate": lambda s, **how: be.evaluate(s, "P@10", estimator="stat", **how),
+    "mean_over_topics": lambda s, **how: be.mean_over_topics(
+        be.evaluate(s, "P@10", estimator="stat"), **how
+    ),
+    "compare": lambda s, **how: be.compare(s, "P@10", estimator="stat", **how),
+    "paired_difference": lambda s, **how: be.paired_difference(
+        s, "P@10", "run001", "run002", estimator="stat", **how
+    ),
+    "calc_aggregate": lambda s, **how: be.calc_aggregate(
+        ["P@10"], {"1": {"a": 1}}, {"1": {"a": 1.0}}, **how
+    ),
+    "summarize": lambda s, **how: be.summarize(DRAWS, **how),
+    "rank_sets": lambda s, **how: be.rankings.rank_sets(DRAWS, **how),
+    "rank_probabilities": lambda s, **how: be.rankings.rank_probabilities(DRAWS, **how),
+    "compare_draws": lambda s, **how: be.rankings.compare_draws(DRAWS, **how),
+    "rbp_uncertainty": lambda s, **how: be.rbp_uncertainty(s, 0.8, 0.2, **how),
+    "plot_scores": lambda s, **how: be.plots.plot_scores(DRAWS, backend="none", **how),
+    "plot_reliability": lambda s, **how: be.plots.plot_reliability({"flat": REACHES}, **how),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_of_intervals_are_numbers(name, sampled):
+    for given in ("0.9", None, [0.9]):
+        said = f"ci_prob must be a number between 0 and 1, not {given!r}"
+        with pytest.raises(ValueError, match=re.escape(said)):
+            LEVELS[name](sampled, ci_prob=given)
+    for given in (np.float32(0.5), np.array(0.5), xr.DataArray(0.5)):
+        LEVELS[name](sampled, ci_prob=given)
 
 
 def test_a_float_that_is_whole_is_refused_with_the_int_that_was_meant(collection):

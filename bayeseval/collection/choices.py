@@ -34,7 +34,7 @@ def check_ci_prob(ci_prob: float) -> None:
     Raises
     ------
     ValueError
-        Outside (0, 1).
+        No number, or outside (0, 1).
 
     Examples
     --------
@@ -43,6 +43,10 @@ def check_ci_prob(ci_prob: float) -> None:
     Traceback (most recent call last):
     ValueError: ci_prob must lie between 0 and 1, not 90
     """
+    if np.ndim(ci_prob) or np.asarray(ci_prob).dtype.kind not in "fiu":
+        raise ValueError(
+            Message(Option("ci_prob"), f" must be a number between 0 and 1, not {ci_prob!r}")
+        )
     if not 0.0 < ci_prob < 1.0:
         raise ValueError(Message(Option("ci_prob"), f" must lie between 0 and 1, not {ci_prob}"))
 

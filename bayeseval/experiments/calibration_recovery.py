@@ -4,6 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_ci_prob
+
 
 def recovery(calibration: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     r"""How well posterior means recover true values, and how often intervals cover them.
@@ -78,8 +80,9 @@ def covered(rank: xr.DataArray, n_draws: int, ci_prob: float) -> xr.DataArray:
     >>> covered(xr.DataArray([0, 1, 18, 19]), 19, 0.9).values
     array([False,  True,  True, False])
     """
+    check_ci_prob(ci_prob)
     order = (n_draws + 1) * (1.0 - ci_prob) / 2.0
-    if not 0 < ci_prob < 1 or round(order) < 1 or abs(order - round(order)) > 1e-9:
+    if round(order) < 1 or abs(order - round(order)) > 1e-9:
         raise ValueError(
             f"{n_draws} draws have no central interval of {ci_prob}; allowed: n_draws + 1 times "
             "(1 - ci_prob) / 2 a whole number, 1 or more"

@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_ci_prob
 from bayeseval.experiments.pool_scores import PoolScores
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
@@ -162,7 +162,7 @@ def pool_width_errors(
     Raises
     ------
     ValueError
-        A number of common topics below 2 or above the number of topics.
+        A number of common topics below 2 or above the number of topics; ``ci_prob`` outside (0, 1).
 
     References
     ----------
@@ -179,6 +179,7 @@ def pool_width_errors(
     >>> [round(errors[name].item(), 3) for name in ("unadjusted", "left_out", "mixed", "adjusted")]
     [0.2, 0.1, 0.067, 0.0]
     """
+    check_ci_prob(ci_prob)
     delta = pools["true"] - pools["unpooled"]
     n_topics = delta.sizes["topic"]
     if min(n_common) < 2 or max(n_common) > n_topics:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.messages import percent
 from bayeseval.plots.shown import check_named
 from bayeseval.plots.style import COLORS, MARKERS, bare
@@ -49,7 +50,8 @@ def plot_reliability(
     TypeError
         Something else than a mapping.
     ValueError
-        An empty mapping; a table without one of the columns; a probability outside [0, 1].
+        An empty mapping; a table without one of the columns; a probability outside [0, 1]; a
+        `ci_prob` outside (0, 1).
 
     Examples
     --------
@@ -62,6 +64,7 @@ def plot_reliability(
     from scipy.stats import norm
 
     _check(tables)
+    check_ci_prob(ci_prob)
     ax = _axes() if ax is None else ax
     ax.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=0.9, zorder=0)
     reach = float(norm.ppf(0.5 + 0.5 * ci_prob))

@@ -155,7 +155,7 @@ def _shares(drawn: NDArray[np.int64], n_runs: int) -> Floats:
 
 def _labelled(measures, runs, estimate, better, drawn, ci_prob: float) -> xr.Dataset:
     n_runs = runs.size
-    tail = 0.5 * (1.0 - ci_prob)
+    tail = 0.5 * (1.0 - float(ci_prob))
     probability = np.stack([_shares(one, n_runs) for one in drawn])
     below = probability.cumsum(axis=-1)
     lower = 1 + (below <= tail + 1e-12).sum(axis=-1)
