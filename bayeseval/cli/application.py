@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("default", category)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _shown_once()
         try:
             if not words and COMPLETING not in os.environ:
                 print(_help(command), file=sys.stderr)
@@ -159,7 +159,15 @@ def _refuse(text: str, code: int) -> int:
     return code
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    """Write a warning as one line, without the place in our code."""
-    text = message.args[0] if isinstance(message, Warning) and message.args else message
-    remark(f"warning: {_typed(text)}")
+def _shown_once() -> Callable[..., None]:
+    """What writes a warning as one line, without the place in our code, the first time alone."""
+    said = set()
+
+    def show(message, category, filename, lineno, file=None, line=None) -> None:
+        text = message.args[0] if isinstance(message, Warning) and message.args else message
+        typed = _typed(text)
+        if typed not in said:
+            said.add(typed)
+            remark(f"warning: {typed}")
+
+    return show

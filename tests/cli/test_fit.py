@@ -394,6 +394,17 @@ def test_design_model_and_combination_stand_side_by_side(command, sampled):
     assert (sampled / "out" / "intervals_P@10.png").exists()
 
 
+def test_what_model_and_design_both_warn_of_is_said_once(command, sampled):
+    (sampled / "c").unlink()
+    code, _, err = command(
+        "fit", sampled / "judged", sampled / "a", sampled / "b", "-m", "P@10", "--design",
+        sampled / "design.nc", *QUICK, "--draws", "50", "--chains", "2", "--no-plots", "--output",
+        sampled / "out",
+    )  # fmt: skip
+    assert code == 0 and "length of combined intervals" in err
+    assert err.count("1 of the 3 runs that the design was made from") == 1
+
+
 def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left_goes(
     command, sampled
 ):
