@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -218,12 +219,24 @@ def add_cells(table: Table, *cells: str) -> None:
 
 
 def rendered(table: Table) -> str:
-    """The plain text of a table, as wide as it needs."""
+    """The plain text of a table, as wide as it needs; in ASCII where stdout has no other lines."""
+    from rich import box
     from rich.console import Console
 
     text = StringIO()
+    if not _encodes(str(table.box)):
+        table.box = box.ASCII
     Console(file=text, width=10_000, color_system=None, legacy_windows=False).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def _encodes(text: str) -> bool:
+    """Whether stdout has the letters of a text; under Windows those of a file are few."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 FORMATS: dict[str, Callable[[pd.DataFrame, dict], str]] = {
