@@ -106,7 +106,8 @@ def compare(
     Raises
     ------
     ValueError
-        As :func:`evaluate`; an unknown run, population or prior; fewer than two runs.
+        As :func:`evaluate`; an unknown run, population or prior; fewer than two runs; for the
+        population of topics a measure with scores on fewer than two.
 
     Notes
     -----
@@ -147,6 +148,7 @@ def compare(
         ci_prob=ci_prob,
         **options,
     )
+    _check_topics(found)
     every, all_pairs = found, compared_pairs(runs, None)
     if reference is not None:
         how = {"estimator": estimator, "population": population} | options
@@ -186,6 +188,18 @@ def _check_request(reference, prior: str, n_permutations: int, random_seed: int)
     check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):
         raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
+
+
+def _check_topics(found: xr.Dataset) -> None:
+    """Refuse differences of which the spread over topics gives no error at all."""
+    if found.attrs["population"] != "topics":
+        return
+    alone = (found["n_topics"] < 2).all("comparison").to_numpy()
+    if alone.any():
+        raise ValueError(
+            "the spread over topics needs at least 2 topics with scores, and "
+            f"{found['measure'].to_numpy()[alone][0]} has fewer of every pair of runs"
+        )
 
 
 def _arrays(found: xr.Dataset) -> Arrays:

@@ -225,6 +225,9 @@ def test_what_cannot_be_compared_is_refused(truth, sampled):
         be.compare(sampled, "P@10", estimator="stat", outside="missing", **FAST)
     with pytest.raises(ValueError, match="at least 2 runs"):
         be.compare(be.select(truth, runs=["run001"]), "P@10", estimator="assumed")
+    one = be.select(truth, topics=truth["topic"].to_numpy()[:1])
+    with pytest.raises(ValueError, match="at least 2 topics with scores, and AP has fewer of"):
+        be.compare(one, ["AP", "P@10"], estimator="assumed")
     with pytest.raises(ValueError, match="n_permutations is 0; allowed: a whole number, 1 or more"):
         be.compare(truth, "P@10", estimator="assumed", n_permutations=0)
 

@@ -214,8 +214,8 @@ def _remark_no_error(mean: xr.Dataset) -> None:
     if mean.attrs["population"] == "topics":
         if (mean["n_topics"] == 1).any():
             remark(
-                "--population topics takes the standard error from the spread of scores over "
-                "topics; a run with a score on only 1 topic has none"
+                "for the population of topics the standard error comes from the spread of scores "
+                "over topics; a run with a score on only 1 topic has none"
             )
         return
     unknown = mean["estimate"].notnull() & mean["standard_error"].isnull()

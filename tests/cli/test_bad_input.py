@@ -291,8 +291,20 @@ def test_a_choice_that_does_not_exist_is_told_in_our_words(command, files):
 
 def test_one_topic_tells_no_error_of_a_difference(command, files):
     (files / "qrels").write_text("1 0 d01 1\n1 0 d02 0\n")
-    code, _, err = command("compare", files / "qrels", files / "a", files / "b", "-m", "P@5",
-                           "--estimator", "assumed")  # fmt: skip
+    words = [files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator", "assumed"]
+    said = "the spread over topics needs at least 2 topics with scores"
+    for name in ("compare", "rank"):
+        code, out, err = command(name, *words)
+        assert (code, out) == (2, "") and said in err
+        assert "--population" not in err  # nobody gave it
+
+
+def test_a_difference_on_one_topic_beside_others_is_said(command, files):
+    lines = (files / "c").read_text().splitlines(keepends=True)
+    (files / "c").write_text("".join(line for line in lines if line.startswith("2 ")))
+    words = [files / "qrels", *(files / name for name in "abc"), "-m", "P@5"]
+    words += ["--estimator", "assumed", "--missing-topics", "skip"]
+    code, _, err = command("compare", *words)
     assert code == 0 and "a difference on 1 topic has no standard error" in err
 
 

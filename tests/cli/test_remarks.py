@@ -95,7 +95,7 @@ def test_one_topic_has_no_spread_and_this_is_said(command, files):
     code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *words)
     assert code == 0
     assert next(csv.DictReader(io.StringIO(out)))["standard_error"] == ""
-    assert "1 topic" in line_with(err, "--population topics")
+    assert "1 topic" in line_with(err, "for the population of topics")
 
 
 def test_a_constant_predictor_takes_its_value_from_the_shell(command, files):
