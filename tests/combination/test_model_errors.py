@@ -91,9 +91,10 @@ def test_measures_have_the_constants_of_their_kind_and_a_seed_repeats_itself():
 def test_a_probability_comes_nearer_to_one_half():
     post = posterior(common_sd=0.0)
     shifted = post.assign(estimate=post.estimate + xr.where(post.run == "run11", 0.02, 0.0))
+    known = {group: {"apart_ratio": 0.85} for group in ("contributed", "new")}
     plain, wider = (
         be.rankings.rank_probabilities(one).better.sel(run="run11", run_other="run10")
-        for one in (shifted, with_model_errors(shifted))
+        for one in (shifted, with_model_errors(shifted, constants=known))
     )
     assert bool((plain > 0.9).all()) and bool((wider < plain).all()) and bool((wider > 0.5).all())
 

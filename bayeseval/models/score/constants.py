@@ -99,7 +99,7 @@ def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], 
 
     >>> given = {"new": {"far_weight": 0.5}, "mine": {"far_sd": 0.2}}
     >>> checked_constants(given)["ratio", "mine"].far_weight
-    0.3
+    0.1
     """
     of_package = shipped()
     known = dict(of_package)

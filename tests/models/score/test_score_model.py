@@ -115,7 +115,7 @@ def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
     ("mean", "post", "options", "said"),
     [
         (means(population="topics"), draws(), {}, "of these topics"),
-        (means(), draws().isel(run=[0]), {}, "run 'new', and what"),
+        (means(), draws().isel(run=[0]), {}, "run 'new', which what"),
         (means(), draws().mean(("chain", "draw")), {}, "must be posterior draws"),
         (means(), draws(), {"priors": {"commom": (0, 1)}}, "commom"),
         (means(), draws(), {"constants": {"new": {"far": 1}}}, "far"),
