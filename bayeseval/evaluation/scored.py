@@ -18,10 +18,11 @@ Arrays = dict[str, NDArray]
 OF_TOPIC = ("denominator_error", "modelled_share", "denominator_direction")  # not of the run
 
 
-def scored(problem: Problem) -> Arrays:
+def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     """Arrays (measure, run, topic, replicate) of everything a result holds.
 
     What belongs to the denominator of a topic has no dim run, and its directions one dim more.
+    ``skip_missing``: a run has no score (NaN) on a topic for which it has no documents.
     """
     n_runs, n_topics = problem.frame.rankings.length.shape
     shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
@@ -44,6 +45,10 @@ def scored(problem: Problem) -> Arrays:
                     arrays[name] = _placed(arrays[name], index, topic, values)
                 else:
                     arrays[name][index, :, topic] = values
+    if skip_missing:
+        absent = problem.frame.rankings.length == 0
+        for name in ("estimate", "standard_error", "anticipated_error"):
+            arrays[name][:, absent] = np.nan
     beyond[np.isnan(arrays["estimate"])] = np.nan
     arrays["estimate"] = arrays["estimate"] + given_back(beyond)
     return arrays

@@ -183,11 +183,7 @@ def evaluate(
         estimator_options=estimator_options,
     )
     _warn_unjudged(problem)
-    arrays = scored(problem)
-    if missing_topics == "skip":
-        there = problem.frame.rankings.length[..., None] > 0
-        for name in ("estimate", "standard_error", "anticipated_error"):
-            arrays[name] = np.where(there, arrays[name], np.nan)
+    arrays = scored(problem, skip_missing=missing_topics == "skip")
     _apply_outside(problem, arrays, outside)
     attrs = {
         "estimator": estimator,

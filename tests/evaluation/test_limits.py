@@ -44,6 +44,25 @@ def test_a_run_that_finds_what_others_do_not_is_not_held_down(
     assert (before < 0).all() and (abs(off) < 0.6 * abs(before)).all()
 
 
+def test_topics_that_are_skipped_say_nothing_of_what_is_given_back(collection, monkeypatch):
+    of_some = be.runs_frame(collection).query(f"run == '{ODD}' and topic < '3'")
+    short = be.add_runs(collection, of_some.assign(run="short"))
+    design = be.designs.pps_strata(short, budget=40)
+    sampled = be.reveal(short, design, be.draw(design, random_seed=1))
+    seen = []
+
+    def recorded(beyond):
+        seen.append(beyond)
+        return given_back(beyond)
+
+    monkeypatch.setattr("bayeseval.evaluation.scored.given_back", recorded)
+    skipped = be.evaluate(sampled, ["R@20"], estimator="dyn", missing_topics="skip")
+    absent = (short["rankings/ranking"] < 0).all("rank").to_numpy()
+    assert 0 < absent.sum() < absent.shape[1]
+    assert np.isnan(seen[0][:, absent]).all() and not np.isnan(seen[0][:, ~absent]).any()
+    assert (skipped.estimate.isnull() == absent).all()
+
+
 def test_differences_are_those_of_the_means(collection):
     design = be.designs.pps_strata(collection, budget=40)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
