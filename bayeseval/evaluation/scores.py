@@ -125,7 +125,8 @@ def evaluate(
     relevant among the sampled documents of a stratum are binomial, with a curve over ranks for all
     topics and correlated deviations of each topic from it
     (:func:`bayeseval.models.count_model`), whose posterior gives that of D. The ratio is N E[1/D]:
-    unbiased on average over the topics that the model speaks of, not topic by topic. For dyn the
+    unbiased on average over the topics that the model speaks of, not topic by topic. Grades above
+    the lowest may be lacking on a topic altogether: their counts are zero-inflated. For dyn the
     posterior of the number of relevant documents is moved by own times the difference between dyn's
     estimate of that number and stat's, where own is the weight that the posterior mean gives to the
     topic's own sample: its variance by the variance that the topic's own strata leave. N E[1/D] is

@@ -1,5 +1,6 @@
 """The counts of all topics: likelihood, posterior draws, and the ratios that rest on them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -123,12 +124,61 @@ def test_where_every_document_is_relevant_for_certain_all_are():
         np.zeros(2),
         np.zeros((1, 1, 2)),
         np.ones((1, 1)),
+        np.zeros(1),
         np.full((3, 2), 0.5),
         np.array([-1.0, 0.0, 1.0]),
         np.zeros((1, 2)),
         out,
     )
     np.testing.assert_array_equal(out, 4.0)
+
+
+def lacking(topics, seed=1, n_topics=4) -> Counts:
+    """Small counts of which some topics show none."""
+    counts = small_counts(n_topics=n_topics, seed=seed)
+    of_topic = np.repeat(np.arange(n_topics), 3)
+    return replace(counts, relevant=np.where(np.isin(of_topic, topics), 0.0, counts.relevant))
+
+
+def test_a_topic_that_shows_none_may_have_none():
+    counts = lacking([1, 3])
+    fit = CountFit(counts, zero_inflated=True)
+    hyper = np.array([-1.2, -0.7, 0.1, -0.4, 0.3, -0.8])
+    share = expit(-0.8)
+    some = np.array([grid_posterior(counts, topic, hyper[:-1])[0] for topic in range(4)])
+    shows_none = share + (1.0 - share) * np.exp(some[[1, 3]])
+    expected = np.log(shows_none).sum() + (np.log(1.0 - share) + some[[0, 2]]).sum()
+    assert fit._likelihood(hyper)[0] == pytest.approx(expected, abs=2e-4)
+    np.testing.assert_allclose(fit._zero[[1, 3]], share / shows_none, atol=1e-4)
+    assert (fit._zero[[0, 2]] == 0.0).all()
+
+
+def test_the_gradient_knows_topics_that_may_have_none():
+    fit = CountFit(lacking([0, 2, 5], seed=3, n_topics=6), zero_inflated=True)
+    hyper = np.array([-0.9, -0.5, -0.2, -0.6, 0.4, -1.1])
+    gradient = fit._loss(hyper)[1]
+    step = 1e-5 * np.eye(6)
+    slope = [(fit._loss(hyper + h)[0] - fit._loss(hyper - h)[0]) / 2e-5 for h in step]
+    np.testing.assert_allclose(gradient, slope, rtol=5e-3, atol=5e-3)
+
+
+def test_what_topics_lack_altogether_is_not_expected_of_those_that_show_none():
+    """A third of the topics have none, the others like ones: by how much 1 / number is off."""
+    random = np.random.default_rng(5)
+    effects = random.multivariate_normal([-1.5, 0.0], [[1.0, 0.0], [0.0, 0.2]], 90)
+    effects[:30, 0] = -50.0
+    counts = many_counts(effects, seed=6, n_cells=6, most=4)
+    p = expit(-1.0 + np.repeat(effects[:, 0], 6) + np.repeat(effects[:, 1], 6) * counts.slope)
+    left = np.full(counts.relevant.size, 20.0)
+    shown, total = (x.reshape(90, 6).sum(axis=1) for x in (counts.relevant, random.binomial(20, p)))
+    none = shown == 0
+    assert 35 < none.sum() < 60
+    off = {}
+    for zero_inflated in (True, False):
+        draws = CountFit(counts, zero_inflated=zero_inflated).draws(left, random_seed=1)
+        number = draws.reshape(90, 6, -1).sum(axis=1)[none]
+        off[zero_inflated] = (1.0 / (5.0 + number)).mean() / (1.0 / (5.0 + total[none])).mean() - 1
+    assert abs(off[True]) < 0.06 and off[False] < -0.07
 
 
 def test_hyperparameters_that_a_line_search_tries_far_out_have_a_finite_density():

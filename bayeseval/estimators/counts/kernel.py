@@ -101,13 +101,28 @@ def effect_precision(scale):
 
 @numba.njit(cache=True, nogil=True)
 def log_likelihood(
-    start, relevant, sampled, curve, slope, beta, scale, point, log_weight, mode, node, share
+    start,
+    relevant,
+    sampled,
+    curve,
+    slope,
+    beta,
+    scale,
+    zero_share,
+    point,
+    log_weight,
+    mode,
+    node,
+    share,
+    zero,
 ):
     """Log marginal likelihood, its gradient in beta, and the sum of E[u u'] over topics.
 
-    ``scale`` holds the two standard deviations and the correlation of the topic effects. On return
-    ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of each topic's effects
-    as points and probabilities. The gradient is the posterior mean of that of the complete data.
+    ``scale`` holds the two standard deviations and the correlation of the topic effects; a topic
+    has no relevant document at all with probability ``zero_share``. On return ``zero`` (topic,) is
+    that probability given the counts, and ``node`` (topic, node, 2) and ``share`` (topic, node) are
+    the posterior of the effects of a topic that has some, as points and probabilities. The gradient
+    (the posterior mean of that of the complete data) and E[u u'] count a topic by 1 - ``zero``.
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
@@ -147,11 +162,19 @@ def log_likelihood(
         for j in range(n_nodes):
             share[topic, j] = np.exp(share[topic, j] - highest)
             mass += share[topic, j]
-        total += highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
+        value = highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
+        # a topic without any is certain to show none, one with some may
+        zero[topic] = 0.0
+        if zero_share > 0.0 and not relevant[first:last].any():
+            shows_none = zero_share + (1.0 - zero_share) * np.exp(value)
+            zero[topic] = zero_share / shows_none
+            total += np.log(shows_none)
+        else:
+            total += np.log(1.0 - zero_share) + value
         for j in range(n_nodes):
             share[topic, j] /= mass
             # posterior means of the gradient and of the squared effects
-            weight = share[topic, j]
+            weight = share[topic, j] * (1.0 - zero[topic])
             if weight > 1e-8:
                 u0, u1 = node[topic, j, 0], node[topic, j, 1]
                 moment[0, 0] += weight * u0 * u0
@@ -214,14 +237,16 @@ def likelier_by_others(node, share, covariance, own, mean, spread, every, out):
 
 
 @numba.njit(cache=True, nogil=True)
-def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, normal, shift, out):
+def unsampled_relevant(
+    start, unsampled, eta, slope, node, share, zero, uniform, normal, shift, out
+):
     """Draws of the relevant among the unsampled documents of each cell, ``out[cell, draw]``.
 
-    The effects of a topic are drawn from its nodes, the number over all cells of the topic from the
-    binomial distribution with the right mean and variance (from 40 on a rounded normal one), and
-    the cells get their expected shares of it, so that a cell's number need not be whole.
-    ``unsampled[cell, draw]`` may itself be drawn. ``shift`` (topic, 2) moves the points of the
-    uniform sequence, modulo 1, so that topics are independent.
+    With probability ``zero`` (topic,) a topic has none. Else its effects are drawn from its nodes,
+    the number over all its cells from the binomial distribution with the right mean and variance
+    (from 40 on a rounded normal one), and the cells get their expected shares of it, so that a
+    cell's number need not be whole. ``unsampled[cell, draw]`` may itself be drawn. ``shift``
+    (topic, 2) moves the points of the uniform sequence, modulo 1, so that topics are independent.
     """
     n_draws = out.shape[1]
     for topic in range(start.size - 1):
@@ -229,6 +254,10 @@ def unsampled_relevant(start, unsampled, eta, slope, node, share, uniform, norma
         for draw in range(n_draws):
             x = (uniform[draw, 0] + shift[topic, 0]) % 1.0
             y = (uniform[draw, 1] + shift[topic, 1]) % 1.0
+            if x < zero[topic]:
+                out[first:last, draw] = 0.0
+                continue
+            x = (x - zero[topic]) / (1.0 - zero[topic])
             # the node that the first number falls on
             j, mass = 0, share[topic, 0]
             while mass < x and j < share.shape[1] - 1:

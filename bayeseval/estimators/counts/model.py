@@ -13,6 +13,9 @@ DRAWS_PER_POINT = 8
 BETA_SD = 5.0  # of the curve's columns; twice that for the intercept
 EFFECT_MEAN = np.array([0.0, -0.5, 0.0])  # log sd, log sd, Fisher's z of the correlation
 EFFECT_SD = np.array([0.75, 0.75, 0.75])
+ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
+ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
+ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 STEP = 1e-3  # of the differences that give the curvature
 
@@ -59,33 +62,47 @@ class CountFit:
     counts : Counts
     """
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, *, zero_inflated: bool = False) -> None:
         from scipy.optimize import minimize
 
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
+        self._zero_inflated = zero_inflated
         n_topics = counts.start.size - 1
         self._mode = np.zeros((n_topics, 2))
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
+        self._zero = np.zeros(n_topics)
         options = {"maxiter": 200, "ftol": 1e-8, "gtol": 1e-3}
         found = minimize(self._loss, self._initial(), jac=True, method="L-BFGS-B", options=options)
         self.hyper = found.x
         self._root = self._curvature_root()
         self._likelihood(self.hyper)
-        self._mixing = mixing(self._node, self._share, _covariance(self.hyper[self._n_beta :]))
+        self._mixing = mixing(self._node, self._share, _covariance(self._effects(self.hyper)))
 
     @property
     def n_hyper(self) -> int:
-        """Number of hyperparameters."""
-        return self.hyper.size
+        """Number of hyperparameters, but for the share of topics without any, which is kept."""
+        return self._n_beta + 3
 
     def _initial(self) -> NDArray[np.float64]:
         share = (self._counts.relevant.sum() + 0.5) / (self._counts.sampled.sum() + 1.0)
-        hyper = np.zeros(self._n_beta + 3)
+        hyper = np.zeros(self._n_beta + 3 + self._zero_inflated)
         hyper[0] = np.log(share / (1.0 - share))
-        hyper[self._n_beta :] = EFFECT_MEAN
+        hyper[self._n_beta : self._n_beta + 3] = EFFECT_MEAN
+        hyper[self._n_beta + 3 :] = ZERO_START
         return hyper
+
+    def _effects(self, hyper) -> NDArray[np.float64]:
+        """Logs of the two standard deviations and Fisher's z of the correlation."""
+        return hyper[self._n_beta : self._n_beta + 3]
+
+    def _zero_share(self, hyper) -> float:
+        """Probability that a topic has none."""
+        if not self._zero_inflated:
+            return 0.0
+        logit = np.clip(hyper[-1], -ZERO_FARTHEST, ZERO_FARTHEST)
+        return float(1.0 / (1.0 + np.exp(-logit)))
 
     def _likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
         """Log marginal likelihood, without the prior; its slope in beta; the moments of effects."""
@@ -100,33 +117,40 @@ class CountFit:
             counts.curve,
             counts.slope,
             np.ascontiguousarray(hyper[:n_beta]),
-            _scale(hyper[n_beta:]),
+            _scale(self._effects(hyper)),
+            self._zero_share(hyper),
             point,
             log_weight,
             self._mode,
             self._node,
             self._share,
+            self._zero,
         )
 
     def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
         """Minus the log posterior density of the hyperparameters, and its gradient."""
-        beta, effects = hyper[: self._n_beta], hyper[self._n_beta :]
+        beta, effects = hyper[: self._n_beta], self._effects(hyper)
         value, gradient, moment = self._likelihood(hyper)
         beta_sd = np.full(beta.size, BETA_SD)
         beta_sd[0] *= 2.0
         beta_pull, effect_pull = beta / beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
-        slope = _scale_gradient(effects, moment, self._share.shape[0])
-        gradient = np.concatenate([gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD])
-        return -value, -gradient
+        slope = _scale_gradient(effects, moment, self._zero.size - self._zero.sum())
+        parts = [gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD]
+        if self._zero_inflated:
+            pull = (hyper[-1] - ZERO_MEAN) / ZERO_SD
+            value -= 0.5 * pull * pull
+            beyond = self._zero.sum() - self._zero.size * self._zero_share(hyper)
+            parts.append(np.array([beyond - pull / ZERO_SD]))
+        return -value, -np.concatenate(parts)
 
     def _curvature_root(self) -> NDArray[np.float64]:
         """Root of the inverse curvature (hyperparameter, direction)."""
         n = self.n_hyper
         hessian = np.empty((n, n))
-        for column, step in enumerate(STEP * np.eye(n)):
+        for column, step in enumerate(STEP * np.eye(n, self.hyper.size)):
             above, below = self._loss(self.hyper + step)[1], self._loss(self.hyper - step)[1]
-            hessian[:, column] = (above - below) / (2.0 * STEP)
+            hessian[:, column] = (above - below)[:n] / (2.0 * STEP)
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
 
@@ -156,9 +180,12 @@ class CountFit:
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
         out = np.zeros(unsampled.shape)
         for along in _points(self.n_hyper):
-            hyper = self.hyper + self._root @ along
+            hyper = self.hyper.copy()
+            hyper[: self.n_hyper] += self._root @ along
             self._likelihood(hyper)
             share = self._share * self._mixing  # a node stands for the same, wherever hyper is
+            likelier = share.sum(axis=1)  # which speaks for a topic that has some
+            zero = self._zero / (self._zero + (1.0 - self._zero) * likelier)
             here = np.flatnonzero((direction == along).all(axis=1))
             drawn = np.zeros((unsampled.shape[0], here.size))
             unsampled_relevant(
@@ -167,7 +194,8 @@ class CountFit:
                 counts.curve @ hyper[: self._n_beta],
                 counts.slope,
                 self._node,
-                share / share.sum(axis=1, keepdims=True),
+                share / likelier[:, None],
+                zero,
                 np.ascontiguousarray(uniform[here]),
                 _normal_quantiles(),
                 shift,

@@ -116,7 +116,8 @@ class CountModel:
                     sampled[replicate] * self._cells.tell,
                     self._cells.curve,
                     self._cells.slope,
-                )
+                ),
+                zero_inflated=above is not None,
             )
             return fit.draws(left, number=number, random_seed=self._random_seed)
 
