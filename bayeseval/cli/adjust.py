@@ -107,7 +107,7 @@ def adjust(
     with working("adjusting"):
         result = be.adjust_scores(
             collection,
-            common_topics=_topics(common_topics, more),
+            common_topics=_topics(common_topics, more, collection),
             measures=measures,
             pool_depth=pool_depth,
             base=base,
@@ -152,13 +152,19 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
         raise ValueError("--leave-out team and --teams go together; give both or neither")
 
 
-def _topics(given: str | None, more: pd.DataFrame | None) -> list[str] | None:
+def _topics(
+    given: str | None, more: pd.DataFrame | None, collection: xr.DataTree
+) -> list[str] | None:
     """Common topics: those named, else those of the common judgments, else none."""
-    if given is not None:
-        named = Path(given).read_text(encoding="utf-8").split() if Path(given).is_file() else None
-        labels = given.split(",") if named is None else named
-        return [label.strip() for label in labels if label.strip()]
-    return None if more is None else more["topic"].drop_duplicates().tolist()
+    if given is None:
+        return None if more is None else more["topic"].drop_duplicates().tolist()
+    if Path(given).is_file():
+        return Path(given).read_text(encoding="utf-8").split()
+    labels = [label.strip() for label in given.split(",") if label.strip()]
+    like_a_path = Path(given).suffix or len(Path(given).parts) > 1
+    if like_a_path and not set(labels) & set(collection["topic"].to_numpy().tolist()):
+        raise ValueError(f"--common-topics: '{given}' is neither a file nor topics of QRELS")
+    return labels
 
 
 def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> None:

@@ -254,6 +254,7 @@ MISTAKES = [
     (["--common-topics", "1", "--leave-out", "team"], "--leave-out does not go with common topics"),
     (["--common-topics", "77"], "topics of the collection; unknown: 77; its topics: 1, 2"),
     (["--common-topics", ","], "none given"),
+    (["--common-topics", "no.txt"], "'no.txt' is neither a file nor topics of QRELS"),
     (["-m", "Bpref"], "Bpref is no sum of relevances"),
     (["--pool-depth", "0"], "--pool-depth is 0; allowed: a whole number, 1 or more"),
     (["--ci-prob", "1"], "--ci-prob must lie between 0 and 1"),
