@@ -74,6 +74,12 @@ def test_the_fit_is_at_the_top_of_the_log_posterior():
     assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
 
 
+def test_a_fit_that_stops_early_says_so(monkeypatch):
+    monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
+    with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):
+        CountFit(small_counts(n_topics=8, seed=5))
+
+
 def test_draws_have_the_moments_of_the_enumerated_posterior():
     """Hyperparameters held still: number of relevant among 6 unsampled, by grid and binomials."""
     counts = small_counts(seed=7)

@@ -1,5 +1,6 @@
 """Fit of the counts model to one sample, and draws of what was not sampled."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +18,7 @@ ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
 ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
+MOST_STEPS = 200  # of the search; samples need 10 to 50
 STEP = 1e-3  # of the differences that give the curvature
 
 
@@ -73,8 +75,14 @@ class CountFit:
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
-        options = {"maxiter": 200, "ftol": 1e-8, "gtol": 1e-3}
+        options = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
         found = minimize(self._loss, self._initial(), jac=True, method="L-BFGS-B", options=options)
+        if not found.success:
+            warnings.warn(
+                "the model of the numbers of relevant documents did not converge, so ratios (AP, "
+                "nDCG, R@k, Rprec) may be off; denominator 'topic' does without it",
+                stacklevel=2,
+            )
         self.hyper = found.x
         self._root = self._curvature_root()
         self._likelihood(self.hyper)
