@@ -11,13 +11,14 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import bayeseval as be
-from bayeseval.estimators.counts import TopicCounts
+from bayeseval.estimators.counts import CountModel, TopicCounts
 from bayeseval.estimators.counts.cells import cells
 from bayeseval.estimators.counts.kernel import likelier_by_others, unsampled_relevant, widened
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
+from bayeseval.frame.sample import Sample
 
 RATIOS = ["AP", "nDCG@10", "R@50", "Rprec"]
 
@@ -148,7 +149,7 @@ def lacking(topics, seed=1, n_topics=4) -> Counts:
 
 def test_a_topic_that_shows_none_may_have_none():
     counts = lacking([1, 3])
-    fit = CountFit(counts, zero_inflated=True)
+    fit = CountFit(counts, shows_none=np.array([False, True, False, True]))
     hyper = np.array([-1.2, -0.7, 0.1, -0.4, 0.3, -0.8])
     share = expit(-0.8)
     some = np.array([grid_posterior(counts, topic, hyper[:-1])[0] for topic in range(4)])
@@ -159,8 +160,41 @@ def test_a_topic_that_shows_none_may_have_none():
     assert (fit._zero[[0, 2]] == 0.0).all()
 
 
+def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatch):
+    """An old pool tells nothing of the documents outside it, but that a topic has the grade."""
+    fits = []
+    original = CountFit
+
+    def recorded(*args, **options):
+        fits.append(original(*args, **options))
+        return fits[-1]
+
+    monkeypatch.setattr("bayeseval.estimators.counts.posterior.CountFit", recorded)
+    n_topics, n_documents = 6, 30
+    topic, rank = (part.ravel() for part in np.mgrid[:n_topics, 1 : n_documents + 1])
+    certain = rank <= 5
+    one = Sample(
+        pair=np.arange(topic.size),
+        topic=topic.astype(np.int32),
+        start=np.arange(n_topics + 1) * n_documents,
+        inclusion_probability=np.where(certain, 1.0, 0.2),
+        stratum=(2 * topic + ~certain).astype(np.int32),
+        selected=(certain | (rank % 5 == 0))[None],
+        fused_rank=rank.astype(np.int32),
+        run_rank=rank[:, None].astype(np.int32),
+    )
+    relevant = one.selected.astype(float)
+    higher = relevant * np.where(certain, topic == 0, topic >= 2)  # topic 1 shows none
+    model = CountModel(one, 1, made_certain=True)
+    model.level(((1.0, 2.0), (2.0,)), [relevant, higher])
+    lowest, above = fits
+    assert (lowest._zero == 0.0).all()
+    assert above._zero[1] > 0.0 and (np.delete(above._zero, 1) == 0.0).all()
+
+
 def test_the_gradient_knows_topics_that_may_have_none():
-    fit = CountFit(lacking([0, 2, 5], seed=3, n_topics=6), zero_inflated=True)
+    counts = lacking([0, 2, 5], seed=3, n_topics=6)
+    fit = CountFit(counts, shows_none=np.isin(np.arange(6), [0, 2, 5]))
     hyper = np.array([-0.9, -0.5, -0.2, -0.6, 0.4, -1.1])
     gradient = fit._loss(hyper)[1]
     step = 1e-5 * np.eye(6)
@@ -181,7 +215,8 @@ def test_what_topics_lack_altogether_is_not_expected_of_those_that_show_none():
     assert 35 < none.sum() < 60
     off = {}
     for zero_inflated in (True, False):
-        draws = CountFit(counts, zero_inflated=zero_inflated).draws(left, random_seed=1)
+        fit = CountFit(counts, shows_none=none if zero_inflated else None)
+        draws = fit.draws(left, random_seed=1)
         number = draws.reshape(90, 6, -1).sum(axis=1)[none]
         off[zero_inflated] = (1.0 / (5.0 + number)).mean() / (1.0 / (5.0 + total[none])).mean() - 1
     assert abs(off[True]) < 0.06 and off[False] < -0.07

@@ -108,6 +108,7 @@ def log_likelihood(
     slope,
     beta,
     scale,
+    shows_none,
     zero_share,
     point,
     log_weight,
@@ -119,10 +120,11 @@ def log_likelihood(
     """Log marginal likelihood, its gradient in beta, and the sum of E[u u'] over topics.
 
     ``scale`` holds the two standard deviations and the correlation of the topic effects; a topic
-    has no relevant document at all with probability ``zero_share``. On return ``zero`` (topic,) is
-    that probability given the counts, and ``node`` (topic, node, 2) and ``share`` (topic, node) are
-    the posterior of the effects of a topic that has some, as points and probabilities. The gradient
-    (the posterior mean of that of the complete data) and E[u u'] count a topic by 1 - ``zero``.
+    has no relevant document at all with probability ``zero_share``, unless it is known to have some
+    (``shows_none`` (topic,) is False). On return ``zero`` (topic,) is that probability given the
+    counts, and ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of the
+    effects of a topic that has some, as points and probabilities. The gradient (the posterior mean
+    of that of the complete data) and E[u u'] count a topic by 1 - ``zero``.
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
@@ -165,10 +167,10 @@ def log_likelihood(
         value = highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
         # a topic without any is certain to show none, one with some may
         zero[topic] = 0.0
-        if zero_share > 0.0 and not relevant[first:last].any():
-            shows_none = zero_share + (1.0 - zero_share) * np.exp(value)
-            zero[topic] = zero_share / shows_none
-            total += np.log(shows_none)
+        if zero_share > 0.0 and shows_none[topic]:
+            chance = zero_share + (1.0 - zero_share) * np.exp(value)
+            zero[topic] = zero_share / chance
+            total += np.log(chance)
         else:
             total += np.log(1.0 - zero_share) + value
         for j in range(n_nodes):

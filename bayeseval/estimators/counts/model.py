@@ -59,18 +59,25 @@ class CountFit:
     is found at the mode and kept, node by node, where the hyperparameters move: the normal
     distribution moves on beneath it.
 
+    With ``shows_none`` a topic has no relevant document at all with a probability of its own, the
+    share of such topics, whose logit is one more hyperparameter; it is kept where it is set.
+
     Parameters
     ----------
     counts : Counts
+    shows_none : bool array (topic,), optional
+        Topics that may have none: those whose judged documents hold none, whether they tell of
+        others or not. Default: every topic has some.
     """
 
-    def __init__(self, counts: Counts, *, zero_inflated: bool = False) -> None:
+    def __init__(self, counts: Counts, *, shows_none: NDArray[np.bool_] | None = None) -> None:
         from scipy.optimize import minimize
 
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
-        self._zero_inflated = zero_inflated
         n_topics = counts.start.size - 1
+        self._zero_inflated = shows_none is not None
+        self._shows_none = np.zeros(n_topics, dtype=bool) if shows_none is None else shows_none
         self._mode = np.zeros((n_topics, 2))
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
@@ -126,6 +133,7 @@ class CountFit:
             counts.slope,
             np.ascontiguousarray(hyper[:n_beta]),
             _scale(self._effects(hyper)),
+            self._shows_none,
             self._zero_share(hyper),
             point,
             log_weight,

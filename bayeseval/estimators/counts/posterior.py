@@ -104,6 +104,7 @@ class CountModel:
         n_replicates = observed.shape[0]
         seen = np.array([self._cells.sums(row) for row in observed])
         sampled = self._sampled if above is None else above.seen
+        shows_none = np.ascontiguousarray(self._by_topic(seen.T).T == 0.0)
 
         def draws(replicate: int):
             left = self._cells.size - self._sampled[replicate]
@@ -117,7 +118,7 @@ class CountModel:
                     self._cells.curve,
                     self._cells.slope,
                 ),
-                zero_inflated=above is not None,
+                shows_none=shows_none[replicate] if above is not None else None,
             )
             return fit.draws(left, number=number, random_seed=self._random_seed)
 
