@@ -204,22 +204,42 @@ def test_the_gradient_knows_topics_that_may_have_none():
 
 def test_what_topics_lack_altogether_is_not_expected_of_those_that_show_none():
     """A third of the topics have none, the others like ones: by how much 1 / number is off."""
-    random = np.random.default_rng(5)
+    off = np.mean([_off_where_a_third_lacks_all(seed) for seed in range(5, 13)], axis=0)
+    (none, some), (none_by_normal, some_by_normal) = off
+    assert abs(none) < 0.05 and abs(some) < 0.1
+    assert none_by_normal < -0.1 and some_by_normal > 0.15
+
+
+def _off_where_a_third_lacks_all(seed) -> list[list[float]]:
+    """Of topics that show none and of those that show some; zero-inflated and not."""
+    random = np.random.default_rng(seed)
     effects = random.multivariate_normal([-1.5, 0.0], [[1.0, 0.0], [0.0, 0.2]], 90)
     effects[:30, 0] = -50.0
-    counts = many_counts(effects, seed=6, n_cells=6, most=4)
+    counts = many_counts(effects, seed=seed + 1, n_cells=6, most=4)
     p = expit(-1.0 + np.repeat(effects[:, 0], 6) + np.repeat(effects[:, 1], 6) * counts.slope)
-    left = np.full(counts.relevant.size, 20.0)
-    shown, total = (x.reshape(90, 6).sum(axis=1) for x in (counts.relevant, random.binomial(20, p)))
-    none = shown == 0
-    assert 35 < none.sum() < 60
-    off = {}
-    for zero_inflated in (True, False):
-        fit = CountFit(counts, shows_none=none if zero_inflated else None)
-        draws = fit.draws(left, random_seed=1)
-        number = draws.reshape(90, 6, -1).sum(axis=1)[none]
-        off[zero_inflated] = (1.0 / (5.0 + number)).mean() / (1.0 / (5.0 + total[none])).mean() - 1
-    assert abs(off[True]) < 0.06 and off[False] < -0.07
+    shows_none = counts.relevant.reshape(90, 6).sum(axis=1) == 0
+    total = random.binomial(20, p, (200, 540)).reshape(200, 90, 6).sum(axis=2)
+    off = []
+    for inflated in (shows_none, None):
+        drawn = CountFit(counts, shows_none=inflated).draws(np.full(540, 20.0), random_seed=1)
+        number = drawn.reshape(90, 6, -1).sum(axis=1)
+        groups = (shows_none, ~shows_none)
+        off.append(
+            [(1 / (5 + number[g])).mean() / (1 / (5 + total[:, g])).mean() - 1 for g in groups]
+        )
+    return off
+
+
+def test_topics_that_have_none_do_not_speak_for_those_that_have_some():
+    """Half of the topics have none, the others are normal: they are taken for normal."""
+    random = np.random.default_rng(2)
+    effects = random.multivariate_normal([-1.5, 0.0], [[1.0, 0.0], [0.0, 0.2]], 90)
+    effects[:45, 0] = -50.0
+    counts = many_counts(effects, seed=102, n_cells=6, most=4)
+    shown = counts.relevant.reshape(90, 6).sum(axis=1)
+    fit = CountFit(counts, shows_none=shown == 0)
+    change = (fit._share * np.abs(fit._mixing - 1.0)).sum(axis=1)
+    assert np.median(change[shown > 0]) < 0.1
 
 
 def test_hyperparameters_that_a_line_search_tries_far_out_have_a_finite_density():
@@ -269,10 +289,12 @@ def test_the_others_speak_through_their_normal_distributions():
     spread = np.stack([np.diag(row) for row in random.uniform(0.2, 0.9, (4, 2))])
     own = np.stack([0.5 * np.eye(2)] * 4)
     found = np.empty((4, 5))
-    likelier_by_others(node, share, covariance, own, mean, spread, 1, found)
+    some = np.array([1.0, 0.2, 0.7, 0.0])
+    likelier_by_others(node, share, some, covariance, own, mean, spread, 1, found)
     for topic in range(4):
-        others = [multivariate_normal(mean[t], spread[t]) for t in range(4) if t != topic]
-        density = np.mean([other.pdf(node[topic]) for other in others], axis=0)
+        others = [t for t in range(4) if t != topic]
+        densities = [multivariate_normal(mean[t], spread[t]).pdf(node[topic]) for t in others]
+        density = np.average(densities, axis=0, weights=some[others])
         normal = multivariate_normal([0.0, 0.0], covariance).pdf(node[topic])
         np.testing.assert_allclose(found[topic], density / normal)
 

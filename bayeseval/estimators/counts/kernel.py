@@ -205,27 +205,28 @@ def widened(spread, own):
 
 
 @numba.njit(cache=True, nogil=True)
-def likelier_by_others(node, share, covariance, own, mean, spread, every, out):
+def likelier_by_others(node, share, some, covariance, own, mean, spread, every, out):
     """Mean density of the other topics' effects over that of all topics, ``out`` (topic, node).
 
     That of all topics has the mean 0 and ``covariance``; others, ``every`` one of them, have the
     mean (topic, 2) and the covariance (topic, 2, 2), which is :func:`widened` beside ``own``, the
-    covariance (topic, 2, 2) that the nodes were placed by. ``out`` is 0 where the probability
-    ``share`` of the node is next to nothing.
+    covariance (topic, 2, 2) that the nodes were placed by. They count by ``some`` (topic,), the
+    probability that they have effects at all. ``out`` is 0 where the probability ``share`` of the
+    node is next to nothing, and 1 where there are no others.
     """
     n_topics, n_nodes = share.shape
     a, b, c = covariance[0, 0], covariance[0, 1], covariance[1, 1]
     whole = a * c - b * b
     for topic in range(n_topics):
         out[topic] = 0.0
-        number = 0
+        number = 0.0
         for other in range(0, n_topics, every):
             if other != topic:
-                number += 1
+                number += some[other]
                 wide = widened(spread[other], own[topic])
                 p, q, r = wide[0, 0], wide[0, 1], wide[1, 1]
                 part = p * r - q * q
-                scale = np.sqrt(whole / part)
+                scale = some[other] * np.sqrt(whole / part)
                 for j in range(n_nodes):
                     if share[topic, j] > 1e-8:
                         u0, u1 = node[topic, j, 0], node[topic, j, 1]
@@ -235,7 +236,7 @@ def likelier_by_others(node, share, covariance, own, mean, spread, every, out):
                         if here - there < 80.0:
                             out[topic, j] += scale * np.exp(0.5 * min(there - here, 100.0))
         for j in range(n_nodes):
-            out[topic, j] /= number
+            out[topic, j] = out[topic, j] / number if number > 0.0 else 1.0
 
 
 @numba.njit(cache=True, nogil=True)

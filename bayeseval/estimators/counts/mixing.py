@@ -11,7 +11,11 @@ SPREAD = 1e-4  # of the normal distribution's covariance, added to each topic's
 
 
 def mixing(
-    node: NDArray[np.float64], share: NDArray[np.float64], covariance: NDArray[np.float64]
+    node: NDArray[np.float64],
+    share: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    *,
+    some: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     r"""How much likelier the other topics make a topic's effects than the normal distribution.
 
@@ -27,8 +31,9 @@ def mixing(
 
     The nodes are about one standard deviation of their own topic apart, so that the densities of
     topics that are known better, beside one of which little was sampled, would fall between them:
-    they are no narrower than .3 of its variance. 2 topics have ratios of 1. The time goes with the
-    number of topics, beyond 200 of them, and else with its square.
+    they are no narrower than .3 of its variance. Topics that may have no relevant documents, and so
+    no effects, count by the probability that they have some; fewer than 3 topics have ratios of 1.
+    The time goes with the number of topics, beyond 200 of them, and else with its square.
 
     Parameters
     ----------
@@ -38,6 +43,8 @@ def mixing(
         Their probabilities where the effects are normal.
     covariance : float array (2, 2)
         Of the normal distribution.
+    some : float array (topic,)
+        Probability that a topic has effects.
 
     Returns
     -------
@@ -55,11 +62,11 @@ def mixing(
     Four topics with one node each, in two places; more often so than a normal distribution has it:
 
     >>> node = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[-1.0, 0.0]], [[-1.0, 0.0]]])
-    >>> (mixing(node, np.ones((4, 1)), np.eye(2)) > 1.0).ravel()
+    >>> (mixing(node, np.ones((4, 1)), np.eye(2), some=np.ones(4)) > 1.0).ravel()
     array([ True,  True,  True,  True])
     """
     n_topics = node.shape[0]
-    if n_topics < 3:
+    if some.sum() < 3.0:
         return np.ones(share.shape)
     from bayeseval.estimators.counts.kernel import likelier_by_others
 
@@ -69,8 +76,8 @@ def mixing(
     every = -(-n_topics // OTHERS)
     for _ in range(STEPS):
         others = _moments(node, given, covariance)
-        likelier_by_others(node, share, covariance, own, *others, every, density)
-        weight = _weight((share * density).sum(axis=1), weight)
+        likelier_by_others(node, share, some, covariance, own, *others, every, density)
+        weight = _weight((share * density).sum(axis=1), some, weight)
         if weight > ALL_BUT_NORMAL:
             return np.ones(share.shape)
         ratio = weight + (1.0 - weight) * density
@@ -88,15 +95,15 @@ def _moments(
     return mean, np.einsum("tj,tjd,tje->tde", share, off, off) + SPREAD * covariance
 
 
-def _weight(likelier: NDArray[np.float64], weight: float) -> float:
+def _weight(likelier: NDArray[np.float64], some: NDArray[np.float64], weight: float) -> float:
     """What is normal of a mixture, by how much likelier its other part makes each topic's counts.
 
     Examples
     --------
-    >>> round(_weight(np.array([4.0, 4.0, 4.0, 0.25]), 0.5), 2)
+    >>> round(_weight(np.array([4.0, 4.0, 4.0, 0.25]), np.ones(4), 0.5), 2)
     0.17
     """
     for _ in range(50):
-        normal = weight / (weight + (1.0 - weight) * likelier)
-        weight = float((normal.sum() + NORMAL) / (likelier.size + NORMAL))
+        normal = some * weight / (weight + (1.0 - weight) * likelier)
+        weight = float((normal.sum() + NORMAL) / (some.sum() + NORMAL))
     return weight

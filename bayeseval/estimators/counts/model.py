@@ -93,7 +93,8 @@ class CountFit:
         self.hyper = found.x
         self._root = self._curvature_root()
         self._likelihood(self.hyper)
-        self._mixing = mixing(self._node, self._share, _covariance(self._effects(self.hyper)))
+        covariance = _covariance(self._effects(self.hyper))
+        self._mixing = mixing(self._node, self._share, covariance, some=1.0 - self._zero)
 
     @property
     def n_hyper(self) -> int:
