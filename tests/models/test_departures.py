@@ -98,6 +98,15 @@ def test_a_departure_is_found_again(sampled, fitted):
     assert top[odd].mean() > top[~odd].mean() + 1.0
 
 
+def test_lists_that_end_before_the_ranks_that_tell_a_departure_do_not_have_it(sampled, fitted):
+    found = Departures.learned(RelevanceDraws(fitted, sampled, 1))
+    longest = (sampled["rankings/ranking"] >= 0).sum("rank").max("topic").to_numpy()[found.run]
+    short = longest < 81
+    assert short.any() and not short.all()
+    assert (found.effect[4:, :, short] == 0.0).all()
+    assert (found.effect[:4, 0] != 0.0).all() and (found.effect[4:, 0, ~short] != 0.0).all()
+
+
 def test_no_departure_adds_nothing():
     assert Departures.none().run.size == 0
     still = one_departure()

@@ -120,12 +120,12 @@ class Departures:
     It is a second step: judged documents among the first 20 ranks of the run tell its effects at
     the top, those among the next 60 the effects in the middle, and those below the deep ones, each
     given the mean of those before and for each u by themselves; the model's draws stay what they
-    are ("cut"). What departs there from the judgments are the log odds of relevance
-    by all judgments but the document's own (``RelevanceDraws.left_out``): the mean of the
-    linear predictor over draws puts rare relevance lower than the draws do, which departures would
-    make up for a second time, and has seen the judgment. The prior of each pair of effects is
-    common to all such runs and learned from them
-    (:mod:`bayeseval.models.relevance.departure_prior`).
+    are ("cut"). A run whose lists end before the ranks that tell a pair of effects does not have
+    it. What departs there from the judgments are the log odds of relevance by all judgments but the
+    document's own (``RelevanceDraws.left_out``): the mean of the linear predictor over draws puts
+    rare relevance lower than the draws do, which departures would make up for a second time, and
+    has seen the judgment. The prior of each pair of effects is common to all such runs and learned
+    from them (:mod:`bayeseval.models.relevance.departure_prior`).
 
     Such a line is never quite right, and what counts is that it is right on average over what was
     not judged. A document judged with the inclusion probability :math:`\pi` stands for
@@ -170,6 +170,7 @@ class Departures:
         if not runs.size:
             return cls.none()
         seen = Judged.of(draws, runs)
+        longest = draws.frame.rankings.length[runs].max(axis=1)
         random = np.random.default_rng([draws.seed_word, DEPARTURE_STREAM])
         effect = np.zeros((len(BANDS), 2, runs.size, draws.n_draws))
         for number, band in enumerate(BANDS):
@@ -177,7 +178,8 @@ class Departures:
             likelihood = seen.likelihood(band, known)
             prior = learned_prior(likelihood, band.grid)
             drawn = [band.grid.drawn(one + prior, draws.n_draws, random) for one in likelihood]
-            effect[number] = np.swapaxes(drawn, 0, 1)
+            told = longest >= band.judged.argmax()  # shorter lists never have a judgment to tell
+            effect[number] = np.swapaxes(drawn, 0, 1) * told[:, None]
         return cls(runs, effect)
 
     def shift(self, number: int, rank: NDArray, seen: NDArray) -> NDArray[np.float32]:
