@@ -125,13 +125,13 @@ def evaluate(
     relevant among the sampled documents of a stratum are binomial, with a curve over ranks for all
     topics and correlated deviations of each topic from it
     (:func:`bayeseval.models.count_model`), whose posterior gives that of D. The ratio is N E[1/D]:
-    unbiased on average over the topics that the model speaks of, not topic by topic. Grades above
-    the lowest may be lacking on a topic altogether: their counts are zero-inflated. For dyn the
-    posterior of the number of relevant documents is moved by own times the difference between dyn's
-    estimate of that number and stat's, where own is the weight that the posterior mean gives to the
-    topic's own sample: its variance by the variance that the topic's own strata leave. N E[1/D] is
-    limited to [0, 1] where D has a relative error above 1/4, and where that changes a run's mean
-    over topics by more than chance, what the limits took is given back
+    unbiased on average over the topics that the model speaks of, not topic by topic. For nDCG, a
+    topic may lack the grades above the lowest that has a gain: their counts are zero-inflated. For
+    dyn the posterior of the number of relevant documents is moved by own times the difference
+    between dyn's estimate of that number and stat's, where own is the weight that the posterior
+    mean gives to the topic's own sample: its variance by the variance that the topic's own strata
+    leave. N E[1/D] is limited to [0, 1] where D has a relative error above 1/4, and where that
+    changes a run's mean over topics by more than chance, what the limits took is given back
     (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
     goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
     runs and partly to all topics, and means over topics, covariances and paired differences carry

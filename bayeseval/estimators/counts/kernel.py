@@ -100,6 +100,18 @@ def effect_precision(scale):
 
 
 @numba.njit(cache=True, nogil=True)
+def zero_inflated(value, zero_share, shows_none):
+    """Log likelihood of a topic that may have none, and the probability that it has none.
+
+    ``value`` is the log likelihood if it has some. A topic without any is certain to show none.
+    """
+    if zero_share == 0.0 or not shows_none:
+        return np.log(1.0 - zero_share) + value, 0.0
+    chance = zero_share + (1.0 - zero_share) * np.exp(value)
+    return np.log(chance), zero_share / chance
+
+
+@numba.njit(cache=True, nogil=True)
 def log_likelihood(
     start,
     relevant,
@@ -165,14 +177,8 @@ def log_likelihood(
             share[topic, j] = np.exp(share[topic, j] - highest)
             mass += share[topic, j]
         value = highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
-        # a topic without any is certain to show none, one with some may
-        zero[topic] = 0.0
-        if zero_share > 0.0 and shows_none[topic]:
-            chance = zero_share + (1.0 - zero_share) * np.exp(value)
-            zero[topic] = zero_share / chance
-            total += np.log(chance)
-        else:
-            total += np.log(1.0 - zero_share) + value
+        value, zero[topic] = zero_inflated(value, zero_share, shows_none[topic])
+        total += value
         for j in range(n_nodes):
             share[topic, j] /= mass
             # posterior means of the gradient and of the squared effects

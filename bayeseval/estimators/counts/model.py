@@ -82,8 +82,11 @@ class CountFit:
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
-        options = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
-        found = minimize(self._loss, self._initial(), jac=True, method="L-BFGS-B", options=options)
+        how = {"jac": True, "method": "L-BFGS-B"}
+        how["options"] = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
+        found = minimize(self._loss, self._initial(), **how)
+        if not found.success:  # a line search failed: once more from there
+            found = minimize(self._loss, found.x, **how)
         if not found.success:
             warnings.warn(
                 "the model of the numbers of relevant documents did not converge, so ratios (AP, "

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 LEVEL = np.linspace(-6.0, 10.0, 65)
 SLOPE = np.linspace(-4.0, 8.0, 49)
 FAR = 3.0  # standard deviation of the departures of runs unlike all others
-FAR_CENTRE = 1.0
+FAR_CENTRE = 1.0  # as of dual runs; with it rare relevance is likelier where no judgment tells
 # Normal priors (mean, sd) of what is learned: means of level and slope, logs of their standard
 # deviations, log odds of being unlike all others
 HYPERPRIOR = np.array([[0.0, 1.0], [0.0, 1.0], [-0.7, 1.0], [-0.7, 1.0], [-2.0, 1.0]])
