@@ -223,6 +223,8 @@ def test_what_cannot_be_compared_is_refused(truth, sampled):
         be.compare(truth, "AP", estimator="assumed", equivalence={"P@10": 0.1}, **FAST)
     with pytest.raises(ValueError, match="goes with population='topics'"):
         be.compare(sampled, "P@10", estimator="stat", outside="missing", **FAST)
+    with pytest.raises(ValueError, match="covariances count with missing_topics='zero'"):
+        be.covariance(sampled, "P@10", estimator="stat", missing_topics="skip")
     with pytest.raises(ValueError, match="at least 2 runs"):
         be.compare(be.select(truth, runs=["run001"]), "P@10", estimator="assumed")
     one = be.select(truth, topics=truth["topic"].to_numpy()[:1])

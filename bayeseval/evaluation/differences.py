@@ -136,7 +136,7 @@ def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -
 
 def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
     """Differences topic by topic with the design's variance of each pair."""
-    options = {name: value for name, value in options.items() if not _is_default(name, value)}
+    options = without_defaults(options, "differences over these topics count")
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)
@@ -200,15 +200,24 @@ def _anticipated(problem: Problem, runs: list[int], pairs: Pairs) -> NDArray[np.
     return variance
 
 
-def _is_default(name: str, value) -> bool:
-    """Whether this is an option of scores alone, at its default; refuse it elsewhere."""
-    defaults = {"outside": "nonrelevant", "missing_topics": "zero"}
-    if name in defaults and value != defaults[name]:
-        raise ValueError(
-            f"{name}={value!r} goes with population='topics'; the error of a difference over these "
-            f"topics counts with {name}={defaults[name]!r}"
-        )
-    return name in defaults
+def without_defaults(options: dict, what: str) -> dict:
+    """Options without those of scores alone at their defaults; these at other values are refused.
+
+    Parameters
+    ----------
+    options : dict
+        Of :func:`evaluate`.
+    what : str
+        For the message: what is asked for, and its verb.
+    """
+    of_scores = {"outside": "nonrelevant", "missing_topics": "zero"}
+    for name, usual in of_scores.items():
+        if options.get(name, usual) != usual:
+            raise ValueError(
+                f"{what} with {name}={usual!r}; in differences {name}={options[name]!r} goes with "
+                "population='topics'"
+            )
+    return {name: value for name, value in options.items() if name not in of_scores}
 
 
 def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, estimator: str) -> xr.Dataset:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_one_sample
 from bayeseval.collection.origin import origin
 from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.evaluation.differences import differences, run_position
+from bayeseval.evaluation.differences import differences, run_position, without_defaults
 from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.measure import described_gains
 
@@ -174,6 +174,7 @@ def _design_problem(sampled: xr.DataTree, measures, estimator: str, options: dic
             f"estimator '{estimator}' has no design covariance; estimators that have one: "
             f"{', '.join(HAS_COVARIANCE)}"
         )
+    options = without_defaults(options, "covariances count")
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     check_one_sample(sampled, "covariances are of one sample")
     return problem
