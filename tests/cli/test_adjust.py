@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
+from tests.cli.test_bad_input import refused
 
 HEADER = (
     "run,topic,measure,estimator,estimate,standard_error,lower,upper,"
@@ -238,14 +239,6 @@ def test_output_goes_to_a_file(command, pool):
     code, out, err = command(*words(pool, "--format", "csv", "--output", pool / "scores.csv"))
     assert (code, out) == (0, "")
     assert (pool / "scores.csv").read_text().splitlines()[0] == HEADER
-
-
-def refused(answer, *parts):
-    code, out, err = answer
-    assert (code, out) == (2, "")
-    assert len(err.splitlines()) == 1, err
-    for part in parts:
-        assert str(part) in err, f"{part!r} is not in {err!r}"
 
 
 MISTAKES = [

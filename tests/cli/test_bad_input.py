@@ -14,7 +14,7 @@ def refused(answer, *parts):
     assert len(err.splitlines()) == 1, err
     assert "Traceback" not in err
     for part in parts:
-        assert part in err, f"{part!r} is not in {err!r}"
+        assert str(part) in err, f"{part!r} is not in {err!r}"
 
 
 def changed(path, number, line):

@@ -100,6 +100,22 @@ def effect_precision(scale):
 
 
 @numba.njit(cache=True, nogil=True)
+def shares_of_nodes(share, log_weight):
+    """Make shares of their sum from log densities at the nodes (node,); the log of that sum."""
+    highest = -np.inf
+    for j in range(share.size):
+        share[j] += log_weight[j]
+        highest = max(highest, share[j])
+    mass = 0.0
+    for j in range(share.size):
+        share[j] = np.exp(share[j] - highest)
+        mass += share[j]
+    for j in range(share.size):
+        share[j] /= mass
+    return highest + np.log(mass)
+
+
+@numba.njit(cache=True, nogil=True)
 def zero_inflated(value, zero_share, shows_none):
     """Log likelihood of a topic that may have none, and the probability that it has none.
 
@@ -118,7 +134,7 @@ def log_likelihood(
     sampled,
     curve,
     slope,
-    beta,
+    eta,
     scale,
     shows_none,
     zero_share,
@@ -131,26 +147,20 @@ def log_likelihood(
 ):
     """Log marginal likelihood, its gradient in beta, and the sum of E[u u'] over topics.
 
-    ``scale`` holds the two standard deviations and the correlation of the topic effects; a topic
-    has no relevant document at all with probability ``zero_share``, unless it is known to have some
-    (``shows_none`` (topic,) is False). On return ``zero`` (topic,) is that probability given the
-    counts, and ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of the
-    effects of a topic that has some, as points and probabilities. The gradient (the posterior mean
-    of that of the complete data) and E[u u'] count a topic by 1 - ``zero``.
+    ``eta`` (cell,) is the curve with its coefficients beta. ``scale`` holds the two standard
+    deviations and the correlation of the topic effects; a topic has no relevant document at all
+    with probability ``zero_share``, unless it is known to have some (``shows_none`` (topic,) is
+    False). On return ``zero`` (topic,) is that probability given the counts, and ``node`` (topic,
+    node, 2) and ``share`` (topic, node) are the posterior of the effects of a topic that has some,
+    as points and probabilities. The gradient (the posterior mean of that of the complete data) and
+    E[u u'] count a topic by 1 - ``zero``.
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
     precision, determinant = effect_precision(scale)
-    eta = np.zeros(relevant.size)
-    for cell in range(relevant.size):
-        for column in range(beta.size):
-            eta[cell] += curve[cell, column] * beta[column]
-    gradient = np.zeros(beta.size)
+    gradient = np.zeros(curve.shape[1])
     moment = np.zeros((2, 2))
-    width = 0
-    for topic in range(start.size - 1):
-        width = max(width, start[topic + 1] - start[topic])
-    p = np.zeros((n_nodes, width))
+    p = np.zeros((n_nodes, np.diff(start).max()))
     total = 0.0
     # topic by topic: mode, nodes around it, densities there
     for topic in range(start.size - 1):
@@ -167,21 +177,11 @@ def log_likelihood(
         place_densities(
             relevant, sampled, eta, slope, precision, node[topic], first, last, p, share[topic]
         )
-        highest = -np.inf
-        for j in range(n_nodes):
-            share[topic, j] += log_weight[j]
-            highest = max(highest, share[topic, j])
-        # shares of the nodes: their densities over the sum
-        mass = 0.0
-        for j in range(n_nodes):
-            share[topic, j] = np.exp(share[topic, j] - highest)
-            mass += share[topic, j]
-        value = highest + np.log(mass) + log_scale - 0.5 * np.log(determinant)
+        value = shares_of_nodes(share[topic], log_weight) + log_scale - 0.5 * np.log(determinant)
         value, zero[topic] = zero_inflated(value, zero_share, shows_none[topic])
         total += value
+        # posterior means of the gradient and of the squared effects
         for j in range(n_nodes):
-            share[topic, j] /= mass
-            # posterior means of the gradient and of the squared effects
             weight = share[topic, j] * (1.0 - zero[topic])
             if weight > 1e-8:
                 u0, u1 = node[topic, j, 0], node[topic, j, 1]
@@ -191,7 +191,7 @@ def log_likelihood(
                 for cell in range(first, last):
                     if sampled[cell] > 0.0:
                         residual = relevant[cell] - sampled[cell] * p[j, cell - first]
-                        for column in range(beta.size):
+                        for column in range(gradient.size):
                             gradient[column] += weight * residual * curve[cell, column]
     moment[1, 0] = moment[0, 1]
     return total, gradient, moment

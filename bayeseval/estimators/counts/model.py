@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,11 +82,11 @@ class CountFit:
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
-        how = {"jac": True, "method": "L-BFGS-B"}
-        how["options"] = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
-        found = minimize(self._loss, self._initial(), **how)
-        if not found.success:  # a line search failed: once more from there
-            found = minimize(self._loss, found.x, **how)
+        options = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
+        search = partial(minimize, self._loss, jac=True, method="L-BFGS-B", options=options)
+        found = search(self._initial())
+        if not found.success:  # mostly a line search that failed: once more from there
+            found = search(found.x)
         if not found.success:
             warnings.warn(
                 "the model of the numbers of relevant documents did not converge, so ratios (AP, "
@@ -128,14 +128,14 @@ class CountFit:
         from bayeseval.estimators.counts.kernel import log_likelihood
 
         point, log_weight = _rule()
-        counts, n_beta = self._counts, self._n_beta
+        counts = self._counts
         return log_likelihood(
             counts.start,
             counts.relevant,
             counts.sampled,
             counts.curve,
             counts.slope,
-            np.ascontiguousarray(hyper[:n_beta]),
+            counts.curve @ hyper[: self._n_beta],
             _scale(self._effects(hyper)),
             self._shows_none,
             self._zero_share(hyper),
