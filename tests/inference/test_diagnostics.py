@@ -56,7 +56,7 @@ def written(paths) -> list[str]:
 def test_a_fit_of_a_sampler_has_every_plot_and_leaves_no_figure_open(sampled, model, tmp_path):
     fitted = sampler_fit(model)
     scores = be.posterior_scores(fitted, sampled, ["P@2", "RBP(p=0.8)"], random_seed=1)
-    style = dict(plt.rcParams)
+    style, open_before = dict(plt.rcParams), plt.get_fignums()
     paths = be.diagnostic_plots(
         fitted, tmp_path / "new" / "plots", model=model, scores=scores, random_seed=1
     )
@@ -70,7 +70,7 @@ def test_a_fit_of_a_sampler_has_every_plot_and_leaves_no_figure_open(sampled, mo
             "scores_RBP_p=0.8.png",
         ]
     )
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == open_before
     assert dict(plt.rcParams) == style
 
 
