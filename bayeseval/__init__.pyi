@@ -28,6 +28,7 @@ from .inference import (
     verdict,
 )
 from .models.urn.estimate import urn_estimate
+from .planning import plan
 from .posterior import posterior_scores, summarize
 from .residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from .tidy import to_frame
@@ -69,6 +70,7 @@ __all__ = [
     "open_collection",
     "open_fit",
     "paired_difference",
+    "plan",
     "plots",
     "posterior",
     "posterior_scores",

@@ -48,7 +48,7 @@ class DocumentScores:
         departures: str = "learned",
         denominator: str = "counts",
     ) -> None:
-        parsed = _parsed(measures, draws, sampled)
+        parsed = modelled_measures(measures, draws, sampled)
         children = sampled.children
         poisson = "design" in children and children["design"].attrs["scheme"] == "poisson"
         self._problem = Problem(draws.frame, parsed, random=poisson)
@@ -130,7 +130,7 @@ class DocumentScores:
         return both if factor == 1.0 else np.minimum(factor * both, 1.0)
 
 
-def _parsed(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:
+def modelled_measures(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:
     """Measures, each of which the model must have relevances for."""
     grades = grade_scale(sampled)
     level = draws.binary_level()

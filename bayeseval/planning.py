@@ -1,0 +1,345 @@
+"""How many documents to judge, of how many topics: errors to be expected, by simulation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import check_collection, with_node
+from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.collection.origin import run_coords
+from bayeseval.collection.predictions import label_names
+from bayeseval.designs import pps_strata
+from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.evaluation.problem import check_option
+from bayeseval.experiments import replicate
+from bayeseval.frame.gather import grade_scale
+from bayeseval.inference import fit
+from bayeseval.measures.names import parse_measures
+from bayeseval.messages import Message, Option
+from bayeseval.models.relevance import relevance_model
+from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.table import kind_of_documents
+from bayeseval.posterior.documents import modelled_measures
+from bayeseval.progress import track
+from bayeseval.rounding import ROUNDING
+
+N_STRATA = 20  # as by default, where the budget has a judgment for each
+POWER = 0.8  # of finding the difference that ``detectable`` names
+
+Floats = NDArray[np.floating]
+
+
+def plan(
+    collection: xr.DataTree,
+    measures,
+    *,
+    budgets: Sequence[int],
+    n_topics: Sequence[int] | None = None,
+    half_width: float | None = None,
+    population: str = "sample",
+    estimator: str = "dyn",
+    predictor=None,
+    fitted: xr.DataTree | None = None,
+    relevance_level: int = 1,
+    ci_prob: float = 0.9,
+    n_worlds: int = 6,
+    n_samples: int = 4,
+    random_seed: int,
+) -> xr.Dataset:
+    r"""Errors to be expected of new samples, by the number of judgments and of topics.
+
+    Of a **sample** (a pilot, with its design) the unjudged documents get their relevance from
+    posterior draws of ``relevance_model``: each draw is a world whose truth is known. Of a
+    collection **without a design**, such as last year's track, the judgments are that truth, and
+    the judged documents the frame. In each world :func:`designs.pps_strata` are drawn with every
+    budget, and estimated.
+
+    With T topics in the collection and T' planned, half-widths h and errors of differences are
+
+    .. math:: h' = \sqrt{(T / T') \left( h^2 + z^2 \sigma^2 / T \right)}
+
+    with :math:`\sigma^2` the variance of the true scores (or differences) over topics for
+    ``population="topics"``, 0 for "sample", and z the normal quantile of the intervals.
+
+    Parameters
+    ----------
+    collection : DataTree
+        With runs and judgments.
+    measures : str, object or list
+        As for :func:`evaluate`.
+    budgets : sequence of int
+        Judgments per topic.
+    n_topics : sequence of int, optional
+        Numbers of topics, like those of the collection; default: as many as it has.
+    half_width : float, optional
+        Half-width of the intervals that is wanted, for ``budget_needed``.
+    population : {"sample", "topics"}
+        Whether errors are about these topics or the topics that they represent.
+    estimator : {"dyn", "stat"}
+        Of the samples to come.
+    predictor : str or tuple, optional
+        As for :func:`evaluate`.
+    fitted : DataTree, optional
+        Fit of ``relevance_model`` or ``grade_model`` to the sample, for its worlds; default: of
+        ``relevance_model`` by ``approximation="laplace"`` (seconds). Measures of grades need one of
+        ``grade_model``.
+    relevance_level : int
+        Lowest relevant grade.
+    ci_prob : float
+        Coverage of the intervals.
+    n_worlds, n_samples : int
+        Worlds, and samples of each; with known truth there is one world with all samples.
+    random_seed : int
+
+    Returns
+    -------
+    Dataset
+        Over measure, budget, n_topics and run, in units of the score where not said otherwise:
+
+        ``half_width`` (measure, budget, n_topics, run)
+            mean half of the intervals that the samples give;
+        ``error`` (measure, budget, n_topics, run)
+            root mean square error of the estimates;
+        ``coverage`` (measure, budget)
+            share of intervals that hold these topics' truth, over runs and samples;
+        ``difference_error`` (measure, budget, n_topics)
+            root mean square error of the difference of two runs, median over pairs; NaN for one
+            run;
+        ``detectable`` (measure, budget, n_topics)
+            difference that an interval of that error tells from 0 four times in five,
+            :math:`(z + z_{.8})` times it;
+        ``judgments`` (budget, n_topics)
+            documents to judge in all;
+        ``budget_needed`` (measure, n_topics)
+            where ``half_width`` is given: budget at which the median run has it, between two by a
+            line of the squared half-width over 1 / budget; the least where that is enough, NaN
+            where the largest is not.
+
+    Raises
+    ------
+    ValueError
+        As :func:`evaluate`; a collection without judgments; a measure of
+        grades without a fit that draws them; an estimator without a random design.
+
+    Notes
+    -----
+    Planned samples are new ones. Keeping the pilot's judgments (``certain=``) needs no more.
+    How near the plans come: ``benchmarks/planning/README.md``.
+
+    References
+    ----------
+    For numbers of topics Webber, Moffat and Zobel, "Statistical power in retrieval experimentation"
+    (CIKM 2008), doi:10.1145/1458082.1458158.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
+    ... )
+    >>> planned = be.plan(collection, "P@10", budgets=[20, 80], random_seed=2)
+    >>> planned.judgments.values.ravel()
+    array([200., 800.])
+    >>> bool(planned.half_width.sel(budget=80).mean() < planned.half_width.sel(budget=20).mean())
+    True
+    """
+    _check_request(collection, estimator, half_width)
+    check_option(population=population)
+    check_ci_prob(ci_prob)
+    check_seed(random_seed)
+    check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
+    budgets = _increasing("budgets", budgets)
+    n_here = collection.sizes["topic"]
+    topics = np.array([n_here] if n_topics is None else _increasing("n_topics", n_topics))
+    worlds = _worlds(collection, measures, fitted, relevance_level, n_worlds, random_seed)
+    samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
+    named = estimator if predictor is None else (estimator, predictor)
+    number, parts = [], []
+    for budget in track(budgets, "planning"):
+        labels = label_names(collection)
+        how = {"n_strata": min(N_STRATA, budget), "labels": labels}
+        designs = [pps_strata(world, budget=budget, **how) for world in worlds]
+        number.append(float(designs[0]["stratum_sample_size"].sum()))
+        drawn = [
+            replicate(
+                world,
+                design,
+                measures,
+                estimators=[named],
+                n_replicates=samples,
+                random_seed=random_seed + place,  # the same for all budgets, which are compared
+                ci_prob=ci_prob,
+                relevance_level=relevance_level,
+            )
+            for place, (world, design) in enumerate(zip(worlds, designs, strict=True))
+        ]
+        parts.append(
+            xr.concat([_errors(one.isel(estimator=0, drop=True)) for one in drawn], "world")
+        )
+    mean = xr.concat([part.mean("world") for part in parts], "budget")
+    mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
+    scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
+    mean = mean.assign_coords(budget=budgets)
+    result = _planned(mean, scale, ci_prob)
+    result["judgments"] = xr.DataArray(number, dims="budget") / scale
+    if half_width is not None:
+        result["budget_needed"] = _budget_needed(result["half_width"], half_width)
+    attrs = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
+    attrs |= {"n_worlds": len(worlds), "n_samples": samples, "seed": int(random_seed)}
+    attrs |= {} if half_width is None else {"half_width": float(half_width)}
+    return result.assign_coords(run_coords(collection)).assign_attrs(attrs)
+
+
+def _increasing(name: str, numbers: Sequence[int]) -> list[int]:
+    """Different whole numbers from the least."""
+    if isinstance(numbers, int | str) or not len(numbers):
+        raise ValueError(f"{name} must be a list of whole numbers, such as [50, 100]")
+    for number in numbers:
+        check_whole_numbers(1, **{"budget" if name == "budgets" else name: number})
+    return sorted({int(number) for number in numbers})
+
+
+def _check_request(collection: xr.DataTree, estimator: str, half_width: float | None) -> None:
+    """Refuse what could only fail after the work."""
+    check_collection(collection)
+    if "judgments" not in collection.children or "rankings" not in collection.children:
+        raise ValueError("a plan needs runs, and judgments of a pilot or of an earlier collection")
+    if half_width is not None and not half_width > 0:
+        raise ValueError(Message(Option("half_width"), f" must be above 0, not {half_width}"))
+    if estimator not in HAS_COVARIANCE:
+        raise ValueError(
+            f"a plan is for samples to come, by {' or '.join(HAS_COVARIANCE)}, not '{estimator}'"
+        )
+
+
+def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:
+    """Refuse measures of which draws of one level of relevance do not tell."""
+    grades = grade_scale(collection)
+    for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
+        if measure.graded and (relevance_level != 1 or max(grades) > 1):
+            raise ValueError(
+                f"{measure.label} counts grades, and a plan from a pilot is of relevance alone "
+                "unless it has a fit of be.models.grade_model (fitted=); P@k, RBP, AP and R@k can "
+                "be planned"
+            )
+        if not measure.graded and measure.relevance_level != relevance_level:
+            raise ValueError(
+                Message(
+                    f"{measure.label} counts grades from {measure.relevance_level} and the others "
+                    f"those from {relevance_level}; plan it by itself, with ",
+                    Option("relevance_level", measure.relevance_level),
+                )
+            )
+
+
+def _worlds(
+    collection: xr.DataTree, measures, fitted, relevance_level: int, number: int, seed: int
+) -> list[xr.DataTree]:
+    """Collections with complete judgments: the one that is given, or posterior draws of it."""
+    if "design" not in collection.children:
+        return [collection]
+    if fitted is None:
+        _check_relevance(collection, measures, relevance_level)
+        labels = label_names(collection)
+        model = relevance_model(collection, relevance_level=relevance_level, external=labels)
+        how = {"draws": number, "chains": 1, "approximation": "laplace"}
+        fitted = fit(model, random_seed=seed, **how)
+    kind_of_documents(fitted)
+    draws = RelevanceDraws(_some_draws(fitted, number), collection, seed)
+    modelled_measures(measures, draws, collection)
+    grades = _drawn_grades(draws)[:, np.linspace(0, draws.n_draws - 1, number).astype(int)]
+    judgments = collection.children["judgments"].to_dataset(inherit=False)
+    bare = with_node(collection, "design", None)
+    return [
+        with_node(bare, "judgments", judgments.assign(grade=("pair", grade)))
+        for grade in np.ascontiguousarray(grades.T)
+    ]
+
+
+def _some_draws(fitted: xr.DataTree, number: int) -> xr.DataTree:
+    """The fit with no more draws of every chain than are wanted, as far apart as can be."""
+    sizes = fitted["posterior"].sizes
+    wanted = min(sizes["draw"], -(-number // sizes["chain"]))
+    places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)
+    return fitted.isel(draw=places, missing_dims="ignore")
+
+
+def _drawn_grades(draws: RelevanceDraws) -> NDArray[np.float32]:
+    """Grades (pair, draw) of all pairs of the frame, NaN outside."""
+    frame, start = draws.frame, draws.frame.rankings.start
+    grades = np.full((start[-1], draws.n_draws), np.nan, dtype=np.float32)
+    for topic in range(start.size - 1):
+        pairs = np.flatnonzero(frame.row_of_pair[start[topic] : start[topic + 1]] >= 0)
+        grades[start[topic] + pairs] = draws.scale[draws.topic(topic, pairs).codes]
+    return grades
+
+
+def _errors(drawn: xr.Dataset) -> xr.Dataset:
+    """What the samples of one world say of every run, and of every two of them."""
+    error = drawn["estimate"] - drawn["truth"]
+    lower, upper = drawn["lower"] - ROUNDING, drawn["upper"] + ROUNDING
+    covered = (lower <= drawn["truth"]) & (drawn["truth"] <= upper)
+    score = drawn["truth_by_topic"].dropna("topic", how="all")
+    deviation = score - score.mean("topic")
+    return xr.Dataset(
+        {
+            "half": 0.5 * (drawn["upper"] - drawn["lower"]).mean("replicate"),
+            "coverage": covered.where(drawn["lower"].notnull()).mean(["replicate", "run"]),
+            "square": _products(error, "replicate") / error.sizes["replicate"],
+            "spread": _products(deviation, "topic") / max(score.sizes["topic"] - 1, 1),
+        }
+    )
+
+
+def _products(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Sums of products (run, run_other) over a dim."""
+    return xr.dot(values, values.rename(run="run_other"), dim=dim)
+
+
+def _planned(mean: xr.Dataset, scale: xr.DataArray, ci_prob: float) -> xr.Dataset:
+    """Half-widths and errors for numbers of topics, whose variances fall in proportion."""
+    from scipy.stats import norm
+
+    reach = float(norm.ppf(0.5 + 0.5 * ci_prob))
+    square = (mean["square"] + mean["spread"]) * scale
+    own = _diagonal(square)
+    apart = own + own.rename(run="run_other") - 2.0 * square
+    pairs = np.triu(np.ones((own.sizes["run"],) * 2, dtype=bool), k=1)
+    apart = apart.where(xr.DataArray(pairs, dims=("run", "run_other")))
+    difference = (apart.clip(min=0.0) ** 0.5).median(["run", "run_other"])
+    return xr.Dataset(
+        {
+            "half_width": np.sqrt(
+                scale * (mean["half"] ** 2 + reach**2 * _diagonal(mean["spread"]))
+            ),
+            "error": np.sqrt(own),
+            "coverage": mean["coverage"],
+            "difference_error": difference,
+            "detectable": (reach + float(norm.ppf(POWER))) * difference,
+        }
+    )
+
+
+def _diagonal(matrix: xr.DataArray) -> xr.DataArray:
+    """Entries of every run with itself."""
+    at = xr.DataArray(np.arange(matrix.sizes["run"]), dims="run")
+    return matrix.isel(run=at, run_other=at).drop_vars("run_other")
+
+
+def _budget_needed(half_width: xr.DataArray, wanted: float) -> xr.DataArray:
+    """Budget at which the median run's half-width is what is wanted, NaN beyond the largest."""
+    budgets = half_width["budget"].to_numpy()
+
+    def needed(widths: Floats) -> float:
+        falling = np.minimum.accumulate(widths)
+        if not falling[-1] <= wanted:
+            return np.nan
+        if falling[0] <= wanted:
+            return float(budgets[0])
+        return float(1.0 / np.interp(wanted**2, falling[::-1] ** 2, 1.0 / budgets[::-1]))
+
+    return xr.apply_ufunc(
+        needed, half_width.median("run"), input_core_dims=[["budget"]], vectorize=True
+    )

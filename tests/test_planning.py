@@ -1,0 +1,172 @@
+"""Plans: errors of samples to come, from a pilot or from complete judgments."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import norm
+
+import bayeseval as be
+from bayeseval.planning import _budget_needed
+
+MEASURES = ["P@10", "AP"]
+Z = norm.ppf(0.95)
+
+
+@pytest.fixture(scope="module")
+def collection():
+    """Eight runs, twenty topics of a thousand documents, all judged."""
+    return be.simulate.urn_collection(
+        np.linspace(0.05, 0.3, 8), n_topics=20, prevalence=0.08, shared=0.5, random_seed=3
+    )
+
+
+@pytest.fixture(scope="module")
+def true(collection):
+    return be.plan(collection, MEASURES, budgets=[40, 80], n_worlds=1, n_samples=24, random_seed=4)
+
+
+@pytest.fixture(scope="module")
+def pilot(collection):
+    design = be.designs.pps_strata(collection, budget=40)
+    return be.reveal(collection, design, be.draw(design, random_seed=5))
+
+
+def test_complete_judgments_are_the_truth_of_replicated_samples(collection, true):
+    design = be.designs.pps_strata(collection, budget=80)
+    drawn = be.experiments.replicate(
+        collection, design, MEASURES, estimators=["dyn"], n_replicates=24, random_seed=4
+    ).isel(estimator=0)
+    planned = true.sel(budget=80).isel(n_topics=0)
+    error = drawn["estimate"] - drawn["truth"]
+    half = 0.5 * (drawn["upper"] - drawn["lower"]).mean("replicate")
+    xr.testing.assert_allclose(planned["half_width"].drop_vars(["budget", "n_topics"]),
+                               half.drop_vars("estimator").drop_attrs())  # fmt: skip
+    np.testing.assert_allclose(planned["error"], np.sqrt((error**2).mean("replicate")))
+    pairs = np.triu_indices(8, k=1)
+    apart = (error.isel(run=pairs[0]).to_numpy() - error.isel(run=pairs[1]).to_numpy()) ** 2
+    middle = np.median(np.sqrt(apart.mean(axis=error.dims.index("replicate"))), axis=-1)
+    np.testing.assert_allclose(planned["difference_error"], middle)
+    np.testing.assert_allclose(planned["detectable"], (Z + norm.ppf(0.8)) * middle)
+    held = (drawn["lower"] <= drawn["truth"]) & (drawn["truth"] <= drawn["upper"])
+    np.testing.assert_allclose(planned["coverage"], held.mean(["run", "replicate"]))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_pilot_says_about_what_larger_samples_are_like(true, pilot, measure):
+    planned = be.plan(pilot, MEASURES, budgets=[40, 80], random_seed=6)
+    assert planned.attrs["n_worlds"] == 6
+    for name in ("half_width", "difference_error"):
+        one, other = (p[name].sel(measure=measure).mean(set(p[name].dims) & {"run", "n_topics"})
+                      for p in (planned, true))  # fmt: skip
+        assert (abs(np.log(one / other)) < np.log(1.35)).all(), (name, one / other)
+
+
+def test_a_fit_that_is_given_makes_the_worlds(pilot):
+    model = be.models.relevance_model(pilot)
+    fitted = be.fit(model, approximation="laplace", draws=25, random_seed=7)
+    how = {"budgets": [60], "n_worlds": 3, "n_samples": 2, "random_seed": 8}
+    given = be.plan(pilot, "P@10", fitted=fitted, **how)
+    assert given.attrs["n_worlds"] == 3
+    ratio = given["half_width"].mean() / be.plan(pilot, "P@10", **how)["half_width"].mean()
+    assert 0.7 < ratio < 1.4
+
+
+def test_variances_fall_with_the_number_of_topics(collection):
+    planned = be.plan(collection, "P@10", budgets=[60], n_topics=[80, 20], random_seed=9)
+    assert planned["n_topics"].values.tolist() == [20, 80]
+    for name in ("half_width", "error", "difference_error", "detectable"):
+        few, many = (planned[name].sel(n_topics=n).to_numpy() for n in (20, 80))
+        np.testing.assert_allclose(few, 2.0 * many)
+    assert planned["judgments"].values.tolist() == [[1200.0, 4800.0]]
+
+
+def test_the_population_of_topics_adds_their_variance(collection):
+    how = {"budgets": [60], "n_topics": [20, 45], "random_seed": 10}
+    here = be.plan(collection, "P@10", **how)
+    there = be.plan(collection, "P@10", population="topics", **how)
+    score = be.evaluate(collection, "P@10", estimator="assumed")["estimate"]
+    own = score.var("topic", ddof=1) / here["n_topics"]
+    np.testing.assert_allclose((there["error"] ** 2 - here["error"] ** 2).transpose(*own.dims, ...)
+                               .squeeze("budget"), own)  # fmt: skip
+    wider = (there["half_width"] ** 2 - here["half_width"] ** 2).transpose(*own.dims, ...)
+    np.testing.assert_allclose(wider.squeeze("budget"), Z**2 * own)
+    assert (there["detectable"] > here["detectable"]).all()
+    xr.testing.assert_equal(there["coverage"], here["coverage"])
+
+
+def test_nothing_is_uncertain_where_all_is_judged(collection):
+    planned = be.plan(collection, "P@10", budgets=[2000], n_worlds=1, n_samples=2, random_seed=11)
+    assert (planned["half_width"] == 0).all() and (planned["coverage"] == 1).all()
+    assert planned["judgments"].item() == collection["judgments/grade"].notnull().sum()
+
+
+def test_the_budget_that_is_needed_is_on_a_line_of_the_variance_over_one_by_the_budget():
+    widths = xr.DataArray(
+        [[0.08, 0.04, 0.01], [0.08, 0.04, 0.01], [0.08, 0.04, 0.01]],
+        dims=("run", "budget"), coords={"budget": [25, 100, 400]},
+    )  # fmt: skip
+    assert _budget_needed(widths, 0.04).item() == pytest.approx(100)
+    assert _budget_needed(widths, 0.08 / np.sqrt(2)).item() == pytest.approx(50)
+    assert _budget_needed(widths, 0.02).item() == pytest.approx(250)
+    assert _budget_needed(widths, 0.5).item() == pytest.approx(25)
+    assert np.isnan(_budget_needed(widths, 0.009).item())
+
+
+def test_the_wanted_width_is_met_by_the_budget_that_is_needed(collection):
+    planned = be.plan(collection, "P@10", budgets=[40, 80], half_width=0.08, random_seed=4)
+    least, most = planned["half_width"].median("run").squeeze(["measure", "n_topics"]).to_numpy()
+    needed = planned["budget_needed"].item()
+    assert most < 0.08 < least and 40 < needed < 80
+
+
+def test_labels_shape_the_worlds_and_the_designs(pilot, collection):
+    grade = collection["judgments/grade"].to_numpy()
+    topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
+    documents = collection["document"].to_numpy()
+    wrong = np.random.default_rng(12).random(grade.size) < 0.1
+    labels = pd.DataFrame(
+        {"topic": topics, "document": documents, "label": np.where(wrong, 1 - grade, grade)}
+    )
+    how = {"budgets": [60], "n_worlds": 4, "random_seed": 13}
+    with_labels = be.plan(be.add_predictions(pilot, "llm", labels), "P@10", **how)
+    without = be.plan(pilot, "P@10", **how)
+    assert with_labels["half_width"].mean() < 0.8 * without["half_width"].mean()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budgets": 50}, "budgets must be a list of whole numbers"),
+        ({"budgets": []}, "budgets must be a list of whole numbers"),
+        ({"budgets": [0]}, "budget is 0; allowed: a whole number, 1 or more"),
+        ({"n_topics": [2.5]}, "n_topics is 2.5; allowed: a whole number, 1 or more"),
+        ({"half_width": 0.0}, "half_width must be above 0, not 0.0"),
+        ({"estimator": "assumed"}, "a plan is for samples to come, by stat or dyn, not 'assumed'"),
+        ({"population": "runs"}, "population must be"),
+        ({"measures": "P(rel=2)@10"}, "counts grades from 2 and the others those from 1"),
+        ({"n_worlds": 0}, "n_worlds is 0"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(pilot, options, message):
+    given = {"measures": "P@10", "budgets": [50]} | options
+    with pytest.raises(ValueError, match=message.replace("(", r"\(").replace(")", r"\)")):
+        be.plan(pilot, given.pop("measures"), random_seed=1, **given)
+
+
+def test_grades_need_a_fit_of_grades():
+    graded = be.simulate.urn_collection(
+        [0.1, 0.2], n_topics=5, prevalence=0.2, grade_proportions=(0.5, 0.5), random_seed=14
+    )
+    design = be.designs.pps_strata(graded, budget=40)
+    sampled = be.reveal(graded, design, be.draw(design, random_seed=15))
+    with pytest.raises(ValueError, match="nDCG@10 counts grades, and a plan from a pilot"):
+        be.plan(sampled, "nDCG@10", budgets=[50], random_seed=1)
+    assert be.plan(graded, "nDCG@10", budgets=[50], random_seed=1)["half_width"].notnull().all()
+
+
+def test_runs_alone_are_no_pilot(collection):
+    bare = collection.copy()
+    del bare["judgments"]
+    with pytest.raises(ValueError, match="a plan needs runs, and judgments"):
+        be.plan(bare, "P@10", budgets=[50], random_seed=1)
