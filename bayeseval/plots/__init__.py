@@ -9,6 +9,7 @@ from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.plots.combined import plot_combined
 from bayeseval.plots.geometry import plot_bias_variance
 from bayeseval.plots.intervals import plot_intervals
+from bayeseval.plots.planned import plot_plan
 from bayeseval.plots.rank_probabilities import plot_better, plot_rank_probabilities
 from bayeseval.plots.rank_sets import plot_rank_sets
 from bayeseval.plots.reliability import plot_reliability
@@ -21,6 +22,7 @@ __all__ = [
     "plot_combined",
     "plot_intervals",
     "plot_judgments",
+    "plot_plan",
     "plot_rank_probabilities",
     "plot_rank_sets",
     "plot_reliability",
