@@ -12,10 +12,12 @@ import typer
 from bayeseval.cli.adjust import adjust
 from bayeseval.cli.compare import compare
 from bayeseval.cli.demo import demo
+from bayeseval.cli.doctor import doctor
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.examples import example_of
 from bayeseval.cli.fit import fit
 from bayeseval.cli.output import remark
+from bayeseval.cli.plan import plan
 from bayeseval.cli.rank import rank
 from bayeseval.cli.sample import sample
 from bayeseval.messages import Message, Option
@@ -60,7 +62,7 @@ def _options(
     pass
 
 
-for command in (adjust, compare, demo, evaluate, fit, rank, sample):
+for command in (adjust, compare, demo, doctor, evaluate, fit, plan, rank, sample):
     application.command(epilog=example_of(command.__name__))(command)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.

@@ -10,8 +10,10 @@ EXAMPLES = {
     "adjust": f"bayeseval adjust demo/pool.qrels {RUNS} {UNPOOLED} -m P@5",
     "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
     "demo": "bayeseval demo --files demo",
+    "doctor": f"bayeseval doctor demo/pool.qrels {RUNS} 'demo/new/*'",
     "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",
     "fit": f"bayeseval fit judged.qrels {RUNS} --design design.nc -m P@10 --output fit",
+    "plan": f"bayeseval plan judged.qrels {RUNS} --design design.nc -m P@10 --budget 50",
     "rank": f"bayeseval rank {SAMPLED} -m P@10 --top 3",
     "sample": f"bayeseval sample {RUNS} --budget 40 --design-file design.nc --output to-judge.tsv",
 }

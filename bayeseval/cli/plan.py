@@ -1,0 +1,156 @@
+"""`bayeseval plan`: how many documents to judge, of how many topics."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+import bayeseval as be
+from bayeseval.cli import options as option
+from bayeseval.cli.estimating import chosen_predictor, read_judged
+from bayeseval.cli.groups import Judged, Rankings, grouped
+from bayeseval.cli.output import remark, working, write_result
+from bayeseval.cli.reading import check_level, check_measures, label_files
+from bayeseval.cli.remarks import remark_depth
+from bayeseval.cli.tables import OVER, add_cells, new_table
+from bayeseval.cli.typeset import as_rows
+from bayeseval.messages import percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from rich.table import Table
+
+KEYS = ["measure", "budget", "n_topics"]
+COLUMNS = ["half_width", "largest_half_width", "error", "coverage", "difference_error"]
+
+
+@grouped
+def plan(
+    qrels: option.Qrels,
+    runs: option.Runs,
+    measure: option.Measures,
+    budget: Annotated[list[int], typer.Option(help="Judgments per topic to try; repeatable.")],
+    judged: Judged,
+    rankings: Rankings,
+    n_topics: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Numbers of topics to try; repeatable.",
+            show_default="those there are",
+        ),
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="Also say the budget at which intervals are +- HALF-WIDTH."),
+    ] = None,
+    population: option.Population = "sample",
+    estimator: Annotated[
+        Literal["dyn", "stat"], typer.Option(help="Estimator of the samples to come.")
+    ] = "dyn",
+    predictor: option.Predictor = None,
+    relevance_level: option.RelevanceLevel = 1,
+    ci_prob: option.CiProb = 0.9,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    format: option.TidyFormat = "table",
+    output: option.OutputFile = None,
+) -> None:
+    """Say how wide intervals will be, by judgments per topic and number of topics.
+
+    QRELS are the judgments of a pilot (with its --design), or complete judgments of an earlier
+    collection. CSV columns: measure, budget, n_topics, judgments (in all), half_width (median of
+    the runs), largest_half_width, error (RMS), coverage, difference_error (of two runs), detectable
+    (difference found 4 times in 5); with --half-width also budget_needed.
+    """
+    check_measures(measure, relevance_level, estimator)
+    chosen = chosen_predictor(predictor, estimator, list(label_files(judged.labels)))
+    collection = read_judged(qrels, runs, judged, rankings, output)
+    check_level(collection, relevance_level, measure, fitting=True)
+    with working("planning"):
+        planned = be.plan(
+            collection,
+            measure,
+            budgets=budget,
+            n_topics=n_topics,
+            half_width=half_width,
+            population=population,
+            estimator=estimator,
+            predictor=chosen,
+            relevance_level=relevance_level,
+            ci_prob=ci_prob,
+            random_seed=seed,
+        )
+    remark_depth(collection, rankings.depth, planned["measure"].to_numpy())
+    _remark_truth(collection)
+    _remark_covered(collection, planned)
+    if half_width is not None:
+        _remark_needed(planned["budget_needed"], half_width, max(budget))
+    about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
+    write_result(as_rows(_rows(planned), about, format, _table), output)
+
+
+def _rows(planned: "xr.Dataset") -> "pd.DataFrame":
+    """One row for each measure, budget and number of topics."""
+    widths = planned["half_width"]
+    over_runs = planned.drop_dims("run").assign(
+        half_width=widths.median("run"),
+        largest_half_width=widths.max("run"),
+        error=(planned["error"] ** 2).mean("run") ** 0.5,
+    )
+    rows = over_runs.to_dataframe().reset_index()
+    order = planned["measure"].to_numpy().tolist()
+    rows = rows.assign(place=[order.index(label) for label in rows["measure"]])
+    rows = rows.sort_values(["place", "n_topics", "budget"], kind="stable", ignore_index=True)
+    rows["judgments"] = rows["judgments"].round().astype(int)
+    last = ["budget_needed"] if "budget_needed" in rows else []
+    return rows.loc[:, [*KEYS, "judgments", *COLUMNS, "detectable", *last]]
+
+
+def _remark_truth(collection: "xr.DataTree") -> None:
+    """Say what judgments without a design are taken for."""
+    if "design" in collection.children:
+        return
+    judged = collection["judgments/grade"].notnull().mean().item()
+    remark(
+        f"without --design the judgments count as complete: {judged:.0%} of the documents here are "
+        "judged, and the plan is for samples of these"
+    )
+
+
+def _remark_covered(collection: "xr.DataTree", planned: "xr.Dataset") -> None:
+    """Say which budgets are more than there is to judge."""
+    here = collection.sizes["topic"]
+    most = planned["judgments"].isel(n_topics=0) * here / planned["n_topics"].to_numpy()[0]
+    short = [int(b) for b, number in zip(most["budget"], most, strict=True) if number < b * here]
+    if short:
+        remark(
+            f"some topics have fewer documents in the frame than {', '.join(map(str, short))}; "
+            "they are judged in full there"
+        )
+
+
+def _remark_needed(needed: "xr.DataArray", half_width: float, largest: int) -> None:
+    """Say which budget gives the half-width that is wanted."""
+    for label in needed["measure"].to_numpy():
+        parts = []
+        for topics in needed["n_topics"].to_numpy():
+            value = needed.sel(measure=label, n_topics=topics).item()
+            known = f"more than {largest}" if value != value else f"about {value:.0f}"
+            parts.append(f"{known} judgments per topic with {topics} topics")
+        remark(f"{label} within +-{half_width:g} (median run): {', '.join(parts)}")
+
+
+def _table(rows: "pd.DataFrame", about: dict) -> "Table":
+    """A line for each measure, budget and number of topics."""
+    level = percent(about["ci_prob"])
+    title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}, planned"
+    numbers = ["per topic", "topics", "in all", "+-", "widest", "detectable", "coverage"]
+    table = new_table(title, ("measure",), numbers)
+    before = None
+    for row in rows.to_dict("records"):
+        if before not in (None, row["measure"]):
+            table.add_section()
+        before = row["measure"]
+        cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
+        cells += [f"{row[name]:.4f}" for name in ("half_width", "largest_half_width", "detectable")]
+        add_cells(table, row["measure"], *cells, f"{row['coverage']:.2f}")
+    return table

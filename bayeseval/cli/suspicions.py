@@ -1,0 +1,95 @@
+"""What judgments and runs are together, and what about them is suspect."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import bayeseval as be
+from bayeseval.cli.remarks import counted
+from bayeseval.cli.tables import add_cells, new_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from rich.table import Table
+
+CUTOFF = 10
+FEW_JUDGED = 0.5  # of what the median run has judged among its first ranks
+SHOWN = 3  # runs that a sentence names
+
+
+def of_judgments(known: "xr.DataTree") -> str:
+    """How many judgments there are, in a line."""
+    grade = known["judgments/grade"].to_numpy()
+    grade = grade[grade == grade]
+    if not grade.size:
+        raise ValueError("nothing is judged: no line has a grade")
+    return (
+        f"{counted(grade.size, 'judgment')} of {counted(known.sizes['topic'], 'topic')}, grades "
+        f"{grade.min():g} to {grade.max():g}, {(grade > 0).mean():.1%} above 0"
+    )
+
+
+def of_runs(collection: "xr.DataTree") -> "Table":
+    """A line for each run: topics that it lacks, its length, judged among the first ranks."""
+    import numpy as np
+
+    length, judged_topics = _lengths(collection)
+    columns = ["topics lacking", "ranks, median", "fewest", f"judged@{CUTOFF}"]
+    table = new_table("runs", ("run",), columns)
+    for run, share, ranks in zip(*_judged_shares(collection), length, strict=True):
+        there = ranks[ranks > 0]
+        middle = f"{np.median(there):.0f}" if there.size else "-"
+        fewest = f"{there.min()}" if there.size else "-"
+        add_cells(
+            table, run, str((ranks[judged_topics] == 0).sum()), middle, fewest, f"{share:.2f}"
+        )
+    return table
+
+
+def suspicions(collection: "xr.DataTree") -> Iterator[str]:
+    """Sentences on lacking topics, unjudged top ranks and runs that are the same."""
+    length, judged_topics = _lengths(collection)
+    lacking = (length == 0)[:, judged_topics].sum(axis=1)
+    names, share = _judged_shares(collection)
+    if lacking.any():
+        which = _listed(names, lacking > 0)
+        yield f"topics with judgments are lacking in {which}: a run scores 0 where it lacks a topic"
+    if "design" not in collection.children:
+        few = share < FEW_JUDGED * sorted(share)[len(share) // 2]
+        if few.any():
+            yield (
+                f"few of the first {CUTOFF} documents are judged in {_listed(names, few)}: such "
+                "runs score too low (bayeseval adjust, or sample --certain)"
+            )
+    ranking = collection["rankings/ranking"].transpose("run", ...).to_numpy()
+    seen: dict[bytes, str] = {}
+    for name, places in zip(names, ranking, strict=True):
+        twin = seen.setdefault(places.tobytes(), name)
+        if twin != name:
+            yield f"the runs {twin} and {name} are one and the same ranking"
+
+
+def _lengths(collection: "xr.DataTree") -> "tuple[np.ndarray, np.ndarray]":
+    """Ranks (run, topic), and which topics have judgments."""
+    import numpy as np
+
+    ranking = collection["rankings/ranking"].transpose("run", "topic", "rank").to_numpy()
+    grade = collection["judgments/grade"].to_numpy()
+    topic = collection["pair_topic"].to_numpy()[grade == grade]
+    judged = np.bincount(topic, minlength=collection.sizes["topic"]) > 0
+    return (ranking >= 0).sum(axis=-1), judged
+
+
+def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
+    """Runs, and the judged share of the first documents of each, over the topics that it has."""
+    label = f"Judged@{CUTOFF}"
+    scores = be.evaluate(collection, label, estimator="assumed", missing_topics="skip")
+    share = be.mean_over_topics(scores)["estimate"].isel(measure=0).fillna(0.0)
+    return share["run"].to_numpy().tolist(), share.to_numpy()
+
+
+def _listed(names: list[str], which: "np.ndarray") -> str:
+    """How many runs, and the names of the first."""
+    chosen = [name for name, one in zip(names, which, strict=True) if one]
+    more = f" and {len(chosen) - SHOWN} more" if len(chosen) > SHOWN else ""
+    return f"{counted(len(chosen), 'run')} ({', '.join(chosen[:SHOWN])}{more})"

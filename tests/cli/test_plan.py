@@ -1,0 +1,90 @@
+"""`bayeseval plan`: tables of errors to be expected, and what is said beside them."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayeseval as be
+
+COLUMNS = (
+    "measure,budget,n_topics,judgments,half_width,largest_half_width,error,coverage,"
+    "difference_error,detectable"
+)
+
+
+@pytest.fixture
+def pilot(command, files):
+    """Words of a plan from a sample of 12 of the 40 documents of each topic."""
+    design = files / "design.nc"
+    command("sample", files / "a", files / "b", files / "c", "--budget", 12, "--n-strata", 4,
+            "--design-file", design, "--output", files / "list", "--seed", 1)  # fmt: skip
+    wanted = {tuple(line.split("\t")) for line in (files / "list").read_text().splitlines()}
+    lines = (files / "qrels").read_text().splitlines()
+    kept = [line for line in lines if (line.split()[0], line.split()[2]) in wanted]
+    (files / "judged").write_text("\n".join(kept) + "\n")
+    return ["plan", files / "judged", files / "a", files / "b", files / "c", "--design", design]
+
+
+def test_a_row_for_each_measure_budget_and_number_of_topics(command, pilot):
+    words = ["-m", "P@5", "-m", "AP", "--budget", 20, "--budget", 8, "--n-topics", 6,
+             "--n-topics", 3, "--format", "csv"]  # fmt: skip
+    code, out, err = command(*pilot, *words)
+    assert code == 0, err
+    rows = pd.read_csv(io.StringIO(out))
+    assert out.splitlines()[0] == COLUMNS
+    assert rows["measure"].tolist() == ["P@5"] * 4 + ["AP"] * 4
+    assert rows["n_topics"].tolist() == [3, 3, 6, 6] * 2 and rows["budget"].tolist() == [8, 20] * 4
+    assert rows["judgments"].tolist() == [24, 60, 48, 120] * 2
+    assert (rows["half_width"] <= rows["largest_half_width"]).all()
+    few, many = (rows.loc[rows["n_topics"] == n, "error"].to_numpy() for n in (3, 6))
+    np.testing.assert_allclose(few, np.sqrt(2.0) * many)
+
+
+def test_the_numbers_are_those_of_the_package(command, files, pilot):
+    code, out, _ = command(*pilot, "-m", "P@5", "--budget", 20, "--seed", 3, "--format", "json")
+    collection = be.read_collection(None, [str(files / name) for name in "abc"])
+    sampled = be.attach_judgments(collection, files / "design.nc", files / "judged")
+    planned = be.plan(sampled, "P@5", budgets=[20], random_seed=3)
+    (row,) = json.loads(out)["rows"]
+    assert code == 0
+    assert row["detectable"] == pytest.approx(planned["detectable"].item())
+    assert row["half_width"] == pytest.approx(planned["half_width"].median().item())
+
+
+def test_a_wanted_width_is_answered_in_judgments(command, pilot):
+    words = ["-m", "P@5", "--budget", 8, "--budget", 36, "--half-width"]
+    code, out, err = command(*pilot, *words, "0.05", "--format", "csv")
+    needed = pd.read_csv(io.StringIO(out))["budget_needed"]
+    assert code == 0 and needed.nunique() == 1 and 8 < needed[0] < 36
+    assert f"P@5 within +-0.05 (median run): about {needed[0]:.0f} judgments per topic" in err
+    words[-2] = 12
+    said = command(*pilot, *words, "1e-6")[2]
+    assert said.endswith("(median run): more than 12 judgments per topic with 3 topics\n")
+
+
+def test_judgments_without_a_design_count_as_complete_and_that_is_said(command, files):
+    words = ["plan", files / "qrels", files / "a", files / "b", "-m", "P@5", "--budget", 50]
+    code, out, err = command(*words, "--n-topics", 3)
+    assert code == 0 and "planned" in out
+    assert "judgments count as complete: 100% of the documents here are judged" in err
+    assert "fewer documents in the frame than 50; they are judged in full there" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--budget", "0"], "--budget is 0; allowed: a whole number, 1 or more"),
+        (["--budget", "9", "--n-topics", "0"], "--n-topics is 0; allowed"),
+        (["--budget", "9", "--half-width", "-1"], "--half-width must be above 0, not -1.0"),
+        (["--budget", "9", "-m", "nDCG@5"], "nDCG@5 counts grades, and a plan from a pilot"),
+        (["--budget", "9", "-m", "P(rel=2)@5"], "plan it by itself, with --relevance-level 2"),
+        (["--budget", "9", "--ci-prob", "90"], "--ci-prob must lie between 0 and 1"),
+        ([], "Missing option '--budget'"),
+    ],
+)
+def test_mistakes_are_one_sentence(command, pilot, words, message):
+    code, out, err = command(*pilot, "-m", "P@5", *words)
+    assert (code, out) == (2, "") and message in err and len(err.splitlines()) == 1
