@@ -9,6 +9,7 @@ from . import (
     posterior,
     predictors,
     rankings,
+    report,
     simulate,
 )
 from .adjustment import adjust_by_topics, adjust_scores
@@ -82,6 +83,7 @@ __all__ = [
     "rankings",
     "read_collection",
     "read_design",
+    "report",
     "reveal",
     "runs_frame",
     "save_collection",

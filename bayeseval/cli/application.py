@@ -19,6 +19,7 @@ from bayeseval.cli.fit import fit
 from bayeseval.cli.output import remark
 from bayeseval.cli.plan import plan
 from bayeseval.cli.rank import rank
+from bayeseval.cli.report import report
 from bayeseval.cli.sample import sample
 from bayeseval.messages import Message, Option
 
@@ -62,7 +63,7 @@ def _options(
     pass
 
 
-for command in (adjust, compare, demo, doctor, evaluate, fit, plan, rank, sample):
+for command in (adjust, compare, demo, doctor, evaluate, fit, plan, rank, report, sample):
     application.command(epilog=example_of(command.__name__))(command)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.

@@ -15,6 +15,7 @@ EXAMPLES = {
     "fit": f"bayeseval fit judged.qrels {RUNS} --design design.nc -m P@10 --output fit",
     "plan": f"bayeseval plan judged.qrels {RUNS} --design design.nc -m P@10 --budget 50",
     "rank": f"bayeseval rank {SAMPLED} -m P@10 --top 3",
+    "report": f"bayeseval report judged.qrels {RUNS} --design design.nc -m P@10 --output page.html",
     "sample": f"bayeseval sample {RUNS} --budget 40 --design-file design.nc --output to-judge.tsv",
 }
 

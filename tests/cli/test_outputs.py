@@ -54,6 +54,7 @@ CLASHES = [
     (["compare", *SCORE[1:], "--output", "twin"], "a"),
     (["rank", *SCORE[1:], "--output", "./b"], "b"),
     (["plan", *FIT[1:6], "--budget", "9", "--output", "link"], "qrels"),
+    (["report", *FIT[1:6], "--output", "twin"], "a"),
     ([*FIT, "--output", "link-out"], "qrels"),
     ([*FIT, "--output", "plot-out"], "a"),
 ]

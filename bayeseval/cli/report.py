@@ -1,0 +1,66 @@
+"""`bayeseval report`: scores, ranks, pictures and cautions on one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import bayeseval as be
+from bayeseval.cli import options as option
+from bayeseval.cli.estimating import chosen_predictor, read_judged
+from bayeseval.cli.groups import Judged, Rankings, grouped
+from bayeseval.cli.output import STDOUT, remark, working, write_result
+from bayeseval.cli.reading import check_level, check_measures, label_files
+from bayeseval.cli.remarks import remark_depth
+
+
+@grouped
+def report(
+    qrels: option.Qrels,
+    runs: option.Runs,
+    measure: option.Measures,
+    output: Annotated[Path, typer.Option(help="HTML file to write; - is stdout.")],
+    judged: Judged,
+    rankings: Rankings,
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            help="As for `evaluate`.", show_default="dyn for a random sample, else assumed"
+        ),
+    ] = None,
+    predictor: option.Predictor = None,
+    model: Annotated[
+        bool, typer.Option(help="Combine with the relevance model, for samples by dyn.")
+    ] = True,
+    relevance_level: option.RelevanceLevel = 1,
+    ci_prob: option.CiProb = 0.9,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+) -> None:
+    """Write one page of HTML on RUNs: scores, ranks, pictures, and what to be careful of.
+
+    By a random sample (--design) scores are those of dyn and the relevance model combined.
+    """
+    labels = check_measures(measure, relevance_level, estimator)
+    judges = list(label_files(judged.labels))
+    chosen = chosen_predictor(predictor, estimator or "dyn", judges)
+    collection = read_judged(qrels, runs, judged, rankings, output)
+    check_level(collection, relevance_level, labels)
+    with working("writing a report"):
+        text = be.report.evaluation_page(
+            collection,
+            measure,
+            estimator=estimator,
+            predictor=chosen,
+            model=model,
+            relevance_level=relevance_level,
+            ci_prob=ci_prob,
+            title=title,
+            random_seed=seed,
+        )
+    write_result(text, output)
+    remark_depth(collection, rankings.depth, labels)
+    if output != STDOUT:
+        remark(f"wrote {output}: open it in a browser")

@@ -1,0 +1,144 @@
+"""What a report tells: scores, combined where a model can be, ranks, and what to be careful of."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.collection import check_collection
+from bayeseval.collection.predictions import label_names
+from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.frame.gather import grade_scale
+from bayeseval.measures.names import parse_measures
+
+COMBINED = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
+N_DRAWS = 200  # of each of four chains
+
+
+@dataclass
+class Answers:
+    """Scores of one kind: by an estimator, or by design and model combined.
+
+    Parameters
+    ----------
+    name : str
+        Of the scores, for readers.
+    scores : Dataset (measure, run)
+        With intervals.
+    sets : Dataset (measure, run), optional
+        Of ``rank_sets``; None for one run alone.
+    chances : Dataset (measure, run), optional
+        Of ``rank_probabilities``; likewise.
+    compared : Dataset, optional
+        Of ``compare_intervals``: design, model and both.
+    """
+
+    name: str
+    scores: xr.Dataset
+    sets: xr.Dataset | None
+    chances: xr.Dataset | None
+    compared: xr.Dataset | None = None
+
+
+@dataclass
+class Notes:
+    """What a reader should know beyond the numbers, each said once."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Note a sentence, unless it is there."""
+        plain = " ".join(text.split())
+        if plain not in self.texts:
+            self.texts.append(plain)
+
+    @contextmanager
+    def of_warnings(self) -> Iterator[None]:
+        """Note what the body warns of, in place of warning."""
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            yield
+        for warning in said:
+            self.add(str(warning.message))
+
+
+def chosen_estimator(sampled: xr.DataTree, estimator: str | None) -> str:
+    """The estimator asked for, or ``dyn`` of a random sample and ``assumed`` of other judgments."""
+    check_collection(sampled)
+    if estimator is not None:
+        return estimator
+    children = sampled.children
+    drawn = "design" in children and children["design"].attrs.get("scheme") in COMBINED
+    return "dyn" if drawn else "assumed"
+
+
+def design_answers(sampled: xr.DataTree, measures, options: dict[str, Any], seed: int) -> Answers:
+    """Scores and ranks by an estimator: over these topics where their errors are known."""
+    estimator, ci_prob = options["estimator"], options["ci_prob"]
+    known = estimator in HAS_COVARIANCE
+    scores = be.evaluate(sampled, measures, **options)
+    population = "sample" if known else "topics"
+    mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
+    source = scores
+    if known:
+        asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
+        source, how["covariance"] = mean, be.covariance(sampled, measures, **asked)
+    return Answers(estimator, mean, *_ranked(source, how))
+
+
+def _ranked(source: xr.Dataset, how: dict[str, Any]) -> tuple[xr.Dataset | None, xr.Dataset | None]:
+    """Sets and probabilities of ranks, of two runs or more."""
+    if source.sizes["run"] < 2:
+        return None, None
+    return be.rankings.rank_sets(source, **how), be.rankings.rank_probabilities(source, **how)
+
+
+def modelled(sampled: xr.DataTree, measures, relevance_level: int) -> list[str]:
+    """Labels of the measures of which a model of relevance has scores."""
+    grades = grade_scale(sampled)
+    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
+    binary = relevance_level == 1 and max(grades) <= 1
+    return [
+        measure.label
+        for measure in parsed
+        if measure.kind != "preference"
+        and (binary if measure.graded else measure.relevance_level == relevance_level)
+    ]
+
+
+def combined_answers(
+    sampled: xr.DataTree, mean: xr.Dataset, labels: Sequence[str], options: dict[str, Any],
+    seed: int, notes: Notes,
+) -> Answers:  # fmt: skip
+    """Design and model combined, the model fitted by its approximation and checked."""
+    level, ci_prob = options["relevance_level"], options["ci_prob"]
+    columns = label_names(sampled)
+    model = be.models.relevance_model(sampled, relevance_level=level, external=columns)
+    fitted = be.fit(model, approximation="laplace", draws=N_DRAWS, random_seed=seed)
+    post = be.posterior_scores(fitted, sampled, list(labels), random_seed=seed)
+    asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
+    part = mean.sel(measure=list(labels))
+    matrix = be.covariance(sampled, list(labels), **asked)
+    both = be.combine(part, post, covariance=matrix)
+    alone = be.summarize(be.with_model_errors(post, random_seed=seed), ci_prob=ci_prob)
+    table = be.compare_intervals(part, alone, both)
+    how = {"ci_prob": ci_prob, "random_seed": seed}
+    sets, chances = _ranked(both, how)
+    judged = be.verdict(fitted, sampled)
+    if not judged["passed"].all():
+        notes.add(
+            "The judgments contradict the model's predictions: combined intervals may be too short "
+            f"({be.inference.verdict_text(judged)}). The intervals of {options['estimator']} do "
+            "not rest on the model."
+        )
+    for label in table["measure"].to_numpy().tolist():
+        odd = table["flagged"].sel(measure=label)
+        names = table["run"].to_numpy()[odd.to_numpy()].tolist()
+        if names:
+            notes.add(f"{label}: the sample contradicts the model on {', '.join(names)}.")
+    return Answers(f"{options['estimator']} and the model combined", both, sets, chances, table)

@@ -1,0 +1,259 @@
+"""A page on an evaluation: scores with intervals, ranks, pictures, and what to be careful of."""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.collection.choices import check_ci_prob, check_seed
+from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.messages import percent
+from bayeseval.report.answers import (
+    COMBINED,
+    Answers,
+    Notes,
+    chosen_estimator,
+    combined_answers,
+    design_answers,
+    modelled,
+)
+from bayeseval.report.page import facts, figure, listed, page, paragraph, section, table
+from bayeseval.tidy import BOUNDS, with_bounds
+
+MOST_RUNS = 40  # in a matrix of pairs
+POOR_SHARE = 0.2  # of the topics
+MEANINGS = {
+    "dyn": "dyn predicts the relevance of every document and corrects the predictions by the "
+    "sampled judgments: unbiased for sums such as P@k and RBP, whatever the system.",
+    "stat": "stat weights every sampled judgment by one over its probability: unbiased for sums.",
+    "assumed": "assumed takes every document without a judgment for not relevant.",
+    "combined": "Combined scores weigh the sample against a model that has learned from all runs; "
+    "their intervals cover what they promise on average over runs, not for each.",
+    "ranks": "Possible ranks are a confidence set for each run by itself; groups hold for all at "
+    "once: every run of one is found better than every run of the next.",
+}
+
+
+def evaluation_page(
+    sampled: xr.DataTree,
+    measures,
+    *,
+    estimator: str | None = None,
+    predictor=None,
+    model: bool = True,
+    relevance_level: int = 1,
+    ci_prob: float = 0.9,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+    random_seed: int,
+) -> str:
+    """A page of HTML on the runs of a collection, which needs no other file.
+
+    For each measure the runs from the best, with intervals, possible ranks and groups, and
+    pictures of them; then what to be careful of, and how it was made. By a random sample and
+    ``dyn``, scores are combined with ``relevance_model`` (:func:`combine`) where it has the
+    measure.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection without replicates.
+    measures : str, object or list
+        As for :func:`evaluate`.
+    estimator, predictor
+        As for :func:`evaluate`. Default: "dyn" of a random sample, "assumed" of other judgments.
+    model : bool
+        Whether to combine with a model where that can be (seconds).
+    relevance_level : int
+        Lowest relevant grade.
+    ci_prob : float
+        Coverage of the intervals.
+    title : str, optional
+    notes : sequence of str
+        Sentences for the list of what to be careful of, before those found here. Warnings are told
+        there too, not given.
+    random_seed : int
+
+    Returns
+    -------
+    str
+        The same for the same input and versions.
+
+    Raises
+    ------
+    ValueError
+        As :func:`evaluate`, :func:`covariance` and :func:`rankings.rank_sets`.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
+    ... )
+    >>> text = evaluation_page(collection, "P@10", random_seed=1)
+    >>> text.startswith("<!doctype html>"), "Possible ranks" in text
+    (True, True)
+    """
+    check_ci_prob(ci_prob)
+    check_seed(random_seed)
+    chosen = chosen_estimator(sampled, estimator)
+    options = {"estimator": chosen, "predictor": predictor, "ci_prob": ci_prob}
+    options["relevance_level"] = relevance_level
+    said = Notes()
+    for text in notes:
+        said.add(text)
+    with said.of_warnings():
+        answers = design_answers(sampled, measures, options, random_seed)
+        both = _combined(sampled, answers, options, random_seed, said) if model else None
+    _note_scores(answers.scores, said)
+    sections = []
+    for label in answers.scores["measure"].to_numpy().tolist():
+        having = both is not None and label in both.scores["measure"].to_numpy()
+        sections.append(_measure_section(label, both if having else answers))  # type: ignore[arg-type]
+    told = said.texts or ["Nothing was found that speaks against these scores."]
+    sections.append(section("What to be careful of", listed(told)))
+    sections.append(_how(sampled, answers, both, options, random_seed))
+    lead = f"{_counted(sampled, 'run')} on {_counted(sampled, 'topic')}, {_judged(sampled)}."
+    return page(title or "Evaluation of search runs", lead, sections)
+
+
+def _combined(sampled, answers: Answers, options: dict, seed: int, said: Notes) -> Answers | None:
+    """Design and model combined, or a note why not."""
+    design = sampled.children.get("design")
+    if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in COMBINED:
+        return None
+    labels = modelled(
+        sampled, answers.scores["measure"].to_numpy().tolist(), options["relevance_level"]
+    )
+    others = [x for x in answers.scores["measure"].to_numpy().tolist() if x not in labels]
+    if others:
+        said.add(f"{', '.join(others)}: by dyn alone, since the model is of relevance, not grades.")
+    if answers.scores["standard_error"].isnull().any():
+        said.add("The sample is too small for errors of dyn, so nothing is combined with a model.")
+        return None
+    return (
+        combined_answers(sampled, answers.scores, labels, options, seed, said) if labels else None
+    )
+
+
+def _note_scores(mean: xr.Dataset, said: Notes) -> None:
+    """Note weight that could not be known, and ratios that rest on other topics."""
+    judged = mean.attrs["estimator"] in ("assumed", "condensed")
+    where = "unjudged documents" if judged else "documents outside the sampling frame"
+    for label in mean["measure"].to_numpy().tolist():
+        lost = mean["outside_weight"].sel(measure=label)
+        if float(lost.max()) > 0:
+            worst = lost["run"].to_numpy()[int(lost.argmax("run"))]
+            said.add(
+                f"{label}: a weight of {float(lost.mean()):.3f} falls on {where}, mean over runs, "
+                f"up to {float(lost.max()):.3f} (run {worst}); they count as not relevant."
+            )
+        if "poorly_known_topics" in mean:
+            share = float(mean["poorly_known_topics"].sel(measure=label))
+            if share > POOR_SHARE:
+                said.add(
+                    f"{label}: on {share:.0%} of the topics the number of relevant documents is "
+                    "hardly known from the topic itself; intervals are rough."
+                )
+
+
+def _measure_section(label: str, answers: Answers) -> str:
+    """Table and pictures of one measure."""
+    place = {"measure": label}
+    one = with_bounds(answers.scores).sel(place)
+    sets = None if answers.sets is None else answers.sets.sel(place)
+    flagged = None if answers.compared is None else answers.compared["flagged"].sel(place)
+    order = np.argsort(-one["estimate"].fillna(-np.inf).to_numpy(), kind="stable")
+    best = one.isel(run=order)
+    group = np.ones(order.size) if sets is None else sets["tie_group"].sel(run=best["run"])
+    apart = (1 + np.flatnonzero(np.diff(group))).tolist()
+    rows = [_row(best.isel(run=place), sets, flagged) for place in range(order.size)]
+    level = percent(answers.scores.attrs["ci_prob"])
+    ranks = [] if sets is None else ["possible ranks", "group"]
+    header = ["run", label, f"{level} interval", *ranks, "remark"]
+    parts = [paragraph(_told_apart(sets, answers.name)), table(header, rows, 1, apart)]
+    if answers.compared is None:
+        axes = be.plots.plot_intervals({answers.name: answers.scores}, label)
+        parts.append(figure(axes, f"{label} by {answers.name}, {level} intervals"))
+    else:
+        caption = f"{label}: {level} intervals of design (pale), model (thin) and both (points)"
+        parts.append(figure(be.plots.plot_combined(answers.compared, label), caption))
+    if answers.chances is not None and 2 < order.size <= MOST_RUNS:
+        axes = be.plots.plot_better(answers.chances, label)
+        parts.append(figure(axes, f"{label}: probability that the run of the row is better"))
+    return section(label, *parts)
+
+
+def _row(one: xr.Dataset, sets: xr.Dataset | None, flagged: xr.DataArray | None) -> list[str]:
+    """Cells of one run."""
+    run = one["run"].item()
+    estimate, lower, upper = (float(one[name]) for name in ("estimate", "lower", "upper"))
+    cells = [str(run), f"{estimate:z.3f}"]
+    cells.append("" if np.isnan(lower) else f"{lower:z.3f} to {upper:z.3f}")
+    if sets is not None:
+        of_run = sets.sel(run=run)
+        first, last = (int(of_run["interval"].sel(ci_bound=bound)) for bound in BOUNDS)
+        cells.append(f"{first}" if first == last else f"{first} to {last}")
+        cells.append(str(int(of_run["tie_group"])))
+    known = one["group"] == "contributed" if "group" in one.coords else one.get("contributed", True)
+    remarks = [] if bool(known) else ["new"]
+    if flagged is not None and bool(flagged.sel(run=run)):
+        remarks.append("unlike the model")
+    return [*cells, ", ".join(remarks)]
+
+
+def _told_apart(sets: xr.Dataset | None, name: str) -> str:
+    """Whose scores these are, and how many pairs of runs are told apart."""
+    if sets is None:
+        return f"By {name}."
+    told = int(sets["separated"].sum())
+    pairs = sets.sizes["run"] * (sets.sizes["run"] - 1) // 2
+    return f"By {name}. Of {pairs} pairs of runs {told} are told apart, all at once."
+
+
+def _counted(sampled: xr.DataTree, noun: str) -> str:
+    """Number of runs or topics."""
+    number = sampled.sizes[noun]
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _judged(sampled: xr.DataTree) -> str:
+    """How many judgments there are."""
+    grade = sampled["judgments/grade"]
+    number = int(grade.notnull().sum())
+    return f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
+
+
+def _how(sampled, answers: Answers, both: Answers | None, options: dict, seed: int) -> str:
+    """Design, options, versions, and what the words mean."""
+    attrs = answers.scores.attrs
+    over = "these topics" if options["estimator"] in HAS_COVARIANCE else "topics like these"
+    named = {"Intervals": f"{percent(options['ci_prob'])}, for {over}"}
+    if "design" in sampled.children:
+        design = sampled["design"].attrs
+        budget = json.loads(design.get("parameters", "{}")).get("budget")
+        text = f"{design.get('name', 'given')} ({design['scheme']})"
+        shown = budget if isinstance(budget, int) else "different budgets"
+        named["Design"] = text if budget is None else f"{text}, {shown} judgments per topic"
+    chosen = str(options["estimator"])
+    named["Estimator"] = MEANINGS.get(chosen, chosen)
+    if both is not None:
+        named["Model"] = f"relevance_model by a Laplace approximation. {MEANINGS['combined']}"
+    if answers.sets is not None:
+        named["Ranks"] = MEANINGS["ranks"]
+    named["Relevant"] = f"grades of {options['relevance_level']} or more"
+    named["Collection"] = f"{attrs.get('fingerprint', '')}, sample {attrs.get('sample', '')}"
+    named["Made by"] = f"bayeseval {_version()}, random seed {seed}"
+    return section("How this was made", facts(named))
+
+
+def _version() -> str:
+    """Version of this package, where it is installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("bayeseval")
+    except PackageNotFoundError:
+        return "(a source folder)"

@@ -1,0 +1,145 @@
+"""Pages on evaluations: what they show is what the package says."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayeseval as be
+from bayeseval.report import evaluation_page
+from bayeseval.report.page import listed, table
+
+
+class Page(HTMLParser):
+    """Tables, headings and points of lists of a page, and whether its elements are closed."""
+
+    void = ("meta", "br", "path", "use", "image")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.points, self.titles, self.drawn = [], [], [], [], 0
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "svg":
+            self.drawn += 1
+        if tag == "tr":
+            self.rows.append([])
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag not in self.void:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        within = self.open[-1] if self.open else ""
+        if within in ("td", "th"):
+            self.rows[-1].append(data)
+        elif within == "li":
+            self.points.append(data)
+        elif within in ("h1", "h2"):
+            self.titles.append(data)
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    """Five runs, of which two come after the sample; one has a name that a page must escape."""
+    collection = be.simulate.urn_collection(
+        [0.05, 0.3, 0.1, 0.2, 0.1], n_topics=15, prevalence=0.08, shared=0.5, random_seed=3
+    )
+    runs = be.runs_frame(collection)
+    names = {"run001": "<b>&run", "run002": "r2", "run003": "r3", "run004": "n4", "run005": "n5"}
+    runs["run"] = runs["run"].map(names)
+    table = pd.DataFrame({"run": list(names.values()), "contributed": [True] * 3 + [False] * 2})
+    whole = be.read_collection(be.qrels_frame(collection), runs, run_table=table)
+    design = be.designs.pps_strata(whole, budget=60)
+    return be.reveal(whole, design, be.draw(design, random_seed=4))
+
+
+@pytest.fixture(scope="module")
+def text(sampled):
+    return evaluation_page(sampled, ["P@10", "AP"], title="Runs & topics", random_seed=5)
+
+
+def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled, text):
+    page = Page(text)
+    assert page.titles == [
+        "Runs & topics", "P@10", "AP", "What to be careful of", "How this was made",
+    ]  # fmt: skip
+    assert page.drawn == 4  # intervals and pairs of both measures
+    mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=200, random_seed=5
+    )
+    post = be.posterior_scores(fitted, sampled, ["P@10", "AP"], random_seed=5)
+    both = be.combine(mean, post)
+    for measure, rows in (("P@10", page.rows[1:6]), ("AP", page.rows[7:12])):
+        one = both.sel(measure=measure)
+        best = one["run"].to_numpy()[np.argsort(-one["estimate"].to_numpy())].tolist()
+        assert [row[0] for row in rows] == best
+        for row in rows:
+            run = one.sel(run=row[0])
+            low, high = run["interval"].to_numpy()
+            assert row[1:3] == [f"{run['estimate'].item():.3f}", f"{low:.3f} to {high:.3f}"]
+            assert ("new" in row[-1]) == (row[0] in ("n4", "n5"))
+
+
+def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
+    assert not re.findall(r'(?:src|href)="(?!#|data:)', text)
+    names = re.findall(r' id="([^"]*)"', text)
+    assert len(names) == len(set(names))
+    assert "<script" not in text and "&lt;b&gt;&amp;run" in text and "<b>&" not in text
+    again = evaluation_page(sampled, ["P@10", "AP"], title="Runs & topics", random_seed=5)
+    assert again == text
+
+
+def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
+    page = Page(evaluation_page(sampled, "P@10", model=False, random_seed=5))
+    mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
+    for row in page.rows[1:]:
+        low, high = mean["interval"].sel(run=row[0]).squeeze().to_numpy()
+        assert row[2] == f"{low:z.3f} to {high:z.3f}"
+
+
+def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_told(sampled):
+    bare = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    page = Page(evaluation_page(bare, "P@10", random_seed=5))
+    scores = be.evaluate(bare, "P@10", estimator="assumed")
+    lost = be.mean_over_topics(scores)["outside_weight"]
+    assert any(
+        point.startswith(f"P@10: a weight of {lost.mean().item():.3f} falls on unjudged documents")
+        for point in page.points
+    )
+    text = evaluation_page(bare, "P@10", random_seed=5)
+    assert "for topics like these" in text and "takes every document without a judgment" in text
+
+
+def test_measures_of_grades_and_warnings_are_told_beside_the_others():
+    graded = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3], n_topics=12, prevalence=0.2, grade_proportions=(0.6, 0.4), random_seed=6
+    )
+    design = be.designs.pps_strata(graded, budget=60)
+    some = be.reveal(graded, design, be.draw(design, random_seed=7))
+    page = Page(evaluation_page(some, ["nDCG@10", "P@10"], notes=["Told before."], random_seed=8))
+    assert page.points[0] == "Told before."
+    assert "nDCG@10: by dyn alone, since the model is of relevance, not grades." in page.points
+
+
+def test_options_are_checked_before_the_work(sampled):
+    with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
+        evaluation_page(sampled, "P@10", ci_prob=2.0, random_seed=1)
+    with pytest.raises(ValueError, match="random_seed must be a whole number"):
+        evaluation_page(sampled, "P@10", random_seed=-1)
+
+
+def test_labels_are_escaped_in_tables_and_lists():
+    assert table(["<a>"], [["&"]], 1).count("<td") == 1
+    assert "&lt;a&gt;" in table(["<a>"], [["&"]], 1) and "&amp;" in table(["<a>"], [["&"]], 1)
+    assert listed(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
