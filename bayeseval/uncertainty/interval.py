@@ -80,8 +80,8 @@ def raised_variance(variance, freedom, anticipated):
     Returns
     -------
     tuple of DataArray
-        V', and degrees of freedom for it: those of V where they are 10 or more, else between them
-        and 10 by the share of V' that is V's own (Satterthwaite's); 10 where V is 0 and A is not.
+        V', and degrees of freedom for it: those of V, and 10 at least where there is an A, since
+        with it V cannot be far too small by chance.
 
     References
     ----------
@@ -95,15 +95,10 @@ def raised_variance(variance, freedom, anticipated):
     0.015
     """
     nothing = (anticipated > 0) & (variance <= ROUNDING * anticipated)
-    share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + xr.where(nothing, 0.0, freedom))
-    more = share * (anticipated - variance).clip(min=0.0)
-    raised = variance + more
-    known = (more > 0) & ~nothing
-    spread = variance**2 / freedom + more**2 / PREDICTED_FREEDOM
-    joint = raised**2 / spread.where(known, 1.0)
-    between = xr.where(known, np.minimum(joint, PREDICTED_FREEDOM), freedom)
-    between = np.maximum(between, freedom)
-    return raised, xr.where(nothing, PREDICTED_FREEDOM, between)
+    own = xr.where(nothing, 0.0, freedom)
+    share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own)
+    raised = variance + share * (anticipated - variance).clip(min=0.0)
+    return raised, np.maximum(own, xr.where(anticipated > 0, PREDICTED_FREEDOM, 0.0))
 
 
 def degrees_of_freedom(variance, spread):
