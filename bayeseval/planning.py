@@ -1,18 +1,21 @@
 """How many documents to judge, of how many topics: errors to be expected, by simulation."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection, with_node
+from bayeseval.collection import check_collection, check_one_sample, select, with_node
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
 from bayeseval.collection.predictions import label_names
 from bayeseval.designs import pps_strata
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.evaluation.problem import check_option
+from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.experiments import replicate
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
@@ -66,7 +69,7 @@ def plan(
     Parameters
     ----------
     collection : DataTree
-        With runs and judgments.
+        With runs and judgments. Topics without a judgment are left out, with a warning.
     measures : str, object or list
         As for :func:`evaluate`.
     budgets : sequence of int
@@ -151,9 +154,12 @@ def plan(
     check_seed(random_seed)
     check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
     budgets = _increasing("budgets", budgets)
-    n_here = collection.sizes["topic"]
+    judged = _judged_topics(collection)
+    n_here = judged.size
     topics = np.array([n_here] if n_topics is None else _increasing("n_topics", n_topics))
     worlds = _worlds(collection, measures, fitted, relevance_level, n_worlds, random_seed)
+    if n_here < collection.sizes["topic"]:
+        worlds = [select(world, topics=judged.tolist()) for world in worlds]
     samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
     named = estimator if predictor is None else (estimator, predictor)
     number, parts = [], []
@@ -206,12 +212,26 @@ def _check_request(collection: xr.DataTree, estimator: str, half_width: float | 
     check_collection(collection)
     if "judgments" not in collection.children or "rankings" not in collection.children:
         raise ValueError("a plan needs runs, and judgments of a pilot or of an earlier collection")
+    check_one_sample(collection, "a plan is made from one sample")
     if half_width is not None and not half_width > 0:
         raise ValueError(Message(Option("half_width"), f" must be above 0, not {half_width}"))
     if estimator not in HAS_COVARIANCE:
         raise ValueError(
             f"a plan is for samples to come, by {' or '.join(HAS_COVARIANCE)}, not '{estimator}'"
         )
+
+
+def _judged_topics(collection: xr.DataTree) -> NDArray[np.str_]:
+    """Topics that have judgments; a warning names the others, which a pilot leaves out."""
+    names = collection["topic"].to_numpy()
+    grade = collection["judgments/grade"].to_numpy()
+    judged = np.isin(np.arange(names.size), collection["pair_topic"].to_numpy()[~np.isnan(grade)])
+    if not judged.any():
+        raise ValueError("no topic of the collection has a judgment")
+    if not judged.all():
+        text = without_judgment(names[~judged], int(judged.sum()))
+        warnings.warn(text, TopicsUnjudged, stacklevel=3)
+    return names[judged]
 
 
 def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:

@@ -95,6 +95,31 @@ def test_the_population_of_topics_adds_their_variance(collection):
     xr.testing.assert_equal(there["coverage"], here["coverage"])
 
 
+def test_topics_without_judgments_are_left_out_of_a_plan(collection):
+    few = be.select(collection, topics=collection["topic"].to_numpy()[:8].tolist())
+    design = be.designs.pps_strata(few, budget=40)
+    pilot = be.reveal(few, design, be.draw(design, random_seed=16))
+    runs = be.runs_frame(collection)
+    how = {"budgets": [60], "n_topics": [8, 20], "n_worlds": 4, "random_seed": 17}
+    for some, more in (
+        (pilot, be.attach_judgments(be.read_collection(None, runs), design, be.qrels_frame(pilot))),
+        (few, be.read_collection(be.qrels_frame(few), runs)),
+    ):
+        assert (some.sizes["topic"], more.sizes["topic"]) == (8, 20)
+        with pytest.warns(UserWarning, match="12 topics have no judgment yet and are left out"):
+            planned = be.plan(more, "P@10", **how)
+        assert planned["judgments"].values.tolist() == [[480.0, 1200.0]]
+        ratio = planned["half_width"].mean() / be.plan(some, "P@10", **how)["half_width"].mean()
+        assert abs(np.log(ratio)) < np.log(1.25)  # with all 20 topics counted it would be 1.58
+
+
+def test_a_plan_is_made_from_one_sample(collection):
+    design = be.designs.pps_strata(collection, budget=40)
+    selected = be.draw(design, n_replicates=2, random_seed=17)
+    with pytest.raises(ValueError, match="a plan is made from one sample and this collection"):
+        be.plan(be.reveal(collection, design, selected), "P@10", budgets=[50], random_seed=1)
+
+
 def test_nothing_is_uncertain_where_all_is_judged(collection):
     planned = be.plan(collection, "P@10", budgets=[2000], n_worlds=1, n_samples=2, random_seed=11)
     assert (planned["half_width"] == 0).all() and (planned["coverage"] == 1).all()

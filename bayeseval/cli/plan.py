@@ -81,7 +81,7 @@ def plan(
         )
     remark_depth(collection, rankings.depth, planned["measure"].to_numpy())
     _remark_truth(collection)
-    _remark_covered(collection, planned)
+    _remark_covered(planned)
     if half_width is not None:
         _remark_needed(planned["budget_needed"], half_width, max(budget))
     about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
@@ -116,11 +116,11 @@ def _remark_truth(collection: "xr.DataTree") -> None:
     )
 
 
-def _remark_covered(collection: "xr.DataTree", planned: "xr.Dataset") -> None:
+def _remark_covered(planned: "xr.Dataset") -> None:
     """Say which budgets are more than there is to judge."""
-    here = collection.sizes["topic"]
-    most = planned["judgments"].isel(n_topics=0) * here / planned["n_topics"].to_numpy()[0]
-    short = [int(b) for b, number in zip(most["budget"], most, strict=True) if number < b * here]
+    of_topic = planned["judgments"].isel(n_topics=0) / planned["n_topics"].to_numpy()[0]
+    lacking = of_topic["budget"] - of_topic > 1e-9 * of_topic
+    short = of_topic["budget"].to_numpy()[lacking.to_numpy()].tolist()
     if short:
         remark(
             f"some topics have fewer documents in the frame than {', '.join(map(str, short))}; "

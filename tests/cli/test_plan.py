@@ -73,6 +73,23 @@ def test_judgments_without_a_design_count_as_complete_and_that_is_said(command, 
     assert "fewer documents in the frame than 50; they are judged in full there" in err
 
 
+@pytest.mark.parametrize("n_topics", [3, 75, 77, 91])
+def test_budgets_that_there_are_documents_for_are_not_remarked(command, files, n_topics):
+    words = ["plan", files / "qrels", files / "a", files / "b", "-m", "P@5", "--budget", 10]
+    words += ["--budget", 20, "--n-topics", n_topics]
+    assert "fewer documents in the frame" not in command(*words)[2]
+
+
+def test_a_pilot_of_some_topics_of_the_runs_is_planned_from_these(command, files):
+    lines = (files / "qrels").read_text().splitlines()
+    (files / "qrels").write_text("\n".join(x for x in lines if not x.startswith("10 ")) + "\n")
+    words = ["plan", files / "qrels", files / "a", files / "b", "-m", "P@5", "--budget", 20]
+    code, out, err = command(*words, "--format", "csv")
+    assert code == 0 and out.splitlines()[1].startswith("P@5,20,2,40,")
+    assert "1 topic has no judgment yet and is left out: '10'" in err
+    assert "fewer documents in the frame" not in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
