@@ -17,6 +17,7 @@ from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.experiments import replicate
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
@@ -123,8 +124,9 @@ def plan(
     Raises
     ------
     ValueError
-        As :func:`evaluate`; a collection without judgments; a measure of
-        grades without a fit that draws them; an estimator without a random design.
+        As :func:`evaluate`; a collection without judgments, or with those of a pilot that lists its
+        sampled documents alone (prels, probs); a measure of grades without a fit that draws them;
+        an estimator without a random design.
 
     Notes
     -----
@@ -213,6 +215,12 @@ def _check_request(collection: xr.DataTree, estimator: str, half_width: float | 
     if "judgments" not in collection.children or "rankings" not in collection.children:
         raise ValueError("a plan needs runs, and judgments of a pilot or of an earlier collection")
     check_one_sample(collection, "a plan is made from one sample")
+    if Frame.of(collection).lists_sampled_alone:
+        raise ValueError(
+            "a plan from a pilot needs the documents that could have been judged, and these "
+            "judgments (prels or probs) list only the sampled ones; take the design that they were "
+            "drawn by, or sampleval"
+        )
     if half_width is not None and not half_width > 0:
         raise ValueError(Message(Option("half_width"), f" must be above 0, not {half_width}"))
     if estimator not in HAS_COVARIANCE:

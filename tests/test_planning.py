@@ -120,6 +120,14 @@ def test_a_plan_is_made_from_one_sample(collection):
         be.plan(be.reveal(collection, design, selected), "P@10", budgets=[50], random_seed=1)
 
 
+def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(pilot, tmp_path):
+    be.write_prels(pilot, tmp_path / "prels")
+    runs = be.runs_frame(pilot)
+    listed = be.read_collection(tmp_path / "prels", runs, qrels_format="prels")
+    with pytest.raises(ValueError, match=r"needs the documents that could have been judged"):
+        be.plan(listed, "P@10", budgets=[50], random_seed=1)
+
+
 def test_nothing_is_uncertain_where_all_is_judged(collection):
     planned = be.plan(collection, "P@10", budgets=[2000], n_worlds=1, n_samples=2, random_seed=11)
     assert (planned["half_width"] == 0).all() and (planned["coverage"] == 1).all()
