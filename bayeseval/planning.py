@@ -126,7 +126,8 @@ def plan(
     ValueError
         As :func:`evaluate`; a collection without judgments, or with those of a pilot that lists its
         sampled documents alone (prels, probs); a measure of grades without a fit that draws them;
-        an estimator without a random design.
+        an estimator without a random design;
+        one topic for the population of topics.
 
     Notes
     -----
@@ -156,7 +157,7 @@ def plan(
     check_seed(random_seed)
     check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
     budgets = _increasing("budgets", budgets)
-    judged = _judged_topics(collection)
+    judged = _judged_topics(collection, population)
     n_here = judged.size
     topics = np.array([n_here] if n_topics is None else _increasing("n_topics", n_topics))
     worlds = _worlds(collection, measures, fitted, relevance_level, n_worlds, random_seed)
@@ -229,13 +230,20 @@ def _check_request(collection: xr.DataTree, estimator: str, half_width: float | 
         )
 
 
-def _judged_topics(collection: xr.DataTree) -> NDArray[np.str_]:
+def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]:
     """Topics that have judgments; a warning names the others, which a pilot leaves out."""
     names = collection["topic"].to_numpy()
     grade = collection["judgments/grade"].to_numpy()
     judged = np.isin(np.arange(names.size), collection["pair_topic"].to_numpy()[~np.isnan(grade)])
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
+    if population == "topics" and judged.sum() < 2:
+        raise ValueError(
+            Message(
+                Option("population", "topics"),
+                " needs 2 topics with judgments or more, to see how scores differ between topics",
+            )
+        )
     if not judged.all():
         text = without_judgment(names[~judged], int(judged.sum()))
         warnings.warn(text, TopicsUnjudged, stacklevel=3)

@@ -128,6 +128,14 @@ def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(
         be.plan(listed, "P@10", budgets=[50], random_seed=1)
 
 
+def test_one_topic_says_nothing_of_the_population_of_topics(collection):
+    one = be.select(collection, topics=collection["topic"].to_numpy()[:1].tolist())
+    how = {"budgets": [40], "n_worlds": 1, "n_samples": 2, "random_seed": 18}
+    assert (be.plan(one, "P@10", **how)["error"] > 0).all()
+    with pytest.raises(ValueError, match="population='topics' needs 2 topics with judgments"):
+        be.plan(one, "P@10", population="topics", **how)
+
+
 def test_nothing_is_uncertain_where_all_is_judged(collection):
     planned = be.plan(collection, "P@10", budgets=[2000], n_worlds=1, n_samples=2, random_seed=11)
     assert (planned["half_width"] == 0).all() and (planned["coverage"] == 1).all()
