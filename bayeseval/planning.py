@@ -118,8 +118,8 @@ def plan(
             documents to judge in all;
         ``budget_needed`` (measure, n_topics)
             where ``half_width`` is given: budget at which the median run has it, between two by a
-            line of the squared half-width over 1 / budget; the least where that is enough, NaN
-            where the largest is not.
+            line of the squared half-width over 1 / budget; the least with known widths where that
+            is enough, NaN where the largest is not.
 
     Raises
     ------
@@ -222,8 +222,10 @@ def _check_request(collection: xr.DataTree, estimator: str, half_width: float | 
             "judgments (prels or probs) list only the sampled ones; take the design that they were "
             "drawn by, or sampleval"
         )
-    if half_width is not None and not half_width > 0:
-        raise ValueError(Message(Option("half_width"), f" must be above 0, not {half_width}"))
+    if half_width is not None and not 0 < half_width < np.inf:
+        raise ValueError(
+            Message(Option("half_width"), f" must be a number above 0, not {half_width}")
+        )
     if estimator not in HAS_COVARIANCE:
         raise ValueError(
             f"a plan is for samples to come, by {' or '.join(HAS_COVARIANCE)}, not '{estimator}'"
@@ -369,12 +371,15 @@ def _budget_needed(half_width: xr.DataArray, wanted: float) -> xr.DataArray:
     budgets = half_width["budget"].to_numpy()
 
     def needed(widths: Floats) -> float:
-        falling = np.minimum.accumulate(widths)
-        if not falling[-1] <= wanted:
+        known = np.isfinite(widths)  # from few judgments no error can be told
+        if not known.any():
+            return np.nan
+        tried, falling = budgets[known], np.minimum.accumulate(widths[known])
+        if falling[-1] > wanted:
             return np.nan
         if falling[0] <= wanted:
-            return float(budgets[0])
-        return float(1.0 / np.interp(wanted**2, falling[::-1] ** 2, 1.0 / budgets[::-1]))
+            return float(tried[0])
+        return float(1.0 / np.interp(wanted**2, falling[::-1] ** 2, 1.0 / tried[::-1]))
 
     return xr.apply_ufunc(
         needed, half_width.median("run"), input_core_dims=[["budget"]], vectorize=True

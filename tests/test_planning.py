@@ -152,6 +152,10 @@ def test_the_budget_that_is_needed_is_on_a_line_of_the_variance_over_one_by_the_
     assert _budget_needed(widths, 0.02).item() == pytest.approx(250)
     assert _budget_needed(widths, 0.5).item() == pytest.approx(25)
     assert np.isnan(_budget_needed(widths, 0.009).item())
+    unknown = widths.where(widths["budget"] > 25)  # no standard error from so few
+    assert _budget_needed(unknown, 0.02).item() == pytest.approx(250)
+    assert _budget_needed(unknown, 0.5).item() == pytest.approx(100)
+    assert np.isnan(_budget_needed(widths * np.nan, 0.5).item())
 
 
 def test_the_wanted_width_is_met_by_the_budget_that_is_needed(collection):
@@ -182,7 +186,8 @@ def test_labels_shape_the_worlds_and_the_designs(pilot, collection):
         ({"budgets": []}, "budgets must be a list of whole numbers"),
         ({"budgets": [0]}, "budget is 0; allowed: a whole number, 1 or more"),
         ({"n_topics": [2.5]}, "n_topics is 2.5; allowed: a whole number, 1 or more"),
-        ({"half_width": 0.0}, "half_width must be above 0, not 0.0"),
+        ({"half_width": 0.0}, "half_width must be a number above 0, not 0.0"),
+        ({"half_width": np.inf}, "half_width must be a number above 0, not inf"),
         ({"estimator": "assumed"}, "a plan is for samples to come, by stat or dyn, not 'assumed'"),
         ({"population": "runs"}, "population must be"),
         ({"measures": "P(rel=2)@10"}, "counts grades from 2 and the others those from 1"),

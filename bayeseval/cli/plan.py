@@ -16,6 +16,7 @@ from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import xarray as xr
     from rich.table import Table
@@ -83,7 +84,7 @@ def plan(
     _remark_truth(collection)
     _remark_covered(planned)
     if half_width is not None:
-        _remark_needed(planned["budget_needed"], half_width, max(budget))
+        _remark_needed(planned["budget_needed"], half_width, planned["budget"].to_numpy())
     about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
     write_result(as_rows(_rows(planned), about, format, _table), output)
 
@@ -128,13 +129,14 @@ def _remark_covered(planned: "xr.Dataset") -> None:
         )
 
 
-def _remark_needed(needed: "xr.DataArray", half_width: float, largest: int) -> None:
+def _remark_needed(needed: "xr.DataArray", half_width: float, budgets: "np.ndarray") -> None:
     """Say which budget gives the half-width that is wanted."""
     for label in needed["measure"].to_numpy():
         parts = []
         for topics in needed["n_topics"].to_numpy():
             value = needed.sel(measure=label, n_topics=topics).item()
-            known = f"more than {largest}" if value != value else f"about {value:.0f}"
+            known = f"about {value:.0f}" if value == value else f"more than {budgets.max()}"
+            known = f"at most {value:.0f}" if value in budgets else known
             parts.append(f"{known} judgments per topic with {topics} topics")
         remark(f"{label} within +-{half_width:g} (median run): {', '.join(parts)}")
 

@@ -60,6 +60,8 @@ def test_a_wanted_width_is_answered_in_judgments(command, pilot):
     needed = pd.read_csv(io.StringIO(out))["budget_needed"]
     assert code == 0 and needed.nunique() == 1 and 8 < needed[0] < 36
     assert f"P@5 within +-0.05 (median run): about {needed[0]:.0f} judgments per topic" in err
+    said = command(*pilot, *words, 5)[2]
+    assert "P@5 within +-5 (median run): at most 8 judgments per topic with 3 topics" in said
     words[-2] = 12
     said = command(*pilot, *words, "1e-6")[2]
     assert said.endswith("(median run): more than 12 judgments per topic with 3 topics\n")
@@ -95,7 +97,7 @@ def test_a_pilot_of_some_topics_of_the_runs_is_planned_from_these(command, files
     [
         (["--budget", "0"], "--budget is 0; allowed: a whole number, 1 or more"),
         (["--budget", "9", "--n-topics", "0"], "--n-topics is 0; allowed"),
-        (["--budget", "9", "--half-width", "-1"], "--half-width must be above 0, not -1.0"),
+        (["--budget", "9", "--half-width", "-1"], "--half-width must be a number above 0"),
         (["--budget", "9", "-m", "nDCG@5"], "nDCG@5 counts grades, and a plan from a pilot"),
         (["--budget", "9", "-m", "P(rel=2)@5"], "plan it by itself, with --relevance-level 2"),
         (["--budget", "9", "--ci-prob", "90"], "--ci-prob must lie between 0 and 1"),
