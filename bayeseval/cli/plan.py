@@ -153,6 +153,12 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
             table.add_section()
         before = row["measure"]
         cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
-        cells += [f"{row[name]:.4f}" for name in ("half_width", "largest_half_width", "detectable")]
-        add_cells(table, row["measure"], *cells, f"{row['coverage']:.2f}")
+        names = ("half_width", "largest_half_width", "detectable")
+        cells += [_known(row[name], 4) for name in names]
+        add_cells(table, row["measure"], *cells, _known(row["coverage"], 2))
     return table
+
+
+def _known(number: float, digits: int) -> str:
+    """A number, or a dash for what one run or one draw cannot tell."""
+    return f"{number:.{digits}f}" if number == number else "-"

@@ -75,6 +75,15 @@ def test_judgments_without_a_design_count_as_complete_and_that_is_said(command, 
     assert "fewer documents in the frame than 50; they are judged in full there" in err
 
 
+def test_what_is_not_known_is_a_dash_in_the_table(command, files):
+    words = ["plan", files / "qrels", files / "a", "-m", "P@5", "--budget", 1, "--budget", 30]
+    code, out, _ = command(*words)
+    rows = [line.strip("│ ").split("│") for line in out.splitlines() if line.startswith("│")]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    assert code == 0 and "nan" not in out
+    assert [row[4:] for row in cells] == [["-"] * 4, [*cells[1][4:6], "-", cells[1][7]]]
+
+
 @pytest.mark.parametrize("n_topics", [3, 75, 77, 91])
 def test_budgets_that_there_are_documents_for_are_not_remarked(command, files, n_topics):
     words = ["plan", files / "qrels", files / "a", files / "b", "-m", "P@5", "--budget", 10]
