@@ -16,12 +16,11 @@ from bayeseval.cli.doctor import doctor
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.examples import example_of
 from bayeseval.cli.fit import fit
-from bayeseval.cli.output import remark
+from bayeseval.cli.output import remark, told, typed
 from bayeseval.cli.plan import plan
 from bayeseval.cli.rank import rank
 from bayeseval.cli.report import report
 from bayeseval.cli.sample import sample
-from bayeseval.messages import Message, Option
 
 _NO_NUMBER = re.compile(r"Invalid value for '(.*)': Input should be a valid (integer|number).*")
 _TOO_SMALL = re.compile(
@@ -130,30 +129,14 @@ def _sentence(error: BaseException) -> str:
         if text.startswith("Missing "):
             meant = getattr(getattr(error, "param", None), "help", None) or "not given"
             text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {_command(error)} --help says more"
-    elif isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    else:
-        text = error.args[0] if error.args else type(error).__name__
-    return _typed(text)
+        return typed(text)
+    return told(error)
 
 
 def _command(error: BaseException) -> str:
     """The command that an error of usage is about, as one types it."""
     context = getattr(error, "ctx", None)
     return "bayeseval" if context is None else context.command_path
-
-
-def _typed(message: object) -> str:
-    """A message on one line, its options as one types them in the shell."""
-    parts = message.parts if isinstance(message, Message) else (str(message),)
-    text = "".join(_flag(part) if isinstance(part, Option) else part for part in parts)
-    return " ".join(text.split())
-
-
-def _flag(option: Option) -> str:
-    """An option of a command, with its value if it has one."""
-    flag = "--seed" if option.name == "random_seed" else f"--{option.name.replace('_', '-')}"
-    return flag if option.value is None else f"{flag} {option.value}"
 
 
 def _refuse(text: str, code: int) -> int:
@@ -167,10 +150,9 @@ def _shown_once() -> Callable[..., None]:
     said = set()
 
     def show(message, category, filename, lineno, file=None, line=None) -> None:
-        text = message.args[0] if isinstance(message, Warning) and message.args else message
-        typed = _typed(text)
-        if typed not in said:
-            said.add(typed)
-            remark(f"warning: {typed}")
+        text = told(message) if isinstance(message, Warning) else typed(message)
+        if text not in said:
+            said.add(text)
+            remark(f"warning: {text}")
 
     return show

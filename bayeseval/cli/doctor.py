@@ -12,7 +12,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli.groups import Judged, Rankings, grouped
-from bayeseval.cli.output import printable, write_result
+from bayeseval.cli.output import printable, told, write_result
 from bayeseval.cli.reading import judged_collection
 from bayeseval.cli.remarks import counted
 from bayeseval.cli.suspicions import of_judgments, of_runs, suspicions
@@ -53,10 +53,9 @@ class Findings:
                 yield
             except FAULTS as error:
                 self.n_errors += 1
-                text = " ".join(str(error.args[0] if error.args else error).split())
-                self.lines.append(f"error    {printable(text)}")
+                self.lines.append(f"error    {printable(told(error))}")
         for one in said:
-            self.doubt(" ".join(str(one.message).split()))
+            self.doubt(told(one.message) if isinstance(one.message, Warning) else one.message)
 
     @property
     def summary(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bayeseval.messages import Message, Option
 from bayeseval.whole_file import check_writable, new_folder, whole_file
 
 STDOUT = Path("-")
@@ -164,6 +165,26 @@ def printable(text: str) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+def told(error: BaseException) -> str:
+    """The message of an error or a warning on one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return typed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    return typed(error.args[0] if error.args else type(error).__name__)
+
+
+def typed(message: object) -> str:
+    """A message on one line, its options as one types them in the shell."""
+    parts = message.parts if isinstance(message, Message) else (str(message),)
+    text = "".join(_flag(part) if isinstance(part, Option) else part for part in parts)
+    return " ".join(text.split())
+
+
+def _flag(option: Option) -> str:
+    """An option of a command, with its value if it has one."""
+    flag = "--seed" if option.name == "random_seed" else f"--{option.name.replace('_', '-')}"
+    return flag if option.value is None else f"{flag} {option.value}"
 
 
 def remark(text: str) -> None:

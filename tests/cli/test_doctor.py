@@ -84,3 +84,21 @@ def test_judgments_alone_are_checked_and_what_is_asked_of_them(command, files):
     (files / "none").write_text("1 0 d01 -1\n")
     code, out, _ = command("doctor", files / "none")
     assert code == 2 and "error    nothing is judged: no line has a grade" in out
+
+
+def test_mistakes_are_told_as_by_other_commands(command, files, monkeypatch):
+    (files / "b").write_text("1 Q0 d01 1 2 b\n1 Q0 d01 2 1 b\n")
+    words = (files / "qrels", files / "a", files / "b")
+    said = command("evaluate", *words, "-m", "P@5", "--estimator", "assumed")[2]
+    out = command("doctor", *words)[1]
+    assert "--on-duplicate best keeps" in said
+    assert f"error    {said.removeprefix('bayeseval: ')}" in out
+    (files / "five").write_text("1 0 d01 1 0.5\n")
+    assert "set --qrels-format to one of" in command("doctor", files / "five")[1]
+
+    def broken(*given, **options):
+        raise PermissionError(13, "Permission denied", "hidden")
+
+    monkeypatch.setattr("bayeseval.cli.doctor.judged_collection", broken)
+    code, out, _ = command("doctor", files / "qrels", files / "a")
+    assert code == 2 and "error    hidden: Permission denied\n" in out
