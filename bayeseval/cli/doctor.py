@@ -13,7 +13,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import printable, told, write_result
-from bayeseval.cli.reading import judged_collection
+from bayeseval.cli.reading import judged_collection, label_files
 from bayeseval.cli.remarks import counted
 from bayeseval.cli.suspicions import of_judgments, of_runs, suspicions
 from bayeseval.cli.tables import rendered
@@ -77,9 +77,12 @@ def doctor(
 ) -> None:
     """Check the installation; with QRELS and RUNs also the files, all of them.
 
-    Every file is read by itself, so that all mistakes are found at once, then all together: topics
-    that are lacking, runs whose best documents nobody judged, runs that are one and the same.
+    Every file is read by itself, so that the first mistake of each is found at once, then all
+    together: topics that are lacking, runs whose best documents nobody judged, runs that are one
+    and the same.
     """
+    if qrels is None and (judged.design is not None or judged.labels):
+        raise ValueError("--design and --labels are checked with QRELS RUN...; name these too")
     found = Findings()
     _check_installation(found)
     table = ""
@@ -146,6 +149,12 @@ def _check_files(
     with found.kept():
         known = be.read_collection(qrels, qrels_format=judged.qrels_format)
         found.good(f"{qrels}: {of_judgments(known)}")
+    if judged.design is not None:
+        with found.kept():
+            scheme = be.read_design(judged.design).attrs["scheme"]
+            found.good(f"{judged.design}: a design, {scheme}")
+    with found.kept():
+        label_files(judged.labels)
     n_read = 0
     for named in runs:
         with found.kept():
@@ -156,6 +165,8 @@ def _check_files(
     if n_read:
         found.good(f"{counted(n_read, 'run')} can be read")
     if found.n_errors > before or not n_read:
+        if judged.design is not None or judged.labels:
+            found.doubt("how design, judgments, labels and runs fit together was not checked")
         return ""
     with found.kept():
         collection = judged_collection(qrels, runs, judged, rankings)

@@ -102,3 +102,20 @@ def test_mistakes_are_told_as_by_other_commands(command, files, monkeypatch):
     monkeypatch.setattr("bayeseval.cli.doctor.judged_collection", broken)
     code, out, _ = command("doctor", files / "qrels", files / "a")
     assert code == 2 and "error    hidden: Permission denied\n" in out
+
+
+def test_designs_and_labels_are_checked_whatever_is_wrong_with_runs(command, files):
+    command("sample", files / "a", "--budget", 5, "--n-strata", 2, "--seed", 1,
+            "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
+    (files / "b").write_text("1 Q0 d01 1 x b\n")
+    words = ["doctor", files / "qrels", files / "a", files / "b", "--design"]
+    _, out, _ = command(*words, files / "d.nc", "--labels", files / "none")
+    assert f"ok       {files / 'd.nc'}: a design, stratified\n" in out
+    assert f"there is no file '{files / 'none'}' of labels" in out and "2 errors, 1 warning" in out
+    assert "warning  how design, judgments, labels and runs fit together was not checked" in out
+    _, out, _ = command(*words, files / "qrels")
+    assert "is not a design file" in out and "b, line 1" in out and "2 errors" in out
+    code, out, _ = command("doctor", files / "qrels", "--design", files / "d.nc")
+    assert code == 0 and "was not checked" in out and "0 errors, 1 warning" in out
+    code, out, err = command("doctor", "--design", files / "d.nc")
+    assert (code, out) == (2, "") and "checked with QRELS RUN..." in err
