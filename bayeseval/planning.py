@@ -14,7 +14,7 @@ from bayeseval.collection.origin import run_coords
 from bayeseval.collection.predictions import label_names
 from bayeseval.designs import pps_strata
 from bayeseval.estimators import HAS_COVARIANCE
-from bayeseval.evaluation.problem import check_option
+from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.experiments import replicate
 from bayeseval.frame.frame import Frame
@@ -233,10 +233,10 @@ def _check_request(collection: xr.DataTree, estimator: str, half_width: float | 
 
 
 def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]:
-    """Topics that have judgments; a warning names the others, which a pilot leaves out."""
+    """Topics that :func:`evaluate` would score; a warning names the others."""
     names = collection["topic"].to_numpy()
-    grade = collection["judgments/grade"].to_numpy()
-    judged = np.isin(np.arange(names.size), collection["pair_topic"].to_numpy()[~np.isnan(grade)])
+    designed = "design" in collection.children
+    judged = Problem(Frame.of(collection), [], random=designed).judged_topic
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if population == "topics" and judged.sum() < 2:

@@ -113,6 +113,15 @@ def test_topics_without_judgments_are_left_out_of_a_plan(collection):
         assert abs(np.log(ratio)) < np.log(1.25)  # with all 20 topics counted it would be 1.58
 
 
+def test_topics_of_which_a_poisson_sample_has_nothing_count(collection):
+    design = be.designs.poisson(collection, budget=2)
+    pilot = be.reveal(collection, design, be.draw(design, random_seed=3))
+    judged = pilot["judgments/grade"].notnull().to_numpy()
+    assert np.unique(pilot["pair_topic"].to_numpy()[judged]).size < 20
+    planned = be.plan(pilot, "P@10", budgets=[30], n_worlds=1, n_samples=2, random_seed=4)
+    assert planned["judgments"].item() == 600 and planned["n_topics"].item() == 20
+
+
 def test_a_plan_is_made_from_one_sample(collection):
     design = be.designs.pps_strata(collection, budget=40)
     selected = be.draw(design, n_replicates=2, random_seed=17)
