@@ -13,6 +13,7 @@ from bayeseval.collection import check_collection
 from bayeseval.collection.predictions import label_names
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.frame.gather import grade_scale
+from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 
 COMBINED = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
@@ -76,11 +77,14 @@ def chosen_estimator(sampled: xr.DataTree, estimator: str | None) -> str:
     return "dyn" if drawn else "assumed"
 
 
-def design_answers(sampled: xr.DataTree, measures, options: dict[str, Any], seed: int) -> Answers:
+def design_answers(
+    sampled: xr.DataTree, measures, options: dict[str, Any], seed: int, notes: Notes
+) -> Answers:
     """Scores and ranks by an estimator: over these topics where their errors are known."""
     estimator, ci_prob = options["estimator"], options["ci_prob"]
     known = estimator in HAS_COVARIANCE
     scores = be.evaluate(sampled, measures, **options)
+    _note_lacking(sampled, scores, notes)
     population = "sample" if known else "topics"
     mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
@@ -89,6 +93,20 @@ def design_answers(sampled: xr.DataTree, measures, options: dict[str, Any], seed
         asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
         source, how["covariance"] = mean, be.covariance(sampled, measures, **asked)
     return Answers(estimator, mean, *_ranked(source, how))
+
+
+def _note_lacking(sampled: xr.DataTree, scores: xr.Dataset, notes: Notes) -> None:
+    """Note runs that lack topics that are scored."""
+    counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
+    lacking = (Rankings.of(sampled).length == 0)[:, counting].sum(axis=1)
+    if not lacking.any():
+        return
+    some, worst = int((lacking > 0).sum()), int(lacking.argmax())
+    notes.add(
+        f"{'1 run lacks' if some == 1 else f'{some} runs lack'} topics and "
+        f"{'scores' if some == 1 else 'score'} 0 there; {sampled['run'].to_numpy()[worst]} lacks "
+        f"most, {lacking[worst]} of {int(counting.sum())}."
+    )
 
 
 def _ranked(source: xr.Dataset, how: dict[str, Any]) -> tuple[xr.Dataset | None, xr.Dataset | None]:

@@ -9,6 +9,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed
 from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.measures.names import parse_measures
 from bayeseval.messages import percent
 from bayeseval.report.answers import (
     COMBINED,
@@ -23,6 +24,7 @@ from bayeseval.report.page import facts, figure, listed, page, paragraph, sectio
 from bayeseval.tidy import BOUNDS, with_bounds
 
 MOST_RUNS = 40  # in a matrix of pairs
+KNOWN_ALONE = ("Bpref", "infAP", "Judged", "NumRet")  # take no document for not relevant
 POOR_SHARE = 0.2  # of the topics
 MEANINGS = {
     "dyn": "dyn predicts the relevance of every document and corrects the predictions by the "
@@ -105,7 +107,7 @@ def evaluation_page(
     for text in notes:
         said.add(text)
     with said.of_warnings():
-        answers = design_answers(sampled, measures, options, random_seed)
+        answers = design_answers(sampled, measures, options, random_seed, said)
         both = _combined(sampled, answers, options, random_seed, said) if model else None
     _note_scores(answers.scores, said)
     sections = []
@@ -140,15 +142,21 @@ def _combined(sampled, answers: Answers, options: dict, seed: int, said: Notes) 
 
 def _note_scores(mean: xr.Dataset, said: Notes) -> None:
     """Note weight that could not be known, and ratios that rest on other topics."""
-    judged = mean.attrs["estimator"] in ("assumed", "condensed")
+    estimator = mean.attrs["estimator"]
+    judged = estimator in ("assumed", "condensed")
     where = "unjudged documents" if judged else "documents outside the sampling frame"
+    if (mean["outside_weight"].isnull() & mean["estimate"].notnull()).any():
+        said.add(
+            f"How much weight falls on {where} is not known, since the judgments list only the "
+            "sampled ones of the frame."
+        )
     for label in mean["measure"].to_numpy().tolist():
         lost = mean["outside_weight"].sel(measure=label)
         if float(lost.max()) > 0:
             worst = lost["run"].to_numpy()[int(lost.argmax("run"))]
             said.add(
                 f"{label}: a weight of {float(lost.mean()):.3f} falls on {where}, mean over runs, "
-                f"up to {float(lost.max()):.3f} (run {worst}); they count as not relevant."
+                f"up to {float(lost.max()):.3f} (run {worst}){_fate(label, estimator)}."
             )
         if "poorly_known_topics" in mean:
             share = float(mean["poorly_known_topics"].sel(measure=label))
@@ -157,6 +165,14 @@ def _note_scores(mean: xr.Dataset, said: Notes) -> None:
                     f"{label}: on {share:.0%} of the topics the number of relevant documents is "
                     "hardly known from the topic itself; intervals are rough."
                 )
+
+
+def _fate(label: str, estimator: str) -> str:
+    """What becomes of documents that could not be known."""
+    if estimator == "condensed":
+        return "; rankings are taken without them"
+    (measure,) = parse_measures(label)
+    return "" if measure.name in KNOWN_ALONE else "; they count as not relevant"
 
 
 def _measure_section(label: str, answers: Answers) -> str:

@@ -143,3 +143,34 @@ def test_labels_are_escaped_in_tables_and_lists():
     assert table(["<a>"], [["&"]], 1).count("<td") == 1
     assert "&lt;a&gt;" in table(["<a>"], [["&"]], 1) and "&amp;" in table(["<a>"], [["&"]], 1)
     assert listed(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
+
+
+def test_runs_without_some_topics_are_told(sampled):
+    runs = be.runs_frame(sampled)
+    whole = be.qrels_frame(sampled)
+    some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
+    page = Page(evaluation_page(be.read_collection(whole, some), "P@10", random_seed=5))
+    assert "1 run lacks topics and scores 0 there; r2 lacks most, 12 of 15." in page.points
+
+
+@pytest.mark.parametrize(
+    ("estimator", "measure", "fate"),
+    [
+        ("assumed", "P@10", "; they count as not relevant."),
+        ("assumed", "nDCG@10", "; they count as not relevant."),
+        ("assumed", "Judged@10", ")."),
+        ("condensed", "P@10", "; rankings are taken without them."),
+    ],
+)
+def test_what_becomes_of_unjudged_documents_is_told_as_it_is(sampled, estimator, measure, fate):
+    bare = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    page = Page(evaluation_page(bare, measure, estimator=estimator, random_seed=5))
+    (told,) = [point for point in page.points if "falls on unjudged documents" in point]
+    assert told.endswith(fate) and told.count(";") == fate.count(";")
+
+
+def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
+    be.write_prels(sampled, tmp_path / "prels")
+    listed = be.read_collection(tmp_path / "prels", be.runs_frame(sampled), qrels_format="prels")
+    page = Page(evaluation_page(listed, "P@10", estimator="stat", random_seed=5))
+    assert any("documents outside the sampling frame is not known" in x for x in page.points)
