@@ -31,7 +31,7 @@ class Answers:
     scores : Dataset (measure, run)
         With intervals.
     sets : Dataset (measure, run), optional
-        Of ``rank_sets``; None for one run alone.
+        Of ``rank_sets``; None for one run alone, and where errors are not known.
     chances : Dataset (measure, run), optional
         Of ``rank_probabilities``; likewise.
     compared : Dataset, optional
@@ -87,6 +87,11 @@ def design_answers(
     _note_lacking(sampled, scores, notes)
     population = "sample" if known else "topics"
     mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    if mean["standard_error"].isnull().any():
+        if mean.sizes["run"] > 1:
+            few = "one judged document to a topic" if known else "one topic"
+            notes.add(f"Ranks are not told: from {few} some errors of scores are not known.")
+        return Answers(estimator, mean, None, None)
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
     source = scores
     if known:

@@ -174,3 +174,17 @@ def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
     listed = be.read_collection(tmp_path / "prels", be.runs_frame(sampled), qrels_format="prels")
     page = Page(evaluation_page(listed, "P@10", estimator="stat", random_seed=5))
     assert any("documents outside the sampling frame is not known" in x for x in page.points)
+
+
+def test_scores_without_errors_are_told_without_ranks(sampled):
+    design = be.designs.pps_strata(be.read_collection(None, be.runs_frame(sampled)), budget=1,
+                                   n_strata=1)  # fmt: skip
+    selected = be.draw(design, random_seed=6)
+    known = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    tiny = be.reveal(known, design, selected, unjudged="nonrelevant")
+    one = be.select(known, topics=known["topic"].to_numpy()[:1].tolist())
+    for few, why in ((tiny, "one judged document to a topic"), (one, "one topic")):
+        text = evaluation_page(few, "P@10", random_seed=5)
+        page = Page(text)
+        assert f"Ranks are not told: from {why} some errors of scores are not known." in page.points
+        assert "possible ranks" not in text and len(page.rows) == 6 and page.drawn == 1
