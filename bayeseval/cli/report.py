@@ -25,7 +25,8 @@ def report(
     estimator: Annotated[
         str | None,
         typer.Option(
-            help="As for `evaluate`.", show_default="dyn for a random sample, else assumed"
+            help="As for `evaluate`.",
+            show_default="dyn for a random sample (stat for prels, probs), else assumed",
         ),
     ] = None,
     predictor: option.Predictor = None,

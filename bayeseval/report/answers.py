@@ -12,6 +12,7 @@ import bayeseval as be
 from bayeseval.collection import check_collection
 from bayeseval.collection.predictions import label_names
 from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
@@ -68,13 +69,18 @@ class Notes:
 
 
 def chosen_estimator(sampled: xr.DataTree, estimator: str | None) -> str:
-    """The estimator asked for, or ``dyn`` of a random sample and ``assumed`` of other judgments."""
+    """The estimator asked for, or ``dyn`` of a random sample and ``assumed`` of other judgments.
+
+    Of a sample that does not say what else could have been judged (prels, probs), it is ``stat``.
+    """
     check_collection(sampled)
     if estimator is not None:
         return estimator
     children = sampled.children
     drawn = "design" in children and children["design"].attrs.get("scheme") in COMBINED
-    return "dyn" if drawn else "assumed"
+    if not drawn:
+        return "assumed"
+    return "stat" if Frame.of(sampled).lists_sampled_alone else "dyn"
 
 
 def design_answers(

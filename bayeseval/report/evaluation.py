@@ -65,7 +65,8 @@ def evaluation_page(
     measures : str, object or list
         As for :func:`evaluate`.
     estimator, predictor
-        As for :func:`evaluate`. Default: "dyn" of a random sample, "assumed" of other judgments.
+        As for :func:`evaluate`. Default: "dyn" of a random sample ("stat" of prels and probs, which
+        list the sampled documents alone), "assumed" of other judgments.
     model : bool
         Whether to combine with a model where that can be (seconds).
     relevance_level : int
