@@ -79,7 +79,8 @@ def plot_judgments(
     color = np.where(np.abs(off) > limit, _BAD, _COLOR)
     ax.hlines(row, 0.0, off, color=color, linewidth=1.2)
     ax.scatter(off, row, s=22, color=color, zorder=3)
-    ax.set_yticks(row, _labels(shown), fontsize=float(np.clip(400 / row.size, 5, 9)))
+    size = float(np.clip(400 / row.size, 5, 9))
+    ax.set_yticks(row, _labels(shown), fontsize=size, parse_math=False)
     ax.set_ylim(row.size - 0.4, -0.6)
     ax.set_xlabel(
         "judgments less predictions, standardised; grey: as far as a right model goes\n"

@@ -37,9 +37,9 @@ def rows_axes(
 
 
 def label_rows(ax: Axes, labels: Sequence[str]) -> None:
-    """Labels beside the rows, in a size that their number leaves room for."""
+    """Labels beside the rows, in a size that their number leaves room for; $ starts no formula."""
     size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
-    ax.set_yticks(np.arange(len(labels)), list(labels), fontsize=size)
+    ax.set_yticks(np.arange(len(labels)), list(labels), fontsize=size, parse_math=False)
 
 
 def name_rows(ax: Axes, labels: Sequence[str]) -> None:

@@ -157,3 +157,11 @@ def test_intervals_of_like_length_are_shown_whole():
     ax = plot_intervals({"dyn": scores([[0.3, 0.4, 0.5]], half_width=0.4)}, truth=TRUTH)
     low, high = ax.get_xlim()
     assert low < -0.1 and high > 0.9 and "goes on" not in legend(ax)
+
+
+def test_dollars_in_a_name_are_no_formula():
+    shown = scores([[0.2, 0.6, 0.4]]).assign_coords(run=["$\\frac$", "a$b^$c", "$x$"])
+    ax = plot_intervals({"dyn": shown})
+    ax.figure.canvas.draw()  # would fail to read them
+    assert not any(label.get_parse_math() for label in ax.get_yticklabels())
+    assert sorted(labels(ax)) == ["$\\frac$", "$x$", "a$b^$c"]
