@@ -60,12 +60,14 @@ def plan(
     the judged documents the frame. In each world :func:`designs.pps_strata` are drawn with every
     budget, and estimated.
 
-    With T topics in the collection and T' planned, half-widths h and errors of differences are
+    With T topics in the collection and T' planned, errors e of scores and of differences are
 
-    .. math:: h' = \sqrt{(T / T') \left( h^2 + z^2 \sigma^2 / T \right)}
+    .. math:: e' = \sqrt{(T / T') \left( e^2 + \sigma^2 / T \right)}
 
     with :math:`\sigma^2` the variance of the true scores (or differences) over topics for
-    ``population="topics"``, 0 for "sample", and z the normal quantile of the intervals.
+    ``population="topics"``, 0 for "sample". Half-widths h are :math:`h' = h \sqrt{T / T'}` for
+    "sample", and :math:`e'` times the quantile of Student's t with T' - 1 degrees of freedom for
+    "topics", as :func:`mean_over_topics` makes these intervals.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ def plan(
         Over measure, budget, n_topics and run, in units of the score where not said otherwise:
 
         ``half_width`` (measure, budget, n_topics, run)
-            mean half of the intervals that the samples give;
+            mean half of the intervals that the samples give; for "topics" NaN of one topic;
         ``error`` (measure, budget, n_topics, run)
             root mean square error of the estimates;
         ``coverage`` (measure, budget)
@@ -192,6 +194,8 @@ def plan(
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
     mean = mean.assign_coords(budget=budgets)
     result = _planned(mean, scale, ci_prob)
+    if population == "topics":
+        result["half_width"] = _student(result["n_topics"] - 1, ci_prob) * result["error"]
     result["judgments"] = xr.DataArray(number, dims="budget") / scale
     if half_width is not None:
         result["budget_needed"] = _budget_needed(result["half_width"], half_width)
@@ -349,15 +353,20 @@ def _planned(mean: xr.Dataset, scale: xr.DataArray, ci_prob: float) -> xr.Datase
     difference = (apart.clip(min=0.0) ** 0.5).median(["run", "run_other"])
     return xr.Dataset(
         {
-            "half_width": np.sqrt(
-                scale * (mean["half"] ** 2 + reach**2 * _diagonal(mean["spread"]))
-            ),
+            "half_width": mean["half"] * np.sqrt(scale),
             "error": np.sqrt(own),
             "coverage": mean["coverage"],
             "difference_error": difference,
             "detectable": (reach + float(norm.ppf(POWER))) * difference,
         }
     )
+
+
+def _student(freedom: xr.DataArray, ci_prob: float) -> xr.DataArray:
+    """Quantile of Student's t for central intervals; NaN without degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return xr.apply_ufunc(stdtrit, freedom.where(freedom > 0), 0.5 + 0.5 * ci_prob)
 
 
 def _diagonal(matrix: xr.DataArray) -> xr.DataArray:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from scipy.stats import norm
+from scipy.stats import t as student_t
 
 import bayeseval as be
 from bayeseval.planning import _budget_needed
@@ -89,8 +90,9 @@ def test_the_population_of_topics_adds_their_variance(collection):
     own = score.var("topic", ddof=1) / here["n_topics"]
     np.testing.assert_allclose((there["error"] ** 2 - here["error"] ** 2).transpose(*own.dims, ...)
                                .squeeze("budget"), own)  # fmt: skip
-    wider = (there["half_width"] ** 2 - here["half_width"] ** 2).transpose(*own.dims, ...)
-    np.testing.assert_allclose(wider.squeeze("budget"), Z**2 * own)
+    student = xr.DataArray(student_t.ppf(0.95, [19, 44]), dims="n_topics")
+    np.testing.assert_allclose(there["half_width"] / there["error"],
+                               student.broadcast_like(there["half_width"]))  # fmt: skip
     assert (there["detectable"] > here["detectable"]).all()
     xr.testing.assert_equal(there["coverage"], here["coverage"])
 
@@ -135,6 +137,21 @@ def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(
     listed = be.read_collection(tmp_path / "prels", runs, qrels_format="prels")
     with pytest.raises(ValueError, match=r"needs the documents that could have been judged"):
         be.plan(listed, "P@10", budgets=[50], random_seed=1)
+
+
+@pytest.mark.parametrize("budget", [15, 60])
+def test_half_widths_over_the_population_of_topics_are_those_of_its_intervals(collection, budget):
+    how = {"budgets": [budget], "n_topics": [1, 20], "n_worlds": 1, "n_samples": 20}
+    planned = be.plan(collection, MEASURES, population="topics", random_seed=19, **how)
+    assert planned["half_width"].sel(n_topics=1).isnull().all()
+    design = be.designs.pps_strata(collection, budget=budget, n_strata=min(20, budget))
+    selected = be.draw(design, n_replicates=20, random_seed=20)
+    sampled = be.reveal(collection, design, selected)
+    scores = be.evaluate(sampled, MEASURES, estimator="dyn")
+    bounds = be.mean_over_topics(scores, population="topics")["interval"]
+    half = 0.5 * (bounds.sel(ci_bound="upper") - bounds.sel(ci_bound="lower")).mean("replicate")
+    ratio = (planned["half_width"].sel(n_topics=20) / half).mean("run")
+    assert (abs(np.log(ratio)) < np.log(1.2)).all(), ratio
 
 
 def test_one_topic_says_nothing_of_the_population_of_topics(collection):
