@@ -10,7 +10,7 @@ from bayeseval.cli.estimating import chosen_predictor, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures, label_files
-from bayeseval.cli.remarks import remark_depth
+from bayeseval.cli.remarks import counted, remark_depth
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
@@ -137,7 +137,7 @@ def _remark_needed(needed: "xr.DataArray", half_width: float, budgets: "np.ndarr
             value = needed.sel(measure=label, n_topics=topics).item()
             known = f"about {value:.0f}" if value == value else f"more than {budgets.max()}"
             known = f"at most {value:.0f}" if value in budgets else known
-            parts.append(f"{known} judgments per topic with {topics} topics")
+            parts.append(f"{known} judgments per topic with {counted(topics, 'topic')}")
         remark(f"{label} within +-{half_width:g} (median run): {', '.join(parts)}")
 
 
