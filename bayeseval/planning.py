@@ -137,7 +137,8 @@ def plan(
     more topics they have more, and are shorter than planned where few topics with few judgments
     stand for many (by .7 with 30 judgments of 6 topics for 48, by .9 with 24).
 
-    Planned samples are new ones. Keeping the pilot's judgments (``certain=``) needs no more.
+    Planned samples are new ones. Keeping the pilot's judgments (``certain=``) needs no more further
+    ones than these.
     How near the plans come: ``benchmarks/planning/README.md``.
 
     References
