@@ -48,6 +48,8 @@ def of_runs(collection: "xr.DataTree") -> "Table":
 
 def suspicions(collection: "xr.DataTree") -> Iterator[str]:
     """Sentences on lacking topics, unjudged top ranks and runs that are the same."""
+    from bayeseval.frame.rankings import Rankings
+
     length, judged_topics = _lengths(collection)
     lacking = (length == 0)[:, judged_topics].sum(axis=1)
     names, share = _judged_shares(collection)
@@ -61,9 +63,8 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
                 f"few of the first {CUTOFF} documents are judged in {_listed(names, few)}: such "
                 "runs score too low (bayeseval adjust, or sample --certain)"
             )
-    ranking = collection["rankings/ranking"].transpose("run", ...).to_numpy()
     seen: dict[bytes, str] = {}
-    for name, places in zip(names, ranking, strict=True):
+    for name, places in zip(names, Rankings.of(collection).pair, strict=True):
         twin = seen.setdefault(places.tobytes(), name)
         if twin != name:
             yield f"the runs {twin} and {name} are one and the same ranking"
@@ -73,11 +74,12 @@ def _lengths(collection: "xr.DataTree") -> "tuple[np.ndarray, np.ndarray]":
     """Ranks (run, topic), and which topics have judgments."""
     import numpy as np
 
-    ranking = collection["rankings/ranking"].transpose("run", "topic", "rank").to_numpy()
+    from bayeseval.frame.rankings import Rankings
+
     grade = collection["judgments/grade"].to_numpy()
     topic = collection["pair_topic"].to_numpy()[grade == grade]
     judged = np.bincount(topic, minlength=collection.sizes["topic"]) > 0
-    return (ranking >= 0).sum(axis=-1), judged
+    return Rankings.of(collection).length, judged
 
 
 def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
