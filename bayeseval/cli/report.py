@@ -26,7 +26,8 @@ def report(
         str | None,
         typer.Option(
             help="As for `evaluate`.",
-            show_default="dyn for a random sample (stat for prels, probs), else assumed",
+            show_default="dyn for a random sample (stat for prels and probs, importance for draws "
+            "with replacement), else assumed",
         ),
     ] = None,
     predictor: option.Predictor = None,

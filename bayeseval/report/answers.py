@@ -71,14 +71,17 @@ class Notes:
 def chosen_estimator(sampled: xr.DataTree, estimator: str | None) -> str:
     """The estimator asked for, or ``dyn`` of a random sample and ``assumed`` of other judgments.
 
-    Of a sample that does not say what else could have been judged (prels, probs), it is ``stat``.
+    Of a sample that does not say what else could have been judged (prels, probs) it is ``stat``, of
+    one drawn with replacement ``importance``.
     """
     check_collection(sampled)
     if estimator is not None:
         return estimator
     children = sampled.children
-    drawn = "design" in children and children["design"].attrs.get("scheme") in COMBINED
-    if not drawn:
+    scheme = children["design"].attrs.get("scheme") if "design" in children else None
+    if scheme == "with_replacement":
+        return "importance"
+    if scheme not in COMBINED:
         return "assumed"
     return "stat" if Frame.of(sampled).lists_sampled_alone else "dyn"
 

@@ -66,7 +66,8 @@ def evaluation_page(
         As for :func:`evaluate`.
     estimator, predictor
         As for :func:`evaluate`. Default: "dyn" of a random sample ("stat" of prels and probs, which
-        list the sampled documents alone), "assumed" of other judgments.
+        list the sampled documents alone; "importance" of draws with replacement), "assumed" of
+        other judgments.
     model : bool
         Whether to combine with a model where that can be (seconds).
     relevance_level : int

@@ -190,3 +190,14 @@ def test_scores_without_errors_are_told_without_ranks(sampled):
         page = Page(text)
         assert f"Ranks are not told: from {why} some errors of scores are not known." in page.points
         assert "possible ranks" not in text and len(page.rows) == 6 and page.drawn == 1
+
+
+def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
+    whole = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    design = be.designs.with_replacement(whole, budget=20)
+    drawn = be.reveal(whole, design, be.draw(design, random_seed=7))
+    text = evaluation_page(drawn, "P@10", random_seed=5)
+    assert text == evaluation_page(drawn, "P@10", estimator="importance", random_seed=5)
+    mean = be.mean_over_topics(be.evaluate(drawn, "P@10", estimator="importance"))
+    shown = {row[0]: row[1] for row in Page(text).rows[1:]}
+    assert shown == {run: f"{mean['estimate'].sel(run=run).item():.3f}" for run in shown}
