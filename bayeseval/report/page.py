@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
   color: #1b1b1b; background: #fff }
@@ -112,4 +113,9 @@ def page(title: str, lead: str, sections: Iterable[str]) -> str:
     view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     body = f"<h1>{escape(title)}</h1>{paragraph(lead, 'lead')}" + "\n".join(sections)
     whole = f'<html lang="en"><head>{head}{view}</head>\n<body>\n{body}\n</body></html>'
-    return f"<!doctype html>\n{whole}\n"
+    return f"<!doctype html>\n{CONTROLS.sub(_written, whole)}\n"
+
+
+def _written(found: re.Match) -> str:
+    """A control character, which a page must not have, as an escape."""
+    return found[0].encode("unicode_escape").decode()

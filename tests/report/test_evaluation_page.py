@@ -9,7 +9,7 @@ import pytest
 
 import bayeseval as be
 from bayeseval.report import evaluation_page
-from bayeseval.report.page import listed, table
+from bayeseval.report.page import listed, page, table
 
 
 class Page(HTMLParser):
@@ -201,3 +201,8 @@ def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
     mean = be.mean_over_topics(be.evaluate(drawn, "P@10", estimator="importance"))
     shown = {row[0]: row[1] for row in Page(text).rows[1:]}
     assert shown == {run: f"{mean['estimate'].sel(run=run).item():.3f}" for run in shown}
+
+
+def test_control_characters_of_names_are_written_as_escapes():
+    text = page("a\x1b[31m\x00", "b\x7f\tc", [])
+    assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc" in text
