@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_collection, check_one_sample, select, with_node
+from bayeseval.collection import check_collection, check_one_sample, select
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
@@ -17,15 +17,9 @@ from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.experiments import replicate
+from bayeseval.experiments.worlds import posterior_worlds
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.gather import grade_scale
-from bayeseval.inference import fit
-from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
-from bayeseval.models.relevance import relevance_model
-from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.table import kind_of_documents
-from bayeseval.posterior.documents import modelled_measures
 from bayeseval.progress import track
 from bayeseval.rounding import ROUNDING
 
@@ -115,7 +109,7 @@ def plan(
             run;
         ``detectable`` (measure, budget, n_topics)
             difference that an interval of that error tells from 0 four times in five,
-            :math:`(z + z_{.8})` times it;
+            :math:`(z + z_{.8})` times it, with the quantile of Student's t for z for "topics";
         ``judgments`` (budget, n_topics)
             documents to judge in all;
         ``budget_needed`` (measure, n_topics)
@@ -128,8 +122,8 @@ def plan(
     ValueError
         As :func:`evaluate`; a collection without judgments, or with those of a pilot that lists its
         sampled documents alone (prels, probs); a measure of grades without a fit that draws them;
-        an estimator without a random design;
-        one topic for the population of topics.
+        a fit without a pilot; an estimator without a random design; one topic for the population of
+        topics.
 
     Notes
     -----
@@ -137,9 +131,10 @@ def plan(
     more topics they have more, and are shorter than planned where few topics with few judgments
     stand for many (by .7 with 30 judgments of 6 topics for 48, by .9 with 24).
 
-    Planned samples are new ones. Keeping the pilot's judgments (``certain=``) needs no more further
-    ones than these.
-    How near the plans come: ``benchmarks/planning/README.md``.
+    Planned samples are new ones; keeping the pilot's judgments (``certain=``) needs no more further
+    ones than these. Labels that were added shape the planned designs too. There is no plan for
+    combined scores: in worlds of the model's own these would look better than they are. How near
+    plans come: ``benchmarks/planning/README.md``.
 
     References
     ----------
@@ -158,7 +153,7 @@ def plan(
     >>> bool(planned.half_width.sel(budget=80).mean() < planned.half_width.sel(budget=20).mean())
     True
     """
-    _check_request(collection, estimator, half_width)
+    _check_request(collection, estimator, half_width, fitted)
     check_option(population=population)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
@@ -167,7 +162,10 @@ def plan(
     judged = _judged_topics(collection, population)
     n_here = judged.size
     topics = np.array([n_here] if n_topics is None else _increasing("n_topics", n_topics))
-    worlds = _worlds(collection, measures, fitted, relevance_level, n_worlds, random_seed)
+    worlds = [collection]
+    if "design" in collection.children:
+        model = (fitted, relevance_level)
+        worlds = posterior_worlds(collection, measures, *model, n_worlds, random_seed)
     if n_here < collection.sizes["topic"]:
         worlds = [select(world, topics=judged.tolist()) for world in worlds]
     samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
@@ -200,7 +198,9 @@ def plan(
     mean = mean.assign_coords(budget=budgets)
     result = _planned(mean, scale, ci_prob)
     if population == "topics":
-        result["half_width"] = _student(result["n_topics"] - 1, ci_prob) * result["error"]
+        student = _student(result["n_topics"] - 1, ci_prob)
+        result["half_width"] = student * result["error"]
+        result["detectable"] = (student + _normal(POWER)) * result["difference_error"]
     result["judgments"] = xr.DataArray(number, dims="budget") / scale
     if half_width is not None:
         result["budget_needed"] = _budget_needed(result["half_width"], half_width)
@@ -219,7 +219,9 @@ def _increasing(name: str, numbers: Sequence[int]) -> list[int]:
     return sorted({int(number) for number in numbers})
 
 
-def _check_request(collection: xr.DataTree, estimator: str, half_width: float | None) -> None:
+def _check_request(
+    collection: xr.DataTree, estimator: str, half_width: float | None, fitted: xr.DataTree | None
+) -> None:
     """Refuse what could only fail after the work."""
     check_collection(collection)
     if "judgments" not in collection.children or "rankings" not in collection.children:
@@ -230,6 +232,10 @@ def _check_request(collection: xr.DataTree, estimator: str, half_width: float | 
             "a plan from a pilot needs the documents that could have been judged, and these "
             "judgments (prels or probs) list only the sampled ones; take the design that they were "
             "drawn by, or sampleval"
+        )
+    if fitted is not None and "design" not in collection.children:
+        raise ValueError(
+            "a fit serves plans from a pilot; these judgments have no design, and count as complete"
         )
     if half_width is not None and not 0 < half_width < np.inf:
         raise ValueError(
@@ -261,68 +267,6 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
     return names[judged]
 
 
-def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:
-    """Refuse measures of which draws of one level of relevance do not tell."""
-    grades = grade_scale(collection)
-    for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
-        if measure.graded and (relevance_level != 1 or max(grades) > 1):
-            raise ValueError(
-                f"{measure.label} counts grades, and a plan from a pilot is of relevance alone "
-                "unless it has a fit of be.models.grade_model (fitted=); P@k, RBP, AP and R@k can "
-                "be planned"
-            )
-        if not measure.graded and measure.relevance_level != relevance_level:
-            raise ValueError(
-                Message(
-                    f"{measure.label} counts grades from {measure.relevance_level} and the others "
-                    f"those from {relevance_level}; plan it by itself, with ",
-                    Option("relevance_level", measure.relevance_level),
-                )
-            )
-
-
-def _worlds(
-    collection: xr.DataTree, measures, fitted, relevance_level: int, number: int, seed: int
-) -> list[xr.DataTree]:
-    """Collections with complete judgments: the one that is given, or posterior draws of it."""
-    if "design" not in collection.children:
-        return [collection]
-    if fitted is None:
-        _check_relevance(collection, measures, relevance_level)
-        labels = label_names(collection)
-        model = relevance_model(collection, relevance_level=relevance_level, external=labels)
-        how = {"draws": number, "chains": 1, "approximation": "laplace"}
-        fitted = fit(model, random_seed=seed, **how)
-    kind_of_documents(fitted)
-    draws = RelevanceDraws(_some_draws(fitted, number), collection, seed)
-    modelled_measures(measures, draws, collection)
-    grades = _drawn_grades(draws)[:, np.linspace(0, draws.n_draws - 1, number).astype(int)]
-    judgments = collection.children["judgments"].to_dataset(inherit=False)
-    bare = with_node(collection, "design", None)
-    return [
-        with_node(bare, "judgments", judgments.assign(grade=("pair", grade)))
-        for grade in np.ascontiguousarray(grades.T)
-    ]
-
-
-def _some_draws(fitted: xr.DataTree, number: int) -> xr.DataTree:
-    """The fit with no more draws of every chain than are wanted, as far apart as can be."""
-    sizes = fitted["posterior"].sizes
-    wanted = min(sizes["draw"], -(-number // sizes["chain"]))
-    places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)
-    return fitted.isel(draw=places, missing_dims="ignore")
-
-
-def _drawn_grades(draws: RelevanceDraws) -> NDArray[np.float32]:
-    """Grades (pair, draw) of all pairs of the frame, NaN outside."""
-    frame, start = draws.frame, draws.frame.rankings.start
-    grades = np.full((start[-1], draws.n_draws), np.nan, dtype=np.float32)
-    for topic in range(start.size - 1):
-        pairs = np.flatnonzero(frame.row_of_pair[start[topic] : start[topic + 1]] >= 0)
-        grades[start[topic] + pairs] = draws.scale[draws.topic(topic, pairs).codes]
-    return grades
-
-
 def _errors(drawn: xr.Dataset) -> xr.Dataset:
     """What the samples of one world say of every run, and of every two of them."""
     error = drawn["estimate"] - drawn["truth"]
@@ -347,9 +291,7 @@ def _products(values: xr.DataArray, dim: str) -> xr.DataArray:
 
 def _planned(mean: xr.Dataset, scale: xr.DataArray, ci_prob: float) -> xr.Dataset:
     """Half-widths and errors for numbers of topics, whose variances fall in proportion."""
-    from scipy.stats import norm
-
-    reach = float(norm.ppf(0.5 + 0.5 * ci_prob))
+    reach = _normal(0.5 + 0.5 * ci_prob)
     square = (mean["square"] + mean["spread"]) * scale
     own = _diagonal(square)
     apart = own + own.rename(run="run_other") - 2.0 * square
@@ -362,9 +304,16 @@ def _planned(mean: xr.Dataset, scale: xr.DataArray, ci_prob: float) -> xr.Datase
             "error": np.sqrt(own),
             "coverage": mean["coverage"],
             "difference_error": difference,
-            "detectable": (reach + float(norm.ppf(POWER))) * difference,
+            "detectable": (reach + _normal(POWER)) * difference,
         }
     )
+
+
+def _normal(probability: float) -> float:
+    """Quantile of the normal distribution."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
 
 
 def _student(freedom: xr.DataArray, ci_prob: float) -> xr.DataArray:

@@ -242,3 +242,18 @@ def test_runs_alone_are_no_pilot(collection):
     del bare["judgments"]
     with pytest.raises(ValueError, match="a plan needs runs, and judgments"):
         be.plan(bare, "P@10", budgets=[50], random_seed=1)
+
+
+def test_a_fit_without_a_pilot_is_refused(collection, pilot):
+    model = be.models.relevance_model(pilot)
+    fitted = be.fit(model, approximation="laplace", draws=2, random_seed=7)
+    with pytest.raises(ValueError, match="a fit serves plans from a pilot"):
+        be.plan(collection, "P@10", budgets=[50], fitted=fitted, random_seed=1)
+
+
+def test_labels_of_the_sampled_documents_alone_are_refused(pilot):
+    labels = be.qrels_frame(pilot).rename(columns={"grade": "label"})
+    labels.loc[::5, "label"] = 1 - labels["label"]
+    labelled = be.add_predictions(pilot, "llm", labels)
+    with pytest.raises(ValueError, match="so that they tell what was sampled"):
+        be.plan(labelled, "P@10", budgets=[50], random_seed=1)

@@ -145,7 +145,7 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     """A line for each measure, budget and number of topics."""
     level = percent(about["ci_prob"])
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}, planned"
-    numbers = ["per topic", "topics", "in all", "+-", "widest", "detectable", "coverage"]
+    numbers = ["per topic", "topics", "in all", "+-", "widest", "detectable"]
     table = new_table(title, ("measure",), numbers)
     before = None
     for row in rows.to_dict("records"):
@@ -154,11 +154,10 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
         before = row["measure"]
         cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
         names = ("half_width", "largest_half_width", "detectable")
-        cells += [_known(row[name], 4) for name in names]
-        add_cells(table, row["measure"], *cells, _known(row["coverage"], 2))
+        add_cells(table, row["measure"], *cells, *(_known(row[name]) for name in names))
     return table
 
 
-def _known(number: float, digits: int) -> str:
+def _known(number: float) -> str:
     """A number, or a dash for what one run or one draw cannot tell."""
-    return f"{number:.{digits}f}" if number == number else "-"
+    return f"{number:.4f}" if number == number else "-"

@@ -26,6 +26,7 @@ FOREST_DIMS = ("run", "topic")
 SEVERAL = ("strata", "topics", "agreement", "runs")  # kinds of groups of judgments
 STYLE = {"axes.titlesize": 11, "axes.labelsize": 10, "figure.titlesize": 12}
 STYLE |= {"xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 10, "font.size": 10}
+STYLE |= {"text.parse_math": False}  # $ in the name of a run starts no formula
 
 
 def diagnostic_plots(

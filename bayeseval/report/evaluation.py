@@ -69,7 +69,8 @@ def evaluation_page(
         list the sampled documents alone; "importance" of draws with replacement), "assumed" of
         other judgments.
     model : bool
-        Whether to combine with a model where that can be (seconds).
+        Whether to combine with a model where that can be (seconds; a minute of 60 runs on 50
+        topics).
     relevance_level : int
         Lowest relevant grade.
     ci_prob : float

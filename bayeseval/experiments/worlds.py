@@ -1,0 +1,118 @@
+"""Worlds with complete judgments, as a fit to a sample takes them for possible."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection import with_node
+from bayeseval.collection.predictions import label_names
+from bayeseval.evaluation import evaluate
+from bayeseval.frame.gather import grade_scale
+from bayeseval.inference import fit
+from bayeseval.measures.names import parse_measures
+from bayeseval.messages import Message, Option
+from bayeseval.models.relevance import relevance_model
+from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.table import kind_of_documents
+from bayeseval.posterior.documents import modelled_measures
+
+
+def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:
+    """Refuse measures of which draws of one level of relevance do not tell."""
+    grades = grade_scale(collection)
+    for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
+        if measure.graded and (relevance_level != 1 or max(grades) > 1):
+            raise ValueError(
+                f"{measure.label} counts grades, and a plan from a pilot is of relevance alone "
+                "unless it has a fit of be.models.grade_model (fitted=); P@k, RBP, AP and R@k can "
+                "be planned"
+            )
+        if not measure.graded and measure.relevance_level != relevance_level:
+            raise ValueError(
+                Message(
+                    f"{measure.label} counts grades from {measure.relevance_level} and the others "
+                    f"those from {relevance_level}; plan it by itself, with ",
+                    Option("relevance_level", measure.relevance_level),
+                )
+            )
+
+
+def posterior_worlds(
+    sampled: xr.DataTree, measures, fitted, relevance_level: int, number: int, random_seed: int
+) -> list[xr.DataTree]:
+    """Collections like a sample without its design, whose unjudged documents a model has drawn.
+
+    Parameters
+    ----------
+    sampled : DataTree
+        One sample, with its design.
+    measures : str, object or list
+        Of which the worlds must tell.
+    fitted : DataTree or None
+        Fit of a model of documents to the sample; None: ``relevance_model``, with the labels that
+        were added, by its approximation.
+    relevance_level : int
+        Lowest relevant grade.
+    number : int
+        Of worlds, each a posterior draw, as far apart in the chains as can be.
+    random_seed : int
+
+    Returns
+    -------
+    list of DataTree
+        Grades of all pairs of the frame; the judged ones are as they were.
+
+    Raises
+    ------
+    ValueError
+        A measure of grades, or of another level, of which the fit does not tell; a fit of another
+        kind of model or to other judgments; labels that are there because documents were sampled.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
+    ... )
+    >>> design = be.designs.pps_strata(collection, budget=60)
+    >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    >>> worlds = posterior_worlds(sampled, "P@10", None, 1, 2, random_seed=1)
+    >>> [world["judgments/grade"].notnull().mean().item() for world in worlds]
+    [1.0, 1.0]
+    """
+    if fitted is None:
+        _check_relevance(sampled, measures, relevance_level)
+        labels = label_names(sampled)
+        if labels:  # refuses those that tell what was sampled
+            evaluate(sampled, "P@1", estimator="dyn", relevance_level=relevance_level)
+        model = relevance_model(sampled, relevance_level=relevance_level, external=labels)
+        how = {"draws": number, "chains": 1, "approximation": "laplace"}
+        fitted = fit(model, random_seed=random_seed, **how)
+    kind_of_documents(fitted)
+    draws = RelevanceDraws(_some_draws(fitted, number), sampled, random_seed)
+    modelled_measures(measures, draws, sampled)
+    grades = _drawn_grades(draws)[:, np.linspace(0, draws.n_draws - 1, number).astype(int)]
+    judgments = sampled.children["judgments"].to_dataset(inherit=False)
+    bare = with_node(sampled, "design", None)
+    return [
+        with_node(bare, "judgments", judgments.assign(grade=("pair", grade)))
+        for grade in np.ascontiguousarray(grades.T)
+    ]
+
+
+def _some_draws(fitted: xr.DataTree, number: int) -> xr.DataTree:
+    """The fit with no more draws of every chain than are wanted, as far apart as can be."""
+    sizes = fitted["posterior"].sizes
+    wanted = min(sizes["draw"], -(-number // sizes["chain"]))
+    places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)
+    return fitted.isel(draw=places, missing_dims="ignore")
+
+
+def _drawn_grades(draws: RelevanceDraws) -> NDArray[np.float32]:
+    """Grades (pair, draw) of all pairs of the frame, NaN outside."""
+    frame, start = draws.frame, draws.frame.rankings.start
+    grades = np.full((start[-1], draws.n_draws), np.nan, dtype=np.float32)
+    for topic in range(start.size - 1):
+        pairs = np.flatnonzero(frame.row_of_pair[start[topic] : start[topic + 1]] >= 0)
+        grades[start[topic] + pairs] = draws.scale[draws.topic(topic, pairs).codes]
+    return grades
