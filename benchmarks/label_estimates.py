@@ -140,9 +140,11 @@ def sampled_ways(judged: xr.DataTree, budget: int, number: int) -> dict:
     post = be.posterior_scores(fitted, sampled, MEASURE, random_seed=seed)
     both = be.combine(mean, post, covariance=matrix)
     draws = post.estimate.squeeze("measure").stack(sample=("chain", "draw"))
-    freedom = mean.degrees_of_freedom.squeeze("measure").to_numpy()
+    freedom = mean.raised_freedom.squeeze("measure").to_numpy()
+    own = matrix.squeeze("measure").to_numpy()
+    size = mean.raised_error.squeeze("measure").to_numpy() / np.sqrt(np.diagonal(own))
     return {
-        "dyn": (mean.estimate.squeeze().to_numpy(), matrix.squeeze().to_numpy(), freedom),
+        "dyn": (mean.estimate.squeeze().to_numpy(), own * np.outer(size, size), freedom),
         "model": (draws.mean("sample").to_numpy(), np.cov(draws.to_numpy()), None),
         "combined": (
             both.estimate.squeeze().to_numpy(),
