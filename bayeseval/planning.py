@@ -170,38 +170,17 @@ def plan(
         worlds = [select(world, topics=judged.tolist()) for world in worlds]
     samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
     named = estimator if predictor is None else (estimator, predictor)
-    number, parts = [], []
-    for budget in track(budgets, "planning"):
-        labels = label_names(collection)
-        how = {"n_strata": min(N_STRATA, budget), "labels": labels}
-        designs = [pps_strata(world, budget=budget, **how) for world in worlds]
-        number.append(float(designs[0]["stratum_sample_size"].sum()))
-        drawn = [
-            replicate(
-                world,
-                design,
-                measures,
-                estimators=[named],
-                n_replicates=samples,
-                random_seed=random_seed + place,  # the same for all budgets, which are compared
-                ci_prob=ci_prob,
-                relevance_level=relevance_level,
-            )
-            for place, (world, design) in enumerate(zip(worlds, designs, strict=True))
-        ]
-        parts.append(
-            xr.concat([_errors(one.isel(estimator=0, drop=True)) for one in drawn], "world")
-        )
-    mean = xr.concat([part.mean("world") for part in parts], "budget")
+    how = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
+    how["relevance_level"] = relevance_level
+    mean = _mean_errors(worlds, budgets, measures, label_names(collection), random_seed, how)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
-    mean = mean.assign_coords(budget=budgets)
     result = _planned(mean, scale, ci_prob)
     if population == "topics":
         student = _student(result["n_topics"] - 1, ci_prob)
         result["half_width"] = student * result["error"]
         result["detectable"] = (student + _normal(POWER)) * result["difference_error"]
-    result["judgments"] = xr.DataArray(number, dims="budget") / scale
+    result["judgments"] = mean["judgments"] / scale
     if half_width is not None:
         result["budget_needed"] = _budget_needed(result["half_width"], half_width)
     attrs = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
@@ -265,6 +244,25 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
         text = without_judgment(names[~judged], int(judged.sum()))
         warnings.warn(text, TopicsUnjudged, stacklevel=3)
     return names[judged]
+
+
+def _mean_errors(
+    worlds: list[xr.DataTree], budgets: list[int], measures, labels: list[str], seed: int, how: dict
+) -> xr.Dataset:
+    """What samples of every budget say, mean over the worlds, and how many judgments they take."""
+    parts = []
+    for budget in track(budgets, "planning"):
+        of_design = {"budget": budget, "n_strata": min(N_STRATA, budget), "labels": labels}
+        designs = [pps_strata(world, **of_design) for world in worlds]
+        drawn = [
+            # the seeds are the same for all budgets, which are compared
+            replicate(world, design, measures, random_seed=seed + place, **how)
+            for place, (world, design) in enumerate(zip(worlds, designs, strict=True))
+        ]
+        found = xr.concat([_errors(one.isel(estimator=0, drop=True)) for one in drawn], "world")
+        number = float(designs[0]["stratum_sample_size"].sum())
+        parts.append(found.mean("world").assign(judgments=number))
+    return xr.concat(parts, "budget").assign_coords(budget=budgets)
 
 
 def _errors(drawn: xr.Dataset) -> xr.Dataset:

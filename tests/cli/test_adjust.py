@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import check_refused
 
 HEADER = (
     "run,topic,measure,estimator,estimate,standard_error,lower,upper,"
@@ -258,22 +258,24 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("flags", "said"), MISTAKES, ids=[" ".join(f) for f, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(command, pool, flags, said):
-    refused(command(*words(pool, *flags)), said)
+    check_refused(command(*words(pool, *flags)), said)
 
 
 def test_bad_files_are_named(command, pool):
-    refused(command(*words(pool, "--common-qrels", pool / "lost")), pool / "lost")
+    check_refused(command(*words(pool, "--common-qrels", pool / "lost")), pool / "lost")
     (pool / "more").write_text((pool / "more").read_text() + "1 0 d00\n")
     number = len((pool / "more").read_text().splitlines())
-    refused(command(*words(pool, "--common-qrels", pool / "more")), pool / "more", f"line {number}")
+    check_refused(
+        command(*words(pool, "--common-qrels", pool / "more")), pool / "more", f"line {number}"
+    )
     run, qrels = pool / "a", pool / "qrels"
     swapped = command("adjust", run, qrels, "--unpooled", pool / "x")
-    refused(swapped, f"{run}, line 1: 6 fields where qrels have 4", "judgments first")
+    check_refused(swapped, f"{run}, line 1: 6 fields where qrels have 4", "judgments first")
     (pool / "x").write_text("1 Q0 d00 0 nan x\n")
-    refused(command(*words(pool)), pool / "x", "line 1")
+    check_refused(command(*words(pool)), pool / "x", "line 1")
     (pool / "teams.csv").write_text("name,team\na,one\n")
     flags = ["--leave-out", "team", "--teams", pool / "teams.csv"]
-    refused(command(*words(pool, *flags)), "teams.csv", "run and team")
+    check_refused(command(*words(pool, *flags)), "teams.csv", "run and team")
 
 
 @pytest.mark.parametrize("name", ["a", "link", "[ab]"])
@@ -281,7 +283,7 @@ def test_a_file_cannot_be_pooled_and_unpooled_at_once(command, pool, name):
     (pool / "link").symlink_to(pool / "a")
     said = pool / ("a" if name == "[ab]" else name)
     answer = command(*words(pool, "--unpooled", pool / name))
-    refused(answer, f"{said} is both a RUN and --unpooled")
+    check_refused(answer, f"{said} is both a RUN and --unpooled")
 
 
 def test_a_document_judged_differently_in_both_files_is_named(command, pool):
@@ -292,4 +294,4 @@ def test_a_document_judged_differently_in_both_files_is_named(command, pool):
     lines[at] = f"{topic} 0 {document} {1 - int(grade)}"
     (pool / "more").write_text("\n".join(lines) + "\n")
     answer = command(*words(pool, "--common-qrels", pool / "more"))
-    refused(answer, pool / "more", f"topic '{topic}' document '{document}'", "same grade")
+    check_refused(answer, pool / "more", f"topic '{topic}' document '{document}'", "same grade")

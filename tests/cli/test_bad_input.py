@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 
-def refused(answer, *parts):
+def check_refused(answer, *parts):
     """Check that an answer is a user's mistake in one sentence that holds these parts."""
     code, out, err = answer
     assert (code, out) == (2, "")
@@ -49,7 +49,7 @@ BAD_QRELS_LINES = [
 def test_a_bad_line_of_a_run_is_named(command, files, line, found):
     number = 7 if "d05" in line else 5
     changed(files / "a", number, line)
-    refused(score(command, files), str(files / "a"), f"line {number}", found)
+    check_refused(score(command, files), str(files / "a"), f"line {number}", found)
 
 
 @pytest.mark.parametrize(
@@ -58,38 +58,38 @@ def test_a_bad_line_of_a_run_is_named(command, files, line, found):
 def test_a_bad_line_of_the_qrels_is_named(command, files, line, found):
     number = 7 if "d05" in line else 5
     changed(files / "qrels", number, line)
-    refused(score(command, files), str(files / "qrels"), f"line {number}", found)
+    check_refused(score(command, files), str(files / "qrels"), f"line {number}", found)
 
 
 @pytest.mark.parametrize("name", ["a", "qrels"])
 def test_an_empty_file_is_named(command, files, name):
     (files / name).write_text("")
-    refused(score(command, files), str(files / name), "empty")
+    check_refused(score(command, files), str(files / name), "empty")
 
 
 @pytest.mark.parametrize("name", ["a", "qrels"])
 def test_a_missing_file_is_named(command, files, name):
     (files / name).unlink()
-    refused(score(command, files), str(files / name))
+    check_refused(score(command, files), str(files / name))
 
 
 def test_a_broken_archive_is_named(command, files):
     whole = gzip.compress((files / "a").read_bytes())
     (files / "a.gz").write_bytes(whole[: len(whole) // 2])
-    refused(score(command, files, run="a.gz"), f"{files / 'a.gz'} is not a whole .gz file")
+    check_refused(score(command, files, run="a.gz"), f"{files / 'a.gz'} is not a whole .gz file")
     (files / "a.gz").write_bytes(b"1 Q0 d00 0 1 a\n")
     told = f"{files / 'a.gz'} is not gzip data (its name ends in .gz)"
-    refused(score(command, files, run="a.gz"), told)
+    check_refused(score(command, files, run="a.gz"), told)
 
 
 def test_a_file_that_is_no_text_is_named(command, files):
     (files / "a").write_bytes(b"1 Q0 d00 0 1 a\n1 Q0 d\xff\xfe 0 1 a\n")
-    refused(score(command, files), str(files / "a"))
+    check_refused(score(command, files), str(files / "a"))
 
 
 def test_topics_that_do_not_overlap_are_named(command, files):
     (files / "qrels").write_text("301 0 d00 1\n302 0 d01 0\n")
-    refused(score(command, files), "301", "topic")
+    check_refused(score(command, files), "301", "topic")
 
 
 @pytest.mark.parametrize("probability", ["0", "-0.5", "1.5", "nan", "often"])
@@ -101,13 +101,13 @@ def test_a_probability_outside_its_range_is_named(command, files, form, probabil
     }[form]
     (files / "sampled").write_text(good + bad)
     answer = score(command, files, "--qrels-format", form, qrels="sampled", estimator="stat")
-    refused(answer, str(files / "sampled"), "line 2", probability)
+    check_refused(answer, str(files / "sampled"), "line 2", probability)
 
 
 def test_a_missing_stratum_is_named(command, files):
     (files / "sampled").write_text("1 0 d00 1 1\n1 0 d01 1\n")
     answer = score(command, files, "--qrels-format", "sampleval", qrels="sampled", estimator="stat")
-    refused(answer, str(files / "sampled"), "line 2")
+    check_refused(answer, str(files / "sampled"), "line 2")
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_judged_pair_outside_the_frame_is_named(command, files, design):
     with (files / "judged").open("a") as judged:
         judged.write(f"1 0 {stray} 1\n")
     answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
-    refused(
+    check_refused(
         answer, str(files / "judged"), "'1'", stray, "are these the judgments of another sample?"
     )
 
@@ -140,7 +140,7 @@ def test_a_sampled_pair_without_judgment_is_named(command, files, design):
     missing = (files / "judged").read_text().splitlines()[-1].split()[2]
     changed(files / "judged", len((files / "judged").read_text().splitlines()), "")
     answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
-    refused(answer, str(files / "judged"), missing)
+    check_refused(answer, str(files / "judged"), missing)
 
 
 def test_a_stratum_whose_size_disagrees_with_its_rows_is_named(command, files, design):
@@ -150,7 +150,7 @@ def test_a_stratum_whose_size_disagrees_with_its_rows_is_named(command, files, d
     design.unlink()
     frame.to_netcdf(design, engine="h5netcdf")
     answer = score(command, files, "--design", design, qrels="judged", estimator="stat")
-    refused(answer, str(design), "stratum")
+    check_refused(answer, str(design), "stratum")
 
 
 def test_a_design_of_another_collection_is_named(command, files, design):
@@ -159,7 +159,7 @@ def test_a_design_of_another_collection_is_named(command, files, design):
     answer = score(
         command, files, "--design", design, qrels="judged", run="other", estimator="stat"
     )
-    refused(answer, "design", "does not belong")
+    check_refused(answer, "design", "does not belong")
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
@@ -168,19 +168,21 @@ def test_a_run_without_a_topic_of_the_design_is_named(command, files, design, na
     (files / "b").write_text("".join(f"0{line}\n" for line in lines))
     words = [files / "judged", files / "a", files / "b", "-m", "P@10", "--estimator", "stat"]
     answer = command(name, *words, "--design", design)
-    refused(answer, "run 'b' has no topic in common with the design; it has '01' and so on, the")
-    refused(command(name, *words), "run 'b' has no topic in common with the judgments")
+    check_refused(
+        answer, "run 'b' has no topic in common with the design; it has '01' and so on, the"
+    )
+    check_refused(command(name, *words), "run 'b' has no topic in common with the judgments")
 
 
 def test_a_file_that_is_no_design_is_named(command, files):
     answer = score(command, files, "--design", files / "b", estimator="stat")
     wanted = "is not a design file; --design takes the file that `bayeseval sample --design-file` "
-    refused(answer, f"'{files / 'b'}' {wanted}wrote")
+    check_refused(answer, f"'{files / 'b'}' {wanted}wrote")
     xr.Dataset({"x": ("y", np.arange(3))}).to_netcdf(files / "x.nc", engine="h5netcdf")
     answer = score(command, files, "--design", files / "x.nc", estimator="stat")
-    refused(answer, str(files / "x.nc"))
+    check_refused(answer, str(files / "x.nc"))
     answer = score(command, files, "--design", files / "none.nc", estimator="stat")
-    refused(answer, str(files / "none.nc"))
+    check_refused(answer, str(files / "none.nc"))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +195,7 @@ def test_a_design_in_the_place_of_another_file_is_called_one(command, files, des
         "evaluate", given["qrels"], given["run"], "-m", "AP", "--estimator", "dyn",
         "--labels", f"judge={given['labels']}",
     )  # fmt: skip
-    refused(answer, f"{design} is a netCDF file (a design?), not {kind}")
+    check_refused(answer, f"{design} is a netCDF file (a design?), not {kind}")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +226,7 @@ def test_a_design_in_the_place_of_another_file_is_called_one(command, files, des
 )
 def test_bad_options_are_one_sentence(command, files, monkeypatch, words, parts):
     monkeypatch.chdir(files)
-    refused(command("evaluate", "qrels", "a", *words), *parts)
+    check_refused(command("evaluate", "qrels", "a", *words), *parts)
 
 
 @pytest.mark.parametrize("measure", ["RR", "Bpref", "Success@5", "Judged@10"])
@@ -234,24 +236,28 @@ def test_a_measure_without_such_an_estimate_lists_those_that_have_one(
     answer = score(
         command, files, "--design", design, qrels="judged", measure=measure, estimator="dyn"
     )
-    refused(answer, measure, "nDCG", "RBP")
+    check_refused(answer, measure, "nDCG", "RBP")
 
 
 @pytest.mark.parametrize("name", ["compare", "rank"])
 def test_a_seed_that_is_none_is_told_in_the_words_of_the_shell(command, files, name):
     answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator",
                      "assumed", "--seed", "-1")  # fmt: skip
-    refused(answer, "--seed must be a whole number", "not -1")
+    check_refused(answer, "--seed must be a whole number", "not -1")
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
 def test_a_level_above_all_grades_is_refused(command, files, name):
     answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P@5", "--estimator",
                      "assumed", "--relevance-level", "5")  # fmt: skip
-    refused(answer, "no judged document has the grade --relevance-level 5", "the highest is 2")
+    check_refused(
+        answer, "no judged document has the grade --relevance-level 5", "the highest is 2"
+    )
     answer = command(name, files / "qrels", files / "a", files / "b", "-m", "P(rel=3)@5",
                      "--estimator", "assumed")  # fmt: skip
-    refused(answer, "no judged document has the grade 3 of P(rel=3)@5 or more; the highest is 2")
+    check_refused(
+        answer, "no judged document has the grade 3 of P(rel=3)@5 or more; the highest is 2"
+    )
 
 
 def test_a_level_that_the_sample_missed_is_said(command, files, design):
@@ -273,20 +279,20 @@ def test_a_level_that_the_sample_missed_is_said(command, files, design):
 def test_judgments_of_another_shape_are_told_what_is_wrong(command, files, text, parts):
     (files / "qrels").write_text(text)
     answer = score(command, files)
-    refused(answer, *parts)
+    check_refused(answer, *parts)
     assert "judgments first" not in answer[2]
 
 
 def test_a_header_of_a_run_is_told_and_nothing_else(command, files):
     (files / "a").write_text("qid Q0 docno rank score tag\n" + (files / "a").read_text())
     answer = score(command, files)
-    refused(answer, "line 1: score 'score' is not", "a header line must be taken out")
+    check_refused(answer, "line 1: score 'score' is not", "a header line must be taken out")
     assert len(answer[2].splitlines()) == 1
 
 
 def test_a_choice_that_does_not_exist_is_told_in_our_words(command, files):
     answer = command("evaluate", files / "qrels", files / "a", "-m", "AP", "--format", "xml")
-    refused(answer, "'--format': 'xml' is not one of 'table'")
+    check_refused(answer, "'--format': 'xml' is not one of 'table'")
 
 
 def test_one_topic_tells_no_error_of_a_difference(command, files):
@@ -309,8 +315,8 @@ def test_a_difference_on_one_topic_beside_others_is_said(command, files):
 
 
 def test_usage_errors_are_one_sentence(command):
-    refused(command("evaluat"), "evaluat")
-    refused(command("evaluate"), "QRELS", "bayeseval evaluate --help")
+    check_refused(command("evaluat"), "evaluat")
+    check_refused(command("evaluate"), "QRELS", "bayeseval evaluate --help")
 
 
 @pytest.mark.parametrize(
@@ -322,7 +328,7 @@ def test_usage_errors_are_one_sentence(command):
     ],
 )
 def test_what_lacks_or_is_too_small_is_told_with_what_it_takes(command, words, said):
-    refused(command(*words), said)
+    check_refused(command(*words), said)
 
 
 def test_help_is_short_for_h_and_shown_where_no_command_is_named(command):
@@ -339,16 +345,20 @@ def test_a_measure_that_is_none_is_refused_before_files_are_read(command, files,
     (files / "qrels").write_text("no judgments\n")
     extra = {"evaluate": ["--estimator", "stat"], "adjust": ["--unpooled", files / "b"], "fit": []}
     words = [name, files / "qrels", files / "a", "-m", "Precis@10", *extra[name]]
-    refused(command(*words), "Precis@10", "nDCG@10")
+    check_refused(command(*words), "Precis@10", "nDCG@10")
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
 def test_an_estimate_that_there_is_not_is_refused_before_files_are_read(command, files, name):
     (files / "qrels").write_text("no judgments\n")
     words = [name, files / "qrels", files / "a", "-m", "RR", "--estimator"]
-    refused(command(*words, "dyn"), "RR", "has no 'dyn' estimate")
-    refused(command(*words, "hopeful"), "no estimator 'hopeful'; there are assumed, condensed")
-    refused(command(*words, "dynn"), "no estimator 'dynn'; did you mean dyn? There are assumed")
+    check_refused(command(*words, "dyn"), "RR", "has no 'dyn' estimate")
+    check_refused(
+        command(*words, "hopeful"), "no estimator 'hopeful'; there are assumed, condensed"
+    )
+    check_refused(
+        command(*words, "dynn"), "no estimator 'dynn'; did you mean dyn? There are assumed"
+    )
 
 
 def test_judgments_and_run_in_the_wrong_order_are_told_the_order(command, files):
@@ -363,4 +373,4 @@ def test_messages_name_options_and_leave_file_names_alone(command, files):
         run.write("1 Q0 d00 0 -5 a\n")
     (files / "a").rename(files / "n_strata.run")
     answer = score(command, files, run="n_strata.run")
-    refused(answer, "n_strata.run", "--on-duplicate best keeps")
+    check_refused(answer, "n_strata.run", "--on-duplicate best keeps")

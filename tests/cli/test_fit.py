@@ -13,7 +13,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.cli.combining import write_combined
 from bayeseval.inference import prior_fit
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import check_refused
 from tests.posterior.handmade import handmade_fit
 
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
@@ -177,7 +177,9 @@ def test_with_complete_judgments_the_scores_are_exact_and_that_is_said(command, 
 
 def test_a_level_above_all_grades_is_refused(command, sampled):
     answer = fitted(command, sampled, *QUICK, "--relevance-level", "3", measures=("P@5",))
-    refused(answer, "no judged document has the grade --relevance-level 3", "the highest is 2")
+    check_refused(
+        answer, "no judged document has the grade --relevance-level 3", "the highest is 2"
+    )
 
 
 def test_a_run_that_lacks_a_topic_is_said(command, sampled):
@@ -235,16 +237,16 @@ def test_bad_requests_are_one_sentence_before_any_sampling(
     words = [word.format(folder=sampled.name) for word in words]
     kept = ["--output", "out"] if "--output" not in words else []
     measure = ["-m", "P@10"] if "--relevance-level" not in words else ["-m", "P(rel=1)@10"]
-    refused(command("fit", "judged", "a", "b", "c", *measure, *kept, *words), *parts)
+    check_refused(command("fit", "judged", "a", "b", "c", *measure, *kept, *words), *parts)
     assert not (sampled / "out").exists()
 
 
 def test_bad_files_are_one_sentence(command, sampled):
-    refused(fitted(command, sampled, *QUICK, qrels="none"), "none")
+    check_refused(fitted(command, sampled, *QUICK, qrels="none"), "none")
     swapped = command("fit", sampled / "a", sampled / "judged", "-m", "P@10", *QUICK)
-    refused(swapped[:2] + (swapped[2].splitlines()[-1],), "QRELS RUN")
+    check_refused(swapped[:2] + (swapped[2].splitlines()[-1],), "QRELS RUN")
     (sampled / "judged").write_text("")
-    refused(fitted(command, sampled, *QUICK), "judged", "empty")
+    check_refused(fitted(command, sampled, *QUICK), "judged", "empty")
 
 
 def sampler_answer(model, *, sticky=False) -> xr.DataTree:
@@ -334,7 +336,7 @@ def test_that_urns_have_no_rank_to_fill_is_said_before_sampling(command, pooled,
 )
 def test_an_urn_is_asked_for_sums_over_ranks_of_its_relevance(command, pooled, measure, part):
     words = ["--model", "urn", "--pool-depth", "5"]
-    refused(fitted(command, pooled, *words, measures=(measure,)), part)
+    check_refused(fitted(command, pooled, *words, measures=(measure,)), part)
 
 
 def test_a_broken_sampler_writes_nothing_and_says_so(command, sampled, monkeypatch):
