@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-POOR_SHARE = 0.2  # of the topics: .69 on CLEF TAR 2017, .04 on TREC-COVID round 5 at 100 judgments
-
-
 def counted(number: int, noun: str) -> str:
     """A number with its noun, whose plural ends in s."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -50,7 +47,7 @@ def remark_denominators(mean: xr.Dataset) -> None:
     """
     if "poorly_known_topics" not in mean:
         return
-    from bayeseval.estimators.denominators import POOR
+    from bayeseval.estimators.denominators import POOR, POOR_SHARE
 
     share = mean["poorly_known_topics"].to_series()
     asked = [f"{label} ({of:.0%} of topics)" for label, of in share.items() if of > POOR_SHARE]

@@ -14,27 +14,28 @@ from bayeseval.messages import Message, Option
 from bayeseval.models.relevance import relevance_model
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
-from bayeseval.posterior.documents import modelled_measures
+from bayeseval.posterior.documents import modelled_measures, told_by_relevance
 
 
 def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:
     """Refuse measures of which draws of one level of relevance do not tell."""
     grades = grade_scale(collection)
     for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
-        if measure.graded and (relevance_level != 1 or max(grades) > 1):
+        if told_by_relevance(measure, relevance_level, grades):
+            continue
+        if measure.graded:
             raise ValueError(
                 f"{measure.label} counts grades, and a plan from a pilot is of relevance alone "
                 "unless it has a fit of be.models.grade_model (fitted=); P@k, RBP, AP and R@k can "
                 "be planned"
             )
-        if not measure.graded and measure.relevance_level != relevance_level:
-            raise ValueError(
-                Message(
-                    f"{measure.label} counts grades from {measure.relevance_level} and the others "
-                    f"those from {relevance_level}; plan it by itself, with ",
-                    Option("relevance_level", measure.relevance_level),
-                )
+        raise ValueError(
+            Message(
+                f"{measure.label} counts grades from {measure.relevance_level} and the others "
+                f"those from {relevance_level}; plan it by itself, with ",
+                Option("relevance_level", measure.relevance_level),
             )
+        )
 
 
 def posterior_worlds(

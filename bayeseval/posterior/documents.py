@@ -1,6 +1,6 @@
 """Scores of runs from draws of the relevance of documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,19 +139,27 @@ def modelled_measures(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> 
     for measure in parsed:
         if level is None:
             continue
-        if measure.graded and (level != 1 or max(grades, default=0.0) > 1):
+        if told_by_relevance(measure, level, grades):
+            continue
+        if measure.graded:
             raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
-        if not measure.graded and measure.relevance_level != level:
-            raise ValueError(
-                Message(
-                    f"{measure.label} counts grades from {measure.relevance_level} and the model "
-                    f"those from {level}; fit it with ",
-                    Option("relevance_level", measure.relevance_level),
-                    ", or take ",
-                    GRADES,
-                )
+        raise ValueError(
+            Message(
+                f"{measure.label} counts grades from {measure.relevance_level} and the model "
+                f"those from {level}; fit it with ",
+                Option("relevance_level", measure.relevance_level),
+                ", or take ",
+                GRADES,
             )
+        )
     return parsed
+
+
+def told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> bool:
+    """Whether relevance from one level on says all that a measure counts of these grades."""
+    if measure.graded:
+        return level == 1 and max(grades, default=0.0) <= 1
+    return measure.relevance_level == level
 
 
 def check_modelled(measures: list[Measure]) -> None:

@@ -16,6 +16,7 @@ from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
+from bayeseval.posterior.documents import told_by_relevance
 
 COMBINED = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
 N_DRAWS = 200  # of each of four chains
@@ -134,12 +135,10 @@ def modelled(sampled: xr.DataTree, measures, relevance_level: int) -> list[str]:
     """Labels of the measures of which a model of relevance has scores."""
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
-    binary = relevance_level == 1 and max(grades) <= 1
     return [
         measure.label
         for measure in parsed
-        if measure.kind != "preference"
-        and (binary if measure.graded else measure.relevance_level == relevance_level)
+        if measure.kind != "preference" and told_by_relevance(measure, relevance_level, grades)
     ]
 
 

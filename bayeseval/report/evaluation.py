@@ -9,6 +9,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed
 from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import percent
 from bayeseval.report.answers import (
@@ -25,7 +26,6 @@ from bayeseval.tidy import BOUNDS, with_bounds
 
 MOST_RUNS = 40  # in a matrix of pairs
 KNOWN_ALONE = ("Bpref", "infAP", "Judged", "NumRet")  # take no document for not relevant
-POOR_SHARE = 0.2  # of the topics
 MEANINGS = {
     "dyn": "dyn predicts the relevance of every document and corrects the predictions by the "
     "sampled judgments: unbiased for sums such as P@k and RBP, whatever the system.",
@@ -115,8 +115,8 @@ def evaluation_page(
     _note_scores(answers.scores, said)
     sections = []
     for label in answers.scores["measure"].to_numpy().tolist():
-        having = both is not None and label in both.scores["measure"].to_numpy()
-        sections.append(_measure_section(label, both if having else answers))  # type: ignore[arg-type]
+        shown = both if both is not None and label in both.scores["measure"] else answers
+        sections.append(_measure_section(label, shown))
     told = said.texts or ["Nothing was found that speaks against these scores."]
     sections.append(section("What to be careful of", listed(told)))
     sections.append(_how(sampled, answers, both, options, random_seed))
@@ -129,18 +129,17 @@ def _combined(sampled, answers: Answers, options: dict, seed: int, said: Notes) 
     design = sampled.children.get("design")
     if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in COMBINED:
         return None
-    labels = modelled(
-        sampled, answers.scores["measure"].to_numpy().tolist(), options["relevance_level"]
-    )
-    others = [x for x in answers.scores["measure"].to_numpy().tolist() if x not in labels]
+    asked = answers.scores["measure"].to_numpy().tolist()
+    labels = modelled(sampled, asked, options["relevance_level"])
+    others = [label for label in asked if label not in labels]
     if others:
         said.add(f"{', '.join(others)}: by dyn alone, since the model is of relevance, not grades.")
     if answers.scores["standard_error"].isnull().any():
         said.add("The sample is too small for errors of dyn, so nothing is combined with a model.")
         return None
-    return (
-        combined_answers(sampled, answers.scores, labels, options, seed, said) if labels else None
-    )
+    if not labels:
+        return None
+    return combined_answers(sampled, answers.scores, labels, options, seed, said)
 
 
 def _note_scores(mean: xr.Dataset, said: Notes) -> None:

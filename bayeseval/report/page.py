@@ -67,8 +67,9 @@ def table(
             f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in zip(kinds, texts, strict=True)
         )
 
+    rule = ' class="apart"'
     body = [
-        f"<tr{' class="apart"' if place in apart else ''}>{cells(row, 'td')}</tr>"
+        f"<tr{rule if place in apart else ''}>{cells(row, 'td')}</tr>"
         for place, row in enumerate(rows)
     ]
     head = f"<thead><tr>{cells(header, 'th')}</tr></thead>"
