@@ -11,9 +11,14 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import bayeseval as be
-from bayeseval.estimators.counts import CountModel, TopicCounts
+from bayeseval.estimators.counts import CountModel, TopicCounts, model
 from bayeseval.estimators.counts.cells import cells
-from bayeseval.estimators.counts.kernel import likelier_by_others, unsampled_relevant, widened
+from bayeseval.estimators.counts.kernel import (
+    likelier_by_others,
+    place_densities,
+    unsampled_relevant,
+    widened,
+)
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.topic_scores import TopicScore
@@ -59,6 +64,25 @@ def test_the_quadrature_is_the_integral_on_a_fine_grid():
     hyper = np.array([-1.2, -0.7, 0.1, -0.4, 0.3])
     grid = sum(grid_posterior(counts, topic, hyper)[0] for topic in range(4))
     assert fit._likelihood(hyper)[0] == pytest.approx(grid, abs=2e-4)
+
+
+def test_densities_at_nodes_are_sums_of_logarithms_however_they_are_added():
+    """Few and many sampled documents of a cell, parts of documents, and logits far out."""
+    sampled = np.array([1.0, 3.0, 8.0, 2.5, 40.0, 300.0, 7.0, 2.0, 0.0, 8.0, 8.0])
+    relevant = np.array([0.0, 3.0, 5.0, 1.25, 2.0, 280.0, 7.0, 0.0, 0.0, 8.0, 8.0])
+    eta = np.array([-1.0, 0.5, 1.0, -0.2, -3.0, 2.0, 400.0, -400.0, 0.0, 55.0, 60.0])
+    slope = np.linspace(-1.5, 1.5, sampled.size)
+    precision = np.array([[1.5, 0.3], [0.3, 0.8]])
+    point, mode, root = model._rule()[0], np.array([0.3, -0.2]), (0.7, -0.2, 0.9)
+    node = np.stack(np.meshgrid(point, point, indexing="ij"), axis=-1).reshape(-1, 2)
+    node = mode + node @ np.array([[root[0], root[1]], [0.0, root[2]]])
+    p, density = np.zeros((sampled.size, len(node))), np.zeros(len(node))
+    place_densities(relevant, sampled, eta, slope, precision, mode, root, point, node, p, density)
+    logit = eta[:, None] + node[:, 0] + slope[:, None] * node[:, 1]
+    prior = -0.5 * np.einsum("jd,de,je->j", node, precision, node)
+    expected = relevant @ logit - sampled @ np.logaddexp(0.0, logit) + prior
+    np.testing.assert_allclose(density, expected, rtol=1e-11)
+    np.testing.assert_allclose(p, np.where(sampled[:, None] > 0, expit(logit), 0.0), atol=1e-14)
 
 
 def test_the_gradient_is_the_slope_of_the_log_posterior():
