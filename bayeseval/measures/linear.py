@@ -38,13 +38,18 @@ def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     return 1.0 / np.arange(1, depth + 1)
 
 
-def linear(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
+def linear(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """Weighted sum of relevances over the ranks."""
     from bayeseval.measures.rank_sums import weighted_sum
 
     return weighted_sum(position, weight, value)
 
 
-def relevant_number(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
-    """Number of relevant documents of the topic, the same for every run."""
-    return np.repeat(whole.sum(axis=0, dtype=np.float64)[None], position.shape[0], axis=0)
+def of_every_run(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """What the topic has, the same for every run."""
+    return np.repeat(total[None], position.shape[0], axis=0)
+
+
+def relevant_number(measure: Measure, value) -> NDArray[np.float64]:
+    """Number of relevant documents (column,)."""
+    return value.sum(axis=0, dtype=np.float64)

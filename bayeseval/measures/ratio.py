@@ -1,7 +1,7 @@
 """Measures that are ratios of sums: the plain scores, and ideal gain at an estimated number.
 
-The numerator counts relevances as the run shows them, ``value``; the denominator is of the topic,
-``whole``. The two are the same array but for runs that depart from a model.
+The numerator counts relevances as the run shows them, ``value``; the denominator, ``total``, is of
+the topic, whatever the run: what a run shows may depart from what a model says of the topic.
 """
 
 import numpy as np
@@ -11,42 +11,43 @@ from bayeseval.measures.linear import discounted_gain, gain_discount
 from bayeseval.measures.measure import Measure
 
 
-def average_precision(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
+def average_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """Sum of the precisions at the relevant documents, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import precision_sum
 
-    return np.minimum(precision_sum(position, value) / _relevant_number(whole), 1.0)
+    return np.minimum(precision_sum(position, value) / np.maximum(total, 1.0), 1.0)
 
 
-def normalised_gain(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
+def normalised_gain(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
-    from bayeseval.measures.rank_sums import best_sum, weighted_sum
+    from bayeseval.measures.rank_sums import weighted_sum
 
-    reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
-    ideal = best_sum(discounted_gain(reach, measure), whole)
-    gain = weighted_sum(position, weight, value) / np.where(ideal > 0, ideal, 1.0)
+    gain = weighted_sum(position, weight, value) / np.where(total > 0, total, 1.0)
     return np.minimum(gain, 1.0)
 
 
-def recall(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
+def ideal_gain(measure: Measure, value) -> NDArray[np.float64]:
+    """Discounted gain (column,) of the best ranking of all documents."""
+    from bayeseval.measures.rank_sums import best_sum
+
+    reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
+    return best_sum(discounted_gain(reach, measure), value)
+
+
+def recall(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """Relevant documents down to the cutoff, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import weighted_sum
 
-    found = weighted_sum(position, weight, value) / _relevant_number(whole)
+    found = weighted_sum(position, weight, value) / np.maximum(total, 1.0)
     return np.minimum(found, 1.0)
 
 
-def r_precision(measure: Measure, position, value, weight, whole) -> NDArray[np.float64]:
+def r_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """Precision at the number of relevant documents."""
     from bayeseval.measures.rank_sums import cumulative_at
 
-    number = _relevant_number(whole)
+    number = np.maximum(total, 1.0)
     return cumulative_at(position, value, number) / number
-
-
-def _relevant_number(whole) -> NDArray[np.float64]:
-    """Number of relevant documents (column,), and 1 where there is none: the score is 0 there."""
-    return np.maximum(whole.sum(axis=0, dtype=np.float64), 1.0)
 
 
 def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
 
 
 def plain_scores(
-    measure: Measure, position: NDArray[np.int32], value: NDArray, whole: NDArray | None = None
+    measure: Measure, position: NDArray[np.int32], value: NDArray, total: NDArray | None = None
 ) -> NDArray[np.float64]:
     """Scores of every run on one topic by complete relevances, many columns at once.
 
@@ -51,9 +51,9 @@ def plain_scores(
     value : array (pair, column)
         Relevance of the topic's documents as the measure sees it (:func:`relevance`), complete: a
         column of judgments, or one posterior draw.
-    whole : array (pair, column), optional
-        Relevances that the number of relevant documents, or the ideal gain, is taken from; default
-        `value`. A ratio is at most 1.
+    total : array (column,), optional
+        What the measure takes from the topic, of :func:`topic_total`; default that of `value`. A
+        ratio is at most 1.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def plain_scores(
     array([[0.5, 1. ],
            [0.5, 0. ]])
     """
-    score = MEASURES[measure.name].of_relevance
-    if score is None:
+    row = MEASURES[measure.name]
+    if row.of_relevance is None:
         raise ValueError(
             f"{measure.label} has no score by relevance alone; measures that have one: "
             f"{', '.join(names_of('linear', 'count', 'ratio'))}."
@@ -84,7 +84,26 @@ def plain_scores(
     if measure.cutoff is not None:
         position = np.ascontiguousarray(position[:, : measure.cutoff])
     weight = rank_weight(measure, position.shape[1])
-    return score(measure, position, value, weight, value if whole is None else whole)
+    total = topic_total(measure, value) if total is None else total
+    return row.of_relevance(measure, position, value, weight, total)
+
+
+def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
+    """What a measure takes from a topic: relevant documents or ideal gain (column,), or nothing.
+
+    Parameters
+    ----------
+    measure, value
+        As for :func:`plain_scores`.
+
+    Examples
+    --------
+    >>> from bayeseval.measures.names import parse_measures
+    >>> topic_total(parse_measures("AP")[0], np.array([[1.0, 0.0], [1.0, 1.0]]))
+    array([2., 1.])
+    """
+    of_topic = MEASURES[measure.name].of_topic
+    return None if of_topic is None else of_topic(measure, value)
 
 
 def preference_scores(

@@ -11,7 +11,7 @@ from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.scores import plain_scores
+from bayeseval.measures.scores import plain_scores, topic_total
 from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.departures import DEPTH, Departures
@@ -94,15 +94,15 @@ class DocumentScores:
 
     def _departed(
         self, drawn: TopicDraws, top: NDArray
-    ) -> Iterator[tuple[int, NDArray, NDArray[np.uint8]]]:
-        """Of every departing run the rows of the documents that it changes, and their codes."""
+    ) -> Iterator[tuple[int, NDArray, NDArray, NDArray[np.uint8]]]:
+        """Of every departing run the ranks and rows of what it changes, and the codes there."""
         for number, (run, position) in enumerate(zip(self._departures.run, top, strict=True)):
             rank = np.flatnonzero((position >= 0) & (drawn.row[position] >= 0))
             if rank.size:
                 rows = position[rank]
                 seen = drawn.seen[drawn.row[rows]]
                 shift = self._departures.shift(number, rank + 1, seen)
-                yield int(run), rows, drawn.again(rows, shift)
+                yield int(run), rank, rows, drawn.again(rows, shift)
 
     def _scores(
         self, topic: int, measure: Measure, position: NDArray, drawn: TopicDraws, departed
@@ -114,17 +114,20 @@ class DocumentScores:
         once more, as the model has them.
         """
         table = _relevance_of(measure, self._draws.scale)
-        value = table[drawn.codes]
+        value = _looked_up(table, drawn.codes)
         factor = self._denominators.factor(topic, measure, value)
         weight = self._denominators.weight(topic, measure, value)
         if weight is not None:
             value = weight[:, None] * value
-        scores = plain_scores(measure, position, value)
+        total = topic_total(measure, value)
+        scores = plain_scores(measure, position, value, total)
         as_modelled = scores[self.departing]
         seen = value.copy() if departed else value
-        for run, rows, codes in departed:
-            seen[rows] = table[codes] if weight is None else weight[rows, None] * table[codes]
-            scores[run] = plain_scores(measure, position[[run]], seen, value)[0]
+        for run, rank, every_row, codes in departed:
+            reach = rank.size if measure.cutoff is None else np.searchsorted(rank, measure.cutoff)
+            rows, own = every_row[:reach], _looked_up(table, codes[:reach])
+            seen[rows] = own if weight is None else weight[rows, None] * own
+            scores[run] = plain_scores(measure, position[[run]], seen, total)[0]
             seen[rows] = value[rows]
         both = np.concatenate([scores, as_modelled])
         return both if factor == 1.0 else np.minimum(factor * both, 1.0)
@@ -176,3 +179,10 @@ def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:
     """Relevance of each grade of the scale, a byte where it is 0 or 1."""
     seen = relevance(measure, scale)
     return seen if measure.graded else seen.astype(np.int8)
+
+
+def _looked_up(table: NDArray, codes: NDArray[np.uint8]) -> NDArray:
+    """Entries of a table, for codes that may be the entries themselves."""
+    if table.dtype == np.int8 and np.array_equal(table, [0, 1]):
+        return codes.view(np.int8)
+    return table[codes]
