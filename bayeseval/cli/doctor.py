@@ -5,7 +5,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,12 +14,19 @@ import typer
 import bayeseval as be
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import printable, told, write_result
-from bayeseval.cli.reading import judged_collection, label_files
+from bayeseval.cli.reading import judged_collection, label_files, ordered_files
 from bayeseval.cli.remarks import counted
-from bayeseval.cli.suspicions import of_judgments, of_runs, suspicions
+from bayeseval.cli.suspicions import (
+    check_shared,
+    of_judgments,
+    of_labels,
+    of_runs,
+    suspicions,
+)
 from bayeseval.cli.tables import rendered
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray as xr
 
 PACKAGES = ("numpy", "pandas", "xarray", "scipy", "numba", "pymc", "arviz", "nutpie", "matplotlib")
@@ -27,22 +35,23 @@ FAULTS = (ValueError, TypeError, KeyError, OSError)
 
 @dataclass
 class Findings:
-    """What was found, a line each, and whether any of it is an error."""
+    """What was found, a line each."""
 
     lines: list[str] = field(default_factory=list)
-    n_errors: int = 0
-    n_warnings: int = 0
+
+    def _note(self, kind: str, text: str) -> None:
+        """Note something once."""
+        line = f"{kind:<8} {printable(text)}"
+        if line not in self.lines:
+            self.lines.append(line)
 
     def good(self, text: str) -> None:
         """Note what is as it should be."""
-        self.lines.append(f"ok       {printable(text)}")
+        self._note("ok", text)
 
     def doubt(self, text: str) -> None:
-        """Note what may be wrong, once."""
-        line = f"warning  {printable(text)}"
-        if line not in self.lines:
-            self.n_warnings += 1
-            self.lines.append(line)
+        """Note what may be wrong."""
+        self._note("warning", text)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -52,15 +61,20 @@ class Findings:
             try:
                 yield
             except FAULTS as error:
-                self.n_errors += 1
-                self.lines.append(f"error    {printable(told(error))}")
+                self._note("error", told(error))
         for one in said:
             self.doubt(told(one.message) if isinstance(one.message, Warning) else one.message)
 
     @property
+    def n_errors(self) -> int:
+        """How many mistakes there are."""
+        return sum(line.startswith("error") for line in self.lines)
+
+    @property
     def summary(self) -> str:
         """The last line."""
-        return f"{counted(self.n_errors, 'error')}, {counted(self.n_warnings, 'warning')}"
+        n_warnings = sum(line.startswith("warning") for line in self.lines)
+        return f"{counted(self.n_errors, 'error')}, {counted(n_warnings, 'warning')}"
 
 
 @grouped
@@ -77,9 +91,9 @@ def doctor(
 ) -> None:
     """Check the installation; with QRELS and RUNs also the files, all of them.
 
-    Every file is read by itself, so that the first mistake of each is found at once, then all
-    together: topics that are lacking, runs whose best documents nobody judged, runs that are one
-    and the same.
+    Every file is read by itself, so that the first mistake of each is found at once, then those
+    that can be read together: topics that are lacking, runs whose best documents nobody judged,
+    runs that are one and the same, labels that are of other documents or copies of the judgments.
     """
     if qrels is None and (judged.design is not None or judged.labels):
         raise ValueError("--design and --labels are checked with QRELS RUN...; name these too")
@@ -142,35 +156,69 @@ def _check_step(found: Findings, what: str, step: Callable[[], Any]) -> None:
 def _check_files(
     found: Findings, qrels: str, runs: list[str], judged: Judged, rankings: Rankings
 ) -> str:
-    """Every file by itself, then what they are together, with a table of the runs."""
-    from bayeseval.trec.sources import expanded
-
-    before = found.n_errors
-    with found.kept():
+    """Every file by itself, then those that can be read together, with a table of the runs."""
+    topics = design = None
+    with found.kept(), ordered_files():
         known = be.read_collection(qrels, qrels_format=judged.qrels_format)
-        found.good(f"{qrels}: {of_judgments(known)}")
+        found.good(f"{qrels}: {of_judgments(known, qrels)}")
+        topics = known["topic"].to_numpy()
     if judged.design is not None:
         with found.kept():
-            scheme = be.read_design(judged.design).attrs["scheme"]
-            found.good(f"{judged.design}: a design, {scheme}")
-    with found.kept():
-        label_files(judged.labels)
-    n_read = 0
-    for named in runs:
-        with found.kept():
-            for path in expanded([named], "run"):
-                with found.kept():
-                    be.read_collection(None, str(path), **asdict(rankings))
-                    n_read += 1
-    if n_read:
-        found.good(f"{counted(n_read, 'run')} can be read")
-    if found.n_errors > before or not n_read:
+            design = be.read_design(judged.design)
+            found.good(f"{judged.design}: a design, {design.attrs['scheme']}")
+    labels = _read_labels(found, judged.labels or [])
+    before = found.n_errors
+    readable = _readable_runs(found, runs, rankings, topics)
+    whole = found.n_errors == before
+    # a design is of all runs that made it
+    designed = judged.design is None or (design is not None and whole)
+    if topics is None or not readable or not designed:
         if judged.design is not None or judged.labels:
             found.doubt("how design, judgments, labels and runs fit together was not checked")
         return ""
+    if not whole:
+        found.good("what follows is of the runs that can be read")
+    table = ""
     with found.kept():
-        collection = judged_collection(qrels, runs, judged, rankings)
+        collection = judged_collection(qrels, readable, replace(judged, labels=None), rankings)
         for text in suspicions(collection):
             found.doubt(text)
-        return "\n" + rendered(of_runs(collection))
-    return ""
+        table = "\n" + rendered(of_runs(collection))
+        for name, path in labels.items():
+            with found.kept():
+                found.good(f"{path}: {of_labels(collection, name, path)}")
+    return table
+
+
+def _read_labels(found: Findings, named: list[str]) -> dict[str, Path]:
+    """Files of labels that can be read, by the name of their judge."""
+    from bayeseval.trec.predictions import file_labels
+
+    readable = {}
+    for text in named:
+        with found.kept():
+            for name, path in label_files([text]).items():
+                file_labels(path, name)
+                readable[name] = path
+    with found.kept():
+        label_files(named)  # two judges of one name
+    return readable
+
+
+def _readable_runs(
+    found: Findings, named: list[str], rankings: Rankings, topics: "np.ndarray | None"
+) -> list[str]:
+    """Run files that can be read, and share a topic with the judgments where these are known."""
+    from bayeseval.trec.sources import expanded
+
+    readable = []
+    for one in named:
+        with found.kept():
+            for path in expanded([one], "run"):
+                with found.kept(), ordered_files():
+                    run = be.read_collection(None, str(path), **asdict(rankings))
+                    check_shared(str(path), run["topic"].to_numpy(), topics)
+                    readable.append(str(path))
+    if readable:
+        found.good(f"{counted(len(readable), 'run')} can be read")
+    return readable

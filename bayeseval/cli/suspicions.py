@@ -1,6 +1,8 @@
-"""What judgments and runs are together, and what about them is suspect."""
+"""What judgments, labels and runs are together, and what about them is suspect."""
 
+import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
@@ -17,16 +19,41 @@ FEW_JUDGED = 0.5  # of what the median run has judged among its first ranks
 SHOWN = 3  # runs that a sentence names
 
 
-def of_judgments(known: "xr.DataTree") -> str:
-    """How many judgments there are, in a line."""
+def of_judgments(known: "xr.DataTree", path: str) -> str:
+    """How many judgments there are, in a line; a warning where no document is relevant."""
     grade = known["judgments/grade"].to_numpy()
     grade = grade[grade == grade]
     if not grade.size:
-        raise ValueError("nothing is judged: no line has a grade")
+        raise ValueError(f"{path}: nothing is judged; every grade is below 0, which is unjudged")
+    if not (grade > 0).any():
+        warnings.warn(f"{path}: no grade is above 0, so no document is relevant", stacklevel=2)
     return (
         f"{counted(grade.size, 'judgment')} of {counted(known.sizes['topic'], 'topic')}, grades "
         f"{grade.min():g} to {grade.max():g}, {(grade > 0).mean():.1%} above 0"
     )
+
+
+def check_shared(path: str, topics: "np.ndarray", judged: "np.ndarray | None") -> None:
+    """Refuse a run that has no topic of the judgments."""
+    import numpy as np
+
+    from bayeseval.collection.labels import floating_topics
+
+    if judged is None or np.isin(topics, judged).any():
+        return
+    raise ValueError(
+        f"{path} has no topic in common with the judgments; it has '{topics[0]}' and so on, they "
+        f"have '{judged[0]}' and so on{floating_topics(topics[0], judged[0])}"
+    )
+
+
+def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
+    """How many pairs have a label, in a line; a warning where labels look like judgments."""
+    from bayeseval.collection.predictions import warn_of_copies
+
+    values = be.add_predictions(collection, name, path)[f"predictors/{name}"].to_numpy()
+    warn_of_copies(name, values, collection["judgments/grade"].to_numpy())
+    return f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
 
 
 def of_runs(collection: "xr.DataTree") -> "Table":

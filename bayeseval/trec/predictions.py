@@ -112,7 +112,7 @@ def _check_names(collection: xr.DataTree, names: list[str]) -> None:
 def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     """Labels (topic, document, value) of one judge, and what they came from, for messages."""
     if isinstance(source, str | os.PathLike):
-        return _of_file(Path(source), name), str(source)
+        return file_labels(Path(source), name), str(source)
     where = f"labels of '{name}'"
     frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
     if frame is None:
@@ -121,7 +121,9 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
             f"another package, not {type(source).__name__}"
         )
     frame = renamed(frame, ("topic", "document"))
-    return _of_columns(frame, where, (name,) if by_name else (name, *VALUES)), where
+    table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
+    _check_labels(table, where)
+    return table, where
 
 
 def _of_columns(
@@ -148,8 +150,28 @@ def _of_columns(
     return checked[["topic", "document"]].assign(value=numbers)
 
 
+def file_labels(path: Path, name: str) -> pd.DataFrame:
+    """Labels (topic, document, value) of a file, each pair once, whatever collection they go to.
+
+    Parameters
+    ----------
+    path : Path
+        File with a header, of 3 columns, of qrels, or of a run.
+    name : str
+        Of the judge, as a column may be named.
+
+    Raises
+    ------
+    ValueError
+        A file that cannot be read as labels, a pair that has two, or no label at all.
+    """
+    table = _of_file(path, name)
+    _check_labels(table, str(path))
+    return table
+
+
 def _of_file(path: Path, name: str) -> pd.DataFrame:
-    """Labels of a file with a header, of 3 columns, of qrels, or of a run."""
+    """Labels of a file as its columns tell."""
     if not path.exists():
         raise ValueError(f"labels file {path} does not exist")
     data = read_bytes(path, "labels")
@@ -197,13 +219,13 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
         warnings.warn(
             f"{path}: {width} fields, as in a run; its scores are read as labels. If it is no "
             "judge's, name a file with topic, document and label",
-            stacklevel=5,
+            stacklevel=6,
         )
     return pd.concat(parts, ignore_index=True)
 
 
-def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray[np.float64]:
-    """Labels over the pairs (pair,) of the collection."""
+def _check_labels(table: pd.DataFrame, where: str) -> None:
+    """Refuse a pair with two labels, and labels that are all missing."""
     again = table.duplicated(["topic", "document"]).to_numpy()
     if again.any():
         row = table.iloc[int(np.argmax(again))]
@@ -211,6 +233,12 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
             f"{where}: document '{row['document']}' of topic '{row['topic']}' has a second label; "
             "take the mean of several, or name each as a judge of its own"
         )
+    if np.isnan(table["value"].to_numpy(dtype=np.float64)).all():
+        raise ValueError(f"{where}: no document has a label, all {len(table)} are missing")
+
+
+def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray[np.float64]:
+    """Labels over the pairs (pair,) of the collection."""
     position = pair_positions(collection, table["topic"], table["document"])
     stray = position < 0
     if stray.all():
@@ -228,8 +256,6 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
             UserWarning,
             stacklevel=3,
         )
-    if np.isnan(table["value"].to_numpy(dtype=np.float64)).all():
-        raise ValueError(f"{where}: no document has a label, all {len(table)} are missing")
     values = np.full(collection.sizes["pair"], np.nan)
     values[position[~stray]] = table["value"].to_numpy(dtype=np.float64)[~stray]
     return values

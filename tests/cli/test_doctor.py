@@ -83,7 +83,63 @@ def test_judgments_alone_are_checked_and_what_is_asked_of_them(command, files):
     assert command("doctor", files / "qrels")[0] == 0
     (files / "none").write_text("1 0 d01 -1\n")
     code, out, _ = command("doctor", files / "none")
-    assert code == 2 and "error    nothing is judged: no line has a grade" in out
+    assert (
+        code == 2 and f"error    {files / 'none'}: nothing is judged; every grade is below" in out
+    )
+    (files / "zeros").write_text("1 0 d01 0\n1 0 d02 0\n")
+    code, out, _ = command("doctor", files / "zeros")
+    assert code == 0 and f"warning  {files / 'zeros'}: no grade is above 0" in out
+
+
+def test_labels_are_judged_whatever_is_wrong_with_the_other_files(command, files):
+    (files / "qrels").write_text("1 0 d01\n")
+    (files / "words").write_text("1 0 d01 yes\n")
+    (files / "twice").write_text("1 0 d01 1\n1 0 d01 0\n")
+    (files / "good").write_text("1 0 d01 1\n")
+    named = [word for name in ("words", "twice", "none", "good") for word in ("--labels", name)]
+    named = [files / word if word != "--labels" else word for word in named]
+    code, out, _ = command("doctor", files / "qrels", files / "a", *named)
+    assert code == 2 and "4 errors, 1 warning" in out
+    for part in ("qrels, line 1: 3 fields", "words, line 1: label 'yes'", "has a second label",
+                 f"there is no file '{files / 'none'}' of labels"):  # fmt: skip
+        assert part in out
+    both = ("--labels", f"x={files / 'good'}", "--labels", f"x={files / 'words'}")
+    _, out, _ = command("doctor", files / "qrels", files / "a", *both)
+    assert "names two judges 'x'" in out and "label 'yes'" in out and "3 errors" in out
+
+
+def test_labels_beside_runs_are_counted_and_copies_of_judgments_suspected(command, files):
+    lines = (files / "qrels").read_text().splitlines()
+    (files / "copy").write_text("\n".join(lines) + "\n")
+    (files / "few").write_text("\n".join([*lines[:30], "1 0 other 1"]) + "\n")
+    (files / "stray").write_text("9 0 d01 1\n")
+    named = [word for name in ("copy", "few", "stray") for word in ("--labels", files / name)]
+    code, out, err = command("doctor", files / "qrels", files / "a", *named)
+    assert (code, err) == (2, "") and "1 error, 2 warnings" in out
+    assert f"ok       {files / 'copy'}: labels 'copy', 120 of 120 pairs have one" in out
+    assert "warning  the labels 'copy' agree with all 120 judgments" in out
+    assert f"ok       {files / 'few'}: labels 'few', 30 of 120 pairs have one" in out
+    assert "few: 1 of 31 labels are left out" in out and "stray: none of 1 labels" in out
+
+
+def test_runs_are_judged_though_another_cannot_be_read(command, files):
+    lines = (files / "a").read_text().splitlines()
+    (files / "short").write_text("\n".join(line for line in lines if line[:2] == "1 ") + "\n")
+    (files / "b").write_text("1 Q0 d01 1 x b\n")
+    (files / "apart").write_text("77 Q0 d01 1 2 apart\n")
+    (files / "floats").write_text("1.0 Q0 d01 1 2 floats\n")
+    runs = [files / name for name in ("b", "short", "apart", "floats")]
+    code, out, _ = command("doctor", files / "qrels", *runs)
+    assert code == 2 and "3 errors, 1 warning" in out and "b, line 1: score 'x'" in out
+    assert f"{files / 'apart'} has no topic in common with the judgments; it has '77'" in out
+    assert f"{files / 'floats'} has no topic in common" in out and "floating-point" in out
+    assert "ok       1 run can be read\nok       what follows is of the runs that can" in out
+    assert "warning  topics with judgments are lacking in 1 run (a)" in out and "│ a   │" in out
+
+
+def test_files_in_the_wrong_order_are_told_so(command, files):
+    code, out, _ = command("doctor", files / "a", files / "qrels")
+    assert code == 2 and out.count("(the order is QRELS RUN...: judgments first)") == 2
 
 
 def test_mistakes_are_told_as_by_other_commands(command, files, monkeypatch):
