@@ -4,7 +4,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +13,8 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli.groups import Judged, Rankings, grouped
-from bayeseval.cli.output import printable, told, write_result
-from bayeseval.cli.reading import judged_collection, label_files, ordered_files
+from bayeseval.cli.output import check_outputs, printable, told, write_result
+from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
 from bayeseval.cli.remarks import counted
 from bayeseval.cli.suspicions import (
     check_shared,
@@ -97,6 +97,8 @@ def doctor(
     """
     if qrels is None and (judged.design is not None or judged.labels):
         raise ValueError("--design and --labels are checked with QRELS RUN...; name these too")
+    if qrels is not None:
+        _check_paths([qrels, *(runs or [])], judged)
     found = Findings()
     _check_installation(found)
     table = ""
@@ -105,6 +107,24 @@ def doctor(
     write_result("\n".join([*found.lines, found.summary]) + "\n" + table, None)
     if found.n_errors:
         raise typer.Exit(2)
+
+
+def _check_paths(named: list[str], judged: Judged) -> None:
+    """Refuse pipes, which cannot be read again, and a file that stdout goes into."""
+    paths = [] if judged.design is None else [judged.design]
+    for text in named:
+        with suppress(ValueError):  # what is not there is told with what else is wrong
+            paths += input_files([], [text], [])
+    for text in judged.labels or []:
+        with suppress(ValueError):
+            paths += label_files([text]).values()
+    for path in paths:
+        if path.is_fifo():
+            raise ValueError(
+                f"{path} is a pipe, and doctor reads files twice, each by itself and then all "
+                "together; write it to a file"
+            )
+    check_outputs({"stdout": None}, paths)
 
 
 def _check_installation(found: Findings) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
+CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")  # and half characters
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
   color: #1b1b1b; background: #fff }
@@ -118,5 +118,5 @@ def page(title: str, lead: str, sections: Iterable[str]) -> str:
 
 
 def _written(found: re.Match) -> str:
-    """A control character, which a page must not have, as an escape."""
+    """A control or half character, which a page must not have, as an escape."""
     return found[0].encode("unicode_escape").decode()

@@ -1,5 +1,6 @@
 """`bayeseval doctor`: the installation, and all that is wrong with files at once."""
 
+import os
 import shutil
 
 import pytest
@@ -175,3 +176,13 @@ def test_designs_and_labels_are_checked_whatever_is_wrong_with_runs(command, fil
     assert code == 0 and "was not checked" in out and "0 errors, 1 warning" in out
     code, out, err = command("doctor", "--design", files / "d.nc")
     assert (code, out) == (2, "") and "checked with QRELS RUN..." in err
+
+
+def test_pipes_and_files_that_stdout_goes_into_are_refused(command, files, monkeypatch):
+    os.mkfifo(files / "pipe")
+    code, out, err = command("doctor", files / "qrels", files / "pipe")
+    assert (code, out) == (2, "") and f"{files / 'pipe'} is a pipe" in err
+    with (files / "b").open("a") as into:
+        monkeypatch.setattr("bayeseval.cli.output.os.fstat", lambda number: os.stat(into.name))
+        code, out, err = command("doctor", files / "qrels", files / "none", files / "b")
+    assert (code, out) == (2, "") and f"stdout would go into {files / 'b'}" in err

@@ -204,5 +204,5 @@ def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
 
 
 def test_control_characters_of_names_are_written_as_escapes():
-    text = page("a\x1b[31m\x00", "b\x7f\tc", [])
-    assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc" in text
+    text = page("a\x1b[31m\x00", "b\x7f\tc\udcff", [])
+    assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc\\udcff" in text
