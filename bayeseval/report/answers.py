@@ -19,7 +19,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.posterior.documents import told_by_relevance
 
 COMBINED = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
-N_DRAWS = 200  # of each of four chains
+N_CHAINS = 4
 
 
 @dataclass
@@ -144,13 +144,17 @@ def modelled(sampled: xr.DataTree, measures, relevance_level: int) -> list[str]:
 
 def combined_answers(
     sampled: xr.DataTree, mean: xr.Dataset, labels: Sequence[str], options: dict[str, Any],
-    seed: int, notes: Notes,
+    how: dict[str, int], notes: Notes,
 ) -> Answers:  # fmt: skip
-    """Design and model combined, the model fitted by its approximation and checked."""
+    """Design and model combined, the model fitted by its approximation and checked.
+
+    ``how`` has the draws of a chain and the random seed.
+    """
+    draws, seed = how["draws"], how["random_seed"]
     level, ci_prob = options["relevance_level"], options["ci_prob"]
     columns = label_names(sampled)
     model = be.models.relevance_model(sampled, relevance_level=level, external=columns)
-    fitted = be.fit(model, approximation="laplace", draws=N_DRAWS, random_seed=seed)
+    fitted = be.fit(model, approximation="laplace", chains=N_CHAINS, draws=draws, random_seed=seed)
     post = be.posterior_scores(fitted, sampled, list(labels), random_seed=seed)
     asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
     part = mean.sel(measure=list(labels))
@@ -158,14 +162,13 @@ def combined_answers(
     both = be.combine(part, post, covariance=matrix)
     alone = be.summarize(be.with_model_errors(post, random_seed=seed), ci_prob=ci_prob)
     table = be.compare_intervals(part, alone, both)
-    how = {"ci_prob": ci_prob, "random_seed": seed}
-    sets, chances = _ranked(both, how)
+    sets, chances = _ranked(both, {"ci_prob": ci_prob, "random_seed": seed})
     judged = be.verdict(fitted, sampled)
     if not judged["passed"].all():
         notes.add(
             "The judgments contradict the model's predictions: combined intervals may be too short "
-            f"({be.inference.verdict_text(judged)}). The intervals of {options['estimator']} do "
-            "not rest on the model."
+            f"(be.verdict: {be.inference.verdict_text(judged)}). The intervals of "
+            f"{options['estimator']} do not rest on the model."
         )
     for label in table["measure"].to_numpy().tolist():
         odd = table["flagged"].sel(measure=label)

@@ -8,6 +8,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed
+from bayeseval.collection.predictions import label_names
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.measures.names import parse_measures
@@ -22,20 +23,12 @@ from bayeseval.report.answers import (
     modelled,
 )
 from bayeseval.report.page import facts, figure, listed, page, paragraph, section, table
+from bayeseval.report.words import freedom, limited, meanings
 from bayeseval.tidy import BOUNDS, with_bounds
 
 MOST_RUNS = 40  # in a matrix of pairs
 KNOWN_ALONE = ("Bpref", "infAP", "Judged", "NumRet")  # take no document for not relevant
-MEANINGS = {
-    "dyn": "dyn predicts the relevance of every document and corrects the predictions by the "
-    "sampled judgments: unbiased for sums such as P@k and RBP, whatever the system.",
-    "stat": "stat weights every sampled judgment by one over its probability: unbiased for sums.",
-    "assumed": "assumed takes every document without a judgment for not relevant.",
-    "combined": "Combined scores weigh the sample against a model that has learned from all runs; "
-    "their intervals cover what they promise on average over runs, not for each.",
-    "ranks": "Possible ranks are a confidence set for each run by itself; groups hold for all at "
-    "once: every run of one is found better than every run of the next.",
-}
+PICTURED = 30  # in one picture of intervals, which then fits a printed page
 
 
 def evaluation_page(
@@ -54,9 +47,9 @@ def evaluation_page(
     """A page of HTML on the runs of a collection, which needs no other file.
 
     For each measure the runs from the best, with intervals, possible ranks and groups, and
-    pictures of them; then what to be careful of, and how it was made. By a random sample and
-    ``dyn``, scores are combined with ``relevance_model`` (:func:`combine`) where it has the
-    measure.
+    pictures of them; then what to be careful of, what the words mean, and how it was made. By a
+    random sample and ``dyn``, scores are combined with ``relevance_model`` (:func:`combine`) where
+    it has the measure.
 
     Parameters
     ----------
@@ -69,8 +62,7 @@ def evaluation_page(
         list the sampled documents alone; "importance" of draws with replacement), "assumed" of
         other judgments.
     model : bool
-        Whether to combine with a model where that can be (seconds; a minute of 60 runs on 50
-        topics).
+        Whether to combine with a model where that can be.
     relevance_level : int
         Lowest relevant grade.
     ci_prob : float
@@ -109,22 +101,26 @@ def evaluation_page(
     said = Notes()
     for text in notes:
         said.add(text)
+    how = {"draws": 200, "random_seed": random_seed}
     with said.of_warnings():
         answers = design_answers(sampled, measures, options, random_seed, said)
-        both = _combined(sampled, answers, options, random_seed, said) if model else None
+        both = _combined(sampled, answers, options, how, said) if model else None
     _note_scores(answers.scores, said)
-    sections = []
+    sections, named = [], set()
     for label in answers.scores["measure"].to_numpy().tolist():
         shown = both if both is not None and label in both.scores["measure"] else answers
-        sections.append(_measure_section(label, shown))
+        sections.append(_measure_section(label, shown, answers.scores, named))
+    if float(answers.scores["outside_weight"].max()) > 0:
+        named.add("weight")
     told = said.texts or ["Nothing was found that speaks against these scores."]
     sections.append(section("What to be careful of", listed(told)))
-    sections.append(_how(sampled, answers, both, options, random_seed))
+    sections.append(section("What the words mean", facts(meanings(answers, both, named))))
+    sections.append(_how(sampled, answers, both, options, how))
     lead = f"{_counted(sampled, 'run')} on {_counted(sampled, 'topic')}, {_judged(sampled)}."
     return page(title or "Evaluation of search runs", lead, sections)
 
 
-def _combined(sampled, answers: Answers, options: dict, seed: int, said: Notes) -> Answers | None:
+def _combined(sampled, answers: Answers, options: dict, how: dict, said: Notes) -> Answers | None:
     """Design and model combined, or a note why not."""
     design = sampled.children.get("design")
     if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in COMBINED:
@@ -139,7 +135,7 @@ def _combined(sampled, answers: Answers, options: dict, seed: int, said: Notes) 
         return None
     if not labels:
         return None
-    return combined_answers(sampled, answers.scores, labels, options, seed, said)
+    return combined_answers(sampled, answers.scores, labels, options, how, said)
 
 
 def _note_scores(mean: xr.Dataset, said: Notes) -> None:
@@ -177,8 +173,10 @@ def _fate(label: str, estimator: str) -> str:
     return "" if measure.name in KNOWN_ALONE else "; they count as not relevant"
 
 
-def _measure_section(label: str, answers: Answers) -> str:
-    """Table and pictures of one measure."""
+def _measure_section(
+    label: str, answers: Answers, design: xr.Dataset, named: set[str]
+) -> tuple[str, str]:
+    """Table and pictures of one measure; the words that it has are added to those named."""
     place = {"measure": label}
     one = with_bounds(answers.scores).sel(place)
     sets = None if answers.sets is None else answers.sets.sel(place)
@@ -191,17 +189,51 @@ def _measure_section(label: str, answers: Answers) -> str:
     level = percent(answers.scores.attrs["ci_prob"])
     ranks = [] if sets is None else ["possible ranks", "group"]
     header = ["run", label, f"{level} interval", *ranks, "remark"]
-    parts = [paragraph(_told_apart(sets, answers.name)), table(header, rows, 1, apart)]
-    if answers.compared is None:
-        axes = be.plots.plot_intervals({answers.name: answers.scores}, label)
-        parts.append(figure(axes, f"{label} by {answers.name}, {level} intervals"))
-    else:
-        caption = f"{label}: {level} intervals of design (pale), model (thin) and both (points)"
-        parts.append(figure(be.plots.plot_combined(answers.compared, label), caption))
+    remarks = {remark for row in rows for remark in row[-1].split(", ") if remark}
+    named |= remarks
+    if not remarks:
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    parts = [paragraph(_told_apart(sets, answers.name))]
+    parts.append(table(f"{label}, the best run first", header, rows, 1, apart))
+    parts += _of_errors(design.sel(place), named)
+    parts += _pictures(label, answers, best["run"].to_numpy())
     if answers.chances is not None and 2 < order.size <= MOST_RUNS:
+        named.add("pairs")
         axes = be.plots.plot_better(answers.chances, label)
-        parts.append(figure(axes, f"{label}: probability that the run of the row is better"))
+        caption = f"{label}: probability that the run of the row is better than that of the column"
+        parts.append(figure(axes, caption))
     return section(label, *parts)
+
+
+def _of_errors(design: xr.Dataset, named: set[str]) -> list[str]:
+    """Degrees of freedom, and ratios that needed a rule, where there are any."""
+    estimator, texts = design.attrs["estimator"], []
+    if freedom(design):
+        texts.append(f"Degrees of freedom of the errors by {estimator}: {freedom(design)}.")
+    if limited(design):
+        named.add("rule")
+        texts.append(f"Topics whose ratio needed a rule, most of a run: {limited(design)}.")
+    return [paragraph(" ".join(texts), "small")] if texts else []
+
+
+def _pictures(label: str, answers: Answers, runs: np.ndarray) -> list[str]:
+    """Intervals of the runs in this order, some in each picture."""
+    level, drawn, first = percent(answers.scores.attrs["ci_prob"]), [], 1
+    for some in np.array_split(runs, -(-runs.size // PICTURED)):
+        which = "" if some.size == runs.size else f", runs {first} to {first + some.size - 1}"
+        first += some.size
+        if answers.compared is None:
+            named = {answers.name: answers.scores}
+            axes = be.plots.plot_intervals(named, label, runs=some.tolist())
+            caption = f"{label} by {answers.name}, {level} intervals{which}"
+        else:
+            axes = be.plots.plot_combined(answers.compared, label, runs=some.tolist())
+            caption = (
+                f"{label}: {level} intervals by the sample alone (pale), the model alone (orange) "
+                f"and both combined (blue){which}"
+            )
+        drawn.append(figure(axes, caption))
+    return drawn
 
 
 def _row(one: xr.Dataset, sets: xr.Dataset | None, flagged: xr.DataArray | None) -> list[str]:
@@ -244,8 +276,10 @@ def _judged(sampled: xr.DataTree) -> str:
     return f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
 
 
-def _how(sampled, answers: Answers, both: Answers | None, options: dict, seed: int) -> str:
-    """Design, options, versions, and what the words mean."""
+def _how(
+    sampled, answers: Answers, both: Answers | None, options: dict, how: dict
+) -> tuple[str, str]:
+    """Design, options and versions."""
     attrs = answers.scores.attrs
     over = "these topics" if options["estimator"] in HAS_COVARIANCE else "topics like these"
     named = {"Intervals": f"{percent(options['ci_prob'])}, for {over}"}
@@ -255,15 +289,20 @@ def _how(sampled, answers: Answers, both: Answers | None, options: dict, seed: i
         text = f"{design.get('name', 'given')} ({design['scheme']})"
         shown = budget if isinstance(budget, int) else "different budgets"
         named["Design"] = text if budget is None else f"{text}, {shown} judgments per topic"
-    chosen = str(options["estimator"])
-    named["Estimator"] = MEANINGS.get(chosen, chosen)
+    predictor = options["predictor"]
+    text = predictor if predictor is None or isinstance(predictor, str) else predictor[0]
+    named["Estimator"] = options["estimator"] + ("" if text is None else f", predictor {text}")
+    judges = label_names(sampled)
+    if judges and options["estimator"] == "dyn":
+        named["Labels"] = f"of {', '.join(judges)}"
     if both is not None:
-        named["Model"] = f"relevance_model by a Laplace approximation. {MEANINGS['combined']}"
-    if answers.sets is not None:
-        named["Ranks"] = MEANINGS["ranks"]
+        named["Model"] = "relevance_model by a Laplace approximation"
     named["Relevant"] = f"grades of {options['relevance_level']} or more"
-    named["Collection"] = f"{attrs.get('fingerprint', '')}, sample {attrs.get('sample', '')}"
-    named["Made by"] = f"bayeseval {_version()}, random seed {seed}"
+    named["Data"] = (
+        f"collection {attrs.get('fingerprint', '')}, sample {attrs.get('sample', '')}: the same "
+        "for the same runs and judgments"
+    )
+    named["Made by"] = f"bayeseval {_version()}, random seed {how['random_seed']}"
     return section("How this was made", facts(named))
 
 

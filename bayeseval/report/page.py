@@ -6,20 +6,30 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+_KEY, _APART = ' class="key"', ' class="apart"'
+FONTS = ["DejaVu Sans", "Verdana", "Arial"]  # each text of a picture repeats their names
 CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")  # and half characters
 STYLE = """
+:root { color-scheme: light dark; --text: #1b1b1b; --soft: #555; --back: #fff; --rule: #bbb }
+@media (prefers-color-scheme: dark) { @media screen {
+  :root { --text: #e4e4e4; --soft: #b0b0b0; --back: #191919; --rule: #666 } } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1b1b1b; background: #fff }
+  color: var(--text); background: var(--back) }
+a { color: inherit } h1, h2, p, li, dd { overflow-wrap: anywhere }
 h1 { font-size: 1.7rem; margin-bottom: .3rem } h2 { margin-top: 2.5rem; font-size: 1.3rem }
-p.lead { color: #444; margin-top: 0 } figure { margin: 1.5rem 0 }
-figure svg { max-width: 100%; height: auto } figcaption, .small { color: #555; font-size: .9rem }
-.wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { padding: .2rem .8rem .2rem 0; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid #ddd }
-th.key, td.key { text-align: left } thead th { border-bottom: 2px solid #888 }
-tr.apart td { border-top: 2px solid #bbb } li { margin: .3rem 0 }
-dt { font-weight: 600 } dd { margin: 0 0 .4rem 1.2rem }
-@media print { body { max-width: none } h2 { break-after: avoid } figure { break-inside: avoid } }
+p.lead { margin-top: 0 } p.lead, figcaption, caption, .small { color: var(--soft) }
+figcaption, caption, .small, nav { font-size: .9rem } nav a { margin-right: 1rem }
+.wide { overflow-x: auto } figure { margin: 1.5rem 0; overflow-x: auto }
+figure svg { max-width: 100%; min-width: 30rem; height: auto; background: #fff }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+caption { text-align: left } th, td { padding: .2rem .8rem .2rem 0; text-align: right;
+  white-space: nowrap; border-bottom: 1px solid var(--rule) }
+th.key { text-align: left } tbody th { font-weight: normal }
+thead th { border-bottom: 2px solid var(--soft) } tr.apart > * { border-top: 2px solid var(--soft) }
+li { margin: .3rem 0 } dt { font-weight: 600 } dd { margin: 0 0 .4rem 1.2rem }
+@media print { body { max-width: none; margin: 0 } nav { display: none }
+  h2, caption { break-after: avoid } figure, tr, li, dd { break-inside: avoid }
+  .wide, figure { overflow: visible } figure svg { min-width: 0; max-height: 95vh } }
 """
 
 
@@ -47,12 +57,18 @@ def facts(named: dict[str, str]) -> str:
 
 
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], n_keys: int, apart: Sequence[int] = ()
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    n_keys: int,
+    apart: Sequence[int] = (),
 ) -> str:
     """A table; its first columns are labels, to the left.
 
     Parameters
     ----------
+    title : str
+        What the table has, above it.
     header : sequence of str
     rows : iterable of sequences of str
     n_keys : int
@@ -60,20 +76,20 @@ def table(
     apart : sequence of int
         Places of rows with a rule above them.
     """
-
-    def cells(texts: Sequence[str], tag: str) -> str:
-        kinds = [' class="key"' if place < n_keys else "" for place in range(len(texts))]
-        return "".join(
-            f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in zip(kinds, texts, strict=True)
-        )
-
-    rule = ' class="apart"'
-    body = [
-        f"<tr{rule if place in apart else ''}>{cells(row, 'td')}</tr>"
-        for place, row in enumerate(rows)
-    ]
-    head = f"<thead><tr>{cells(header, 'th')}</tr></thead>"
-    return f'<div class="wide"><table>{head}<tbody>{"".join(body)}</tbody></table></div>'
+    head = "".join(
+        f'<th scope="col"{_KEY if place < n_keys else ""}>{escape(text)}</th>'
+        for place, text in enumerate(header)
+    )
+    body = []
+    for place, row in enumerate(rows):
+        keys = "".join(f'<th scope="row"{_KEY}>{escape(text)}</th>' for text in row[:n_keys])
+        cells = "".join(f"<td>{escape(text)}</td>" for text in row[n_keys:])
+        body.append(f"<tr{_APART if place in apart else ''}>{keys}{cells}</tr>")
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}"><table>'
+        f"<caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
 
 
 def figure(axes: Any, caption: str) -> str:
@@ -82,7 +98,8 @@ def figure(axes: Any, caption: str) -> str:
     import matplotlib.pyplot as plt
 
     text = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": caption}):
+    looks: Any = {"svg.fonttype": "none", "svg.hashsalt": caption, "font.sans-serif": FONTS}
+    with matplotlib.rc_context(looks):
         axes.figure.savefig(text, format="svg", metadata={"Date": None})
     plt.close(axes.figure)
     whole = re.sub("<metadata>.*?</metadata>", "", text.getvalue(), flags=re.DOTALL)
@@ -97,13 +114,13 @@ def _without_idle_names(drawn: str) -> str:
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
 
 
-def section(title: str, *parts: str) -> str:
-    """A title and what is under it."""
-    return f"<section><h2>{escape(title)}</h2>{''.join(parts)}</section>"
+def section(title: str, *parts: str) -> tuple[str, str]:
+    """A title, and what is under it."""
+    return title, "".join(parts)
 
 
-def page(title: str, lead: str, sections: Iterable[str]) -> str:
-    """A whole page.
+def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
+    """A whole page, with links to its sections.
 
     Examples
     --------
@@ -112,7 +129,14 @@ def page(title: str, lead: str, sections: Iterable[str]) -> str:
     """
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
     view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    body = f"<h1>{escape(title)}</h1>{paragraph(lead, 'lead')}" + "\n".join(sections)
+    links, parts = [], []
+    for number, (name, text) in enumerate(sections, 1):
+        links.append(f'<a href="#part{number}">{escape(name)}</a>')
+        parts.append(f'<section id="part{number}"><h2>{escape(name)}</h2>{text}</section>')
+    way = f'<nav aria-label="Sections">{" ".join(links)}</nav>'
+    body = (
+        f"<main><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}{way}{chr(10).join(parts)}</main>"
+    )
     whole = f'<html lang="en"><head>{head}{view}</head>\n<body>\n{body}\n</body></html>'
     return f"<!doctype html>\n{CONTROLS.sub(_written, whole)}\n"
 

@@ -6,10 +6,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayeseval as be
+from bayeseval.estimators.registry import ESTIMATORS as REGISTERED
 from bayeseval.report import evaluation_page
+from bayeseval.report.answers import Answers
 from bayeseval.report.page import listed, page, table
+from bayeseval.report.words import ESTIMATORS, freedom, limited, meanings
 
 
 class Page(HTMLParser):
@@ -20,10 +24,12 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.rows, self.points, self.titles, self.drawn = [], [], [], [], 0
+        self.small, self.words, self.captions, self.attributes = [], {}, [], []
         self.feed(text)
         assert not self.open, self.open
 
     def handle_starttag(self, tag, attrs):
+        self.attributes.append((tag, dict(attrs)))
         if tag == "svg":
             self.drawn += 1
         if tag == "tr":
@@ -46,6 +52,14 @@ class Page(HTMLParser):
             self.points.append(data)
         elif within in ("h1", "h2"):
             self.titles.append(data)
+        elif within == "figcaption":
+            self.captions.append(data)
+        elif within == "p":
+            self.small.append(data)
+        elif within == "dt":
+            self.words[data] = ""
+        elif within == "dd":
+            self.words[list(self.words)[-1]] += data
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +85,8 @@ def text(sampled):
 def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled, text):
     page = Page(text)
     assert page.titles == [
-        "Runs & topics", "P@10", "AP", "What to be careful of", "How this was made",
+        "Runs & topics", "P@10", "AP", "What to be careful of", "What the words mean",
+        "How this was made",
     ]  # fmt: skip
     assert page.drawn == 4  # intervals and pairs of both measures
     mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
@@ -98,6 +113,57 @@ def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     assert "<script" not in text and "&lt;b&gt;&amp;run" in text and "<b>&" not in text
     again = evaluation_page(sampled, ["P@10", "AP"], title="Runs & topics", random_seed=5)
     assert again == text
+
+
+def test_degrees_of_freedom_and_words_are_told(sampled, text):
+    page = Page(text)
+    mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
+    for measure in ("P@10", "AP"):
+        own = mean["degrees_of_freedom"].sel(measure=measure).to_numpy()
+        told = f"Degrees of freedom of the errors by dyn: {own.min():.0f} to {own.max():.0f}."
+        assert any(paragraph.startswith(told) for paragraph in page.small)
+    words = ("Score", "dyn", "dyn and the model combined", "90% interval", "Degrees of freedom")
+    for word in (*words, "Told apart", "Possible ranks", "Group", "New", "Picture of pairs"):
+        assert page.words[word].endswith(".")
+    assert "Unlike the model" not in page.words  # no run is
+    shown = Answers("dyn", mean, None, None)
+    more = meanings(shown, None, {"unlike the model", "rule", "weight"})
+    assert {"Unlike the model", "Needed a rule", "Weight"} <= set(more)
+    assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
+
+
+def test_every_estimator_is_explained_and_what_needed_a_rule():
+    assert set(ESTIMATORS) == set(REGISTERED)
+    coords = {"measure": ["AP"], "run": ["a", "b"]}
+    dims = ("measure", "run")
+    scores = xr.Dataset(
+        {"n_limited": (dims, [[1, 0]]), "n_topics": (dims, [[4, 0]]),
+         "degrees_of_freedom": (dims, [[np.inf, 3.0]])}, coords=coords
+    )  # fmt: skip
+    assert (limited(scores), freedom(scores)) == ("25%", "3")
+    none = scores * np.nan
+    assert (limited(none), freedom(none)) == ("", "")
+
+
+def test_readers_of_the_screen_find_heads_names_and_ways(text):
+    page = Page(text)
+    for tag, wanted in (("svg", "aria-label"), ("th", "scope"), ("html", "lang")):
+        found = [attributes for name, attributes in page.attributes if name == tag]
+        assert found and all(attributes.get(wanted) for attributes in found)
+    ways = [a["href"][1:] for name, a in page.attributes if name == "a"]
+    places = [a["id"] for name, a in page.attributes if name == "section"]
+    assert ways == places and len(places) == len(page.titles) - 1
+
+
+def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
+    many = be.simulate.urn_collection(
+        np.linspace(0.05, 0.3, 41), n_topics=4, prevalence=0.1, random_seed=2
+    )
+    page = Page(evaluation_page(many, "P@10", random_seed=5))
+    base = "P@10 by assumed, 90% intervals"
+    assert page.captions == [f"{base}, runs 1 to 21", f"{base}, runs 22 to 41"]
+    assert page.rows[0] == ["run", "P@10", "90% interval", "possible ranks", "group"]
+    assert page.small[-1] == "Degrees of freedom of the errors by assumed: 3."
 
 
 def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
@@ -127,7 +193,9 @@ def test_measures_of_grades_and_warnings_are_told_beside_the_others():
     )
     design = be.designs.pps_strata(graded, budget=60)
     some = be.reveal(graded, design, be.draw(design, random_seed=7))
-    page = Page(evaluation_page(some, ["nDCG@10", "P@10"], notes=["Told before."], random_seed=8))
+    notes = ["Told before."]
+    text = evaluation_page(some, ["nDCG@10", "P@10"], notes=notes, random_seed=8)
+    page = Page(text)
     assert page.points[0] == "Told before."
     assert "nDCG@10: by dyn alone, since the model is of relevance, not grades." in page.points
 
@@ -140,8 +208,10 @@ def test_options_are_checked_before_the_work(sampled):
 
 
 def test_labels_are_escaped_in_tables_and_lists():
-    assert table(["<a>"], [["&"]], 1).count("<td") == 1
-    assert "&lt;a&gt;" in table(["<a>"], [["&"]], 1) and "&amp;" in table(["<a>"], [["&"]], 1)
+    drawn = table("<t>", ["<a>", "b"], [["&", "1"]], 1)
+    assert drawn.count("<td") == 1 and "<caption>&lt;t&gt;</caption>" in drawn
+    assert '<th scope="col" class="key">&lt;a&gt;</th><th scope="col">b</th>' in drawn
+    assert '<th scope="row" class="key">&amp;</th><td>1</td>' in drawn
     assert listed(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
 
 

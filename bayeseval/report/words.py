@@ -1,0 +1,131 @@
+"""What the words on a page mean: a plain sentence for each quantity that is shown."""
+
+import numpy as np
+import xarray as xr
+
+from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.messages import percent
+from bayeseval.report.answers import Answers
+
+ESTIMATORS = {
+    "dyn": "predicts the relevance of every document and corrects the predictions by the sampled "
+    "judgments: unbiased for sums such as P@k and RBP, whatever the system.",
+    "stat": "weights every sampled judgment by one over its probability: unbiased for sums such as "
+    "P@k and RBP, with longer intervals than dyn.",
+    "assumed": "takes every document without a judgment for not relevant: exact where all that a "
+    "run retrieved was judged; runs of which little was judged mostly score too low.",
+    "condensed": "takes documents without a judgment out of the rankings and moves the others up: "
+    "runs of which little was judged mostly score too high.",
+    "inf": "(inferred measures: infAP, infNDCG) counts a document without a judgment by the share "
+    "of relevant ones in its stratum of the pool, as 1/3 where none was sampled there: biased.",
+    "stat_ap": "(statAP) weights every sampled document by one over its probability, and pairs of "
+    "documents as if they were drawn independently, which is not quite so.",
+    "importance": "(importance sampling) is for draws with replacement: every draw counts by one "
+    "over its probability among the documents of the run; topics where too few of them were "
+    "drawn are left out of its mean.",
+}
+COMBINED = (
+    "weigh the sample against a model that has learned from all runs; their intervals cover what "
+    "they promise on average over runs, not for each."
+)
+RANKS = "The ranks that a run may have among these, a confidence set for each run by itself."
+GROUP = (
+    "These hold for all runs at once: every run of one group is found better than every run of the "
+    "next."
+)
+NEW = "The run did not contribute to what was judged; what it alone retrieved is less well known."
+FLAGGED = (
+    "The sample contradicts what the model predicts of this run (a red name in the picture): look "
+    "at the interval by the sample alone, the pale bar."
+)
+RULE = (
+    "The estimated number of relevant documents of a topic was impossibly small, or its score fell "
+    "outside 0 to 1, and was set to the nearest possible value."
+)
+PAIRS = "Blue where the run of the row is better than the run of the column, pale where it is open."
+
+
+def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[str, str]:
+    """Words of a page with their meaning.
+
+    Parameters
+    ----------
+    answers : Answers
+        By the estimator.
+    both : Answers, optional
+        Combined with a model.
+    named : set of str
+        Further words that the page has: "new", "unlike the model", "rule", "weight", "pairs".
+    """
+    scores = answers.scores
+    estimator, level = scores.attrs["estimator"], percent(scores.attrs["ci_prob"])
+    words = {"Score": "The mean of the measure over the topics."}
+    words[str(estimator)] = ESTIMATORS.get(str(estimator), "an estimator of scores.")
+    if both is not None:
+        words[f"{estimator} and the model combined"] = f"Combined scores {COMBINED}"
+    if scores["interval"].notnull().any():
+        words[f"{level} interval"] = _interval(estimator in HAS_COVARIANCE, level)
+    if freedom(scores):
+        words["Degrees of freedom"] = _freedom(estimator in HAS_COVARIANCE)
+    if answers.sets is not None:
+        words["Told apart"] = (
+            f"Of which run of a pair is better one is {level} sure, in all at once."
+        )
+        words |= {"Possible ranks": RANKS, "Group": GROUP}
+    if "weight" in named:
+        words["Weight"] = _weight(str(estimator))
+    further = {"new": NEW, "unlike the model": FLAGGED, "rule": RULE, "pairs": PAIRS}
+    titles = {"rule": "Needed a rule", "pairs": "Picture of pairs"}
+    for name, text in further.items():
+        if name in named:
+            words[titles.get(name, name.capitalize())] = text
+    return words
+
+
+def freedom(scores: xr.Dataset) -> str:
+    """The least and the most degrees of freedom of the runs, where they are finite."""
+    of_run = scores["degrees_of_freedom"]
+    known = of_run.to_numpy()[np.isfinite(of_run.to_numpy())]
+    if not known.size:
+        return ""
+    low, high = f"{known.min():.0f}", f"{known.max():.0f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def limited(scores: xr.Dataset) -> str:
+    """The largest share of a run's topics whose ratio needed a rule; empty where none did."""
+    share = (scores["n_limited"] / scores["n_topics"]).fillna(0.0)
+    return f"{float(share.max()):.0%}" if float(share.max()) > 0 else ""
+
+
+def _interval(of_topics: bool, level: str) -> str:
+    """What is random, and what the interval is to hold."""
+    if of_topics:
+        return (
+            f"Were the documents drawn again, {level} of such intervals would hold the score that "
+            "complete judgments of these topics give, all that could not be drawn not relevant."
+        )
+    return (
+        f"Were the topics drawn again, {level} of such intervals would hold the mean over topics "
+        "like these; a bias of the estimator is not in it."
+    )
+
+
+def _freedom(of_topics: bool) -> str:
+    """What degrees of freedom tell."""
+    if of_topics:
+        return (
+            "How well the sample tells the errors themselves: with few, below 10 say, hardly; "
+            "intervals of AP and Rprec rest on them alone, others also on what was predicted."
+        )
+    return "The number of topics less one: how well their spread tells the errors themselves."
+
+
+def _weight(estimator: str) -> str:
+    """Where weight falls on documents that are not known."""
+    if estimator in ("assumed", "condensed"):
+        return "How much of a measure, of 1 for P@k and RBP, falls on documents without a judgment."
+    return (
+        "How much of a measure, of 1 for P@k and RBP, falls on documents that could not have been "
+        "drawn, outside the sampling frame."
+    )
