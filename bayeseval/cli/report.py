@@ -36,6 +36,9 @@ def report(
     ] = True,
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Posterior draws of the model, of each of four chains.")
+    ] = 1000,
     title: Annotated[
         str | None, typer.Option(help="Title of the page.", show_default=False)
     ] = None,
@@ -59,6 +62,7 @@ def report(
             model=model,
             relevance_level=relevance_level,
             ci_prob=ci_prob,
+            draws=draws,
             title=title,
             random_seed=seed,
         )

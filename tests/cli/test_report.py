@@ -29,9 +29,10 @@ def test_a_sample_is_combined_unless_the_model_is_left_out(command, files, words
     lines = (files / "qrels").read_text().splitlines()
     kept = [line for line in lines if (line.split()[0], line.split()[2]) in wanted]
     (files / "qrels").write_text("\n".join(kept) + "\n")
-    code, _, err = command(*words, "--design", files / "d.nc")
+    code, _, err = command(*words, "--design", files / "d.nc", "--draws", 50)
     assert code == 0, err
-    assert "By dyn and the model combined." in (files / "page.html").read_text()
+    page = (files / "page.html").read_text()
+    assert "By dyn and the model combined." in page and ", 200 posterior draws;" in page
     assert command(*words, "--design", files / "d.nc", "--no-model")[0] == 0
     assert "By dyn. Of 3 pairs" in (files / "page.html").read_text()
 
@@ -45,6 +46,7 @@ def test_a_page_to_stdout_is_the_page_alone(command, words):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        (["--draws", "0"], "--draws must be at least 1"),
         (["--ci-prob", "2"], "--ci-prob must lie between 0 and 1"),
         (["--estimator", "best"], "'best'"),
         (["-m", "P@5@6"], "P@5@6"),

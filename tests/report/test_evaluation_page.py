@@ -79,7 +79,7 @@ def sampled():
 
 @pytest.fixture(scope="module")
 def text(sampled):
-    return evaluation_page(sampled, ["P@10", "AP"], title="Runs & topics", random_seed=5)
+    return evaluation_page(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
 
 
 def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled, text):
@@ -111,17 +111,21 @@ def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     names = re.findall(r' id="([^"]*)"', text)
     assert len(names) == len(set(names))
     assert "<script" not in text and "&lt;b&gt;&amp;run" in text and "<b>&" not in text
-    again = evaluation_page(sampled, ["P@10", "AP"], title="Runs & topics", random_seed=5)
+    again = evaluation_page(
+        sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5
+    )
     assert again == text
 
 
-def test_degrees_of_freedom_and_words_are_told(sampled, text):
+def test_degrees_of_freedom_draws_and_words_are_told(sampled, text):
     page = Page(text)
     mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
     for measure in ("P@10", "AP"):
         own = mean["degrees_of_freedom"].sel(measure=measure).to_numpy()
         told = f"Degrees of freedom of the errors by dyn: {own.min():.0f} to {own.max():.0f}."
         assert any(paragraph.startswith(told) for paragraph in page.small)
+    assert "800 posterior draws; other draws would move" in page.words["Model"]
+    assert "by some 2.3% of half their length" in page.words["Model"]
     words = ("Score", "dyn", "dyn and the model combined", "90% interval", "Degrees of freedom")
     for word in (*words, "Told apart", "Possible ranks", "Group", "New", "Picture of pairs"):
         assert page.words[word].endswith(".")
@@ -194,7 +198,7 @@ def test_measures_of_grades_and_warnings_are_told_beside_the_others():
     design = be.designs.pps_strata(graded, budget=60)
     some = be.reveal(graded, design, be.draw(design, random_seed=7))
     notes = ["Told before."]
-    text = evaluation_page(some, ["nDCG@10", "P@10"], notes=notes, random_seed=8)
+    text = evaluation_page(some, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
     page = Page(text)
     assert page.points[0] == "Told before."
     assert "nDCG@10: by dyn alone, since the model is of relevance, not grades." in page.points
@@ -203,6 +207,8 @@ def test_measures_of_grades_and_warnings_are_told_beside_the_others():
 def test_options_are_checked_before_the_work(sampled):
     with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
         evaluation_page(sampled, "P@10", ci_prob=2.0, random_seed=1)
+    with pytest.raises(ValueError, match="draws is 0"):
+        evaluation_page(sampled, "P@10", draws=0, random_seed=1)
     with pytest.raises(ValueError, match="random_seed must be a whole number"):
         evaluation_page(sampled, "P@10", random_seed=-1)
 
