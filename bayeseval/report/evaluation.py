@@ -208,7 +208,7 @@ def _measure_section(
     parts += _of_errors(design.sel(place), named)
     parts += _pictures(label, answers, best["run"].to_numpy())
     if answers.chances is not None and 2 < order.size <= MOST_RUNS:
-        named.add("pairs")
+        named.add("picture of pairs")
         axes = be.plots.plot_better(answers.chances, label)
         caption = f"{label}: probability that the run of the row is better than that of the column"
         parts.append(figure(axes, caption))
@@ -221,7 +221,7 @@ def _of_errors(design: xr.Dataset, named: set[str]) -> list[str]:
     if freedom(design):
         texts.append(f"Degrees of freedom of the errors by {estimator}: {freedom(design)}.")
     if limited(design):
-        named.add("rule")
+        named.add("needed a rule")
         texts.append(f"Topics whose ratio needed a rule, most of a run: {limited(design)}.")
     return [paragraph(" ".join(texts), "small")] if texts else []
 
@@ -304,7 +304,7 @@ def _how(
     named["Estimator"] = options["estimator"] + ("" if text is None else f", predictor {text}")
     judges = label_names(sampled)
     if judges and options["estimator"] == "dyn":
-        named["Labels"] = f"of {', '.join(judges)}"
+        named["Labels"] = f"{', '.join(judges)}; the judgments tell how far they can be relied on"
     if both is not None:
         number = N_CHAINS * how["draws"]
         named["Model"] = (

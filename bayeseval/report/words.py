@@ -33,16 +33,16 @@ GROUP = (
     "These hold for all runs at once: every run of one group is found better than every run of the "
     "next."
 )
-NEW = "The run did not contribute to what was judged; what it alone retrieved is less well known."
-FLAGGED = (
-    "The sample contradicts what the model predicts of this run (a red name in the picture): look "
-    "at the interval by the sample alone, the pale bar."
-)
-RULE = (
-    "The estimated number of relevant documents of a topic was impossibly small, or its score fell "
-    "outside 0 to 1, and was set to the nearest possible value."
-)
-PAIRS = "Blue where the run of the row is better than the run of the column, pale where it is open."
+FURTHER = {
+    "new": "The run did not contribute to what was judged; what it alone retrieved is less well "
+    "known.",
+    "unlike the model": "The sample contradicts what the model predicts of this run (a red name in "
+    "the picture): look at the interval by the sample alone, the pale bar.",
+    "needed a rule": "The estimated number of relevant documents of a topic was impossibly small, "
+    "or its score fell outside 0 to 1, and was set to the nearest possible value.",
+    "picture of pairs": "Blue where the run of the row is better than the run of the column, pale "
+    "where it is open.",
+}
 
 
 def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[str, str]:
@@ -55,31 +55,27 @@ def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[st
     both : Answers, optional
         Combined with a model.
     named : set of str
-        Further words that the page has: "new", "unlike the model", "rule", "weight", "pairs".
+        Further words that the page has, of ``FURTHER``, or "weight".
     """
     scores = answers.scores
-    estimator, level = scores.attrs["estimator"], percent(scores.attrs["ci_prob"])
-    words = {"Score": "The mean of the measure over the topics."}
-    words[str(estimator)] = ESTIMATORS.get(str(estimator), "an estimator of scores.")
+    estimator, level = str(scores.attrs["estimator"]), percent(scores.attrs["ci_prob"])
+    words = {"Score": "The mean of the measure over the topics.", estimator: ESTIMATORS[estimator]}
     if both is not None:
         words[f"{estimator} and the model combined"] = f"Combined scores {COMBINED}"
     if scores["interval"].notnull().any():
-        words[f"{level} interval"] = _interval(estimator in HAS_COVARIANCE, level)
+        whose = f"By {estimator if both is None else f'{estimator} alone'}: "
+        words[f"{level} interval"] = whose + _interval(estimator in HAS_COVARIANCE, level)
     if freedom(scores):
         words["Degrees of freedom"] = _freedom(estimator in HAS_COVARIANCE)
     if answers.sets is not None:
         words["Told apart"] = (
-            f"Of which run of a pair is better one is {level} sure, in all at once."
+            f"Pairs of runs of which the better one is known, with {level} confidence that none of "
+            "them is wrong."
         )
         words |= {"Possible ranks": RANKS, "Group": GROUP}
     if "weight" in named:
-        words["Weight"] = _weight(str(estimator))
-    further = {"new": NEW, "unlike the model": FLAGGED, "rule": RULE, "pairs": PAIRS}
-    titles = {"rule": "Needed a rule", "pairs": "Picture of pairs"}
-    for name, text in further.items():
-        if name in named:
-            words[titles.get(name, name.capitalize())] = text
-    return words
+        words["Weight"] = _weight(estimator)
+    return words | {name.capitalize(): text for name, text in FURTHER.items() if name in named}
 
 
 def freedom(scores: xr.Dataset) -> str:
@@ -102,11 +98,11 @@ def _interval(of_topics: bool, level: str) -> str:
     """What is random, and what the interval is to hold."""
     if of_topics:
         return (
-            f"Were the documents drawn again, {level} of such intervals would hold the score that "
+            f"were the documents drawn again, {level} of such intervals would hold the score that "
             "complete judgments of these topics give, all that could not be drawn not relevant."
         )
     return (
-        f"Were the topics drawn again, {level} of such intervals would hold the mean over topics "
+        f"were the topics drawn again, {level} of such intervals would hold the mean over topics "
         "like these; a bias of the estimator is not in it."
     )
 

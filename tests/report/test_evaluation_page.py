@@ -130,9 +130,12 @@ def test_degrees_of_freedom_draws_and_words_are_told(sampled, text):
     for word in (*words, "Told apart", "Possible ranks", "Group", "New", "Picture of pairs"):
         assert page.words[word].endswith(".")
     assert "Unlike the model" not in page.words  # no run is
+    assert page.words["90% interval"].startswith("By dyn alone: were the documents drawn again")
+    assert page.words["Told apart"].startswith("Pairs of runs of which the better one is known")
     shown = Answers("dyn", mean, None, None)
-    more = meanings(shown, None, {"unlike the model", "rule", "weight"})
+    more = meanings(shown, None, {"unlike the model", "needed a rule", "weight"})
     assert {"Unlike the model", "Needed a rule", "Weight"} <= set(more)
+    assert more["90% interval"].startswith("By dyn: were the documents drawn again")
     assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
 
 
