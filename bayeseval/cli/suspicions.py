@@ -48,11 +48,20 @@ def check_shared(path: str, topics: "np.ndarray", judged: "np.ndarray | None") -
 
 
 def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
-    """How many pairs have a label, in a line; a warning where labels look like judgments."""
+    """How many pairs have a label, in a line; labels that follow the sample are refused.
+
+    Of labels that look like judgments there is a warning.
+    """
     from bayeseval.collection.predictions import warn_of_copies
 
-    values = be.add_predictions(collection, name, path)[f"predictors/{name}"].to_numpy()
+    labelled = be.add_predictions(collection, name, path)
+    values = labelled[f"predictors/{name}"].to_numpy()
     warn_of_copies(name, values, collection["judgments/grade"].to_numpy())
+    if "design" in collection.children:
+        design = collection["design"]
+        whole = design["inclusion_probability"].notnull().all()
+        if design.attrs["scheme"] in ("stratified", "poisson") and whole:
+            be.evaluate(labelled, "P@1", estimator="dyn")  # refuses labels that follow the sample
     return f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
 
 

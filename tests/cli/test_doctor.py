@@ -123,6 +123,20 @@ def test_labels_beside_runs_are_counted_and_copies_of_judgments_suspected(comman
     assert "few: 1 of 31 labels are left out" in out and "stray: none of 1 labels" in out
 
 
+def test_labels_of_sampled_documents_alone_are_refused_as_dyn_does(command, files):
+    command("sample", files / "a", "--budget", 20, "--n-strata", 5, "--seed", 1,
+            "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
+    wanted = {tuple(line.split()) for line in (files / "list").read_text().splitlines()}
+    lines = (files / "qrels").read_text().splitlines()
+    kept = [line for line in lines if tuple(line.split()[::2]) in wanted]
+    (files / "judged").write_text("\n".join(kept) + "\n")
+    words = ["doctor", files / "judged", files / "a", "--design", files / "d.nc", "--labels"]
+    code, out, _ = command(*words, files / "judged")
+    assert code == 2 and "labels 'judged': 60 of 60 sampled documents have one and 0 of" in out
+    code, out, _ = command(*words, files / "qrels")
+    assert code == 0 and "labels 'qrels', 120 of 120 pairs have one" in out
+
+
 def test_runs_are_judged_though_another_cannot_be_read(command, files):
     lines = (files / "a").read_text().splitlines()
     (files / "short").write_text("\n".join(line for line in lines if line[:2] == "1 ") + "\n")
