@@ -288,5 +288,6 @@ def _check_unbroken(fitted: xr.DataTree, names: list[str]) -> None:
     if float(worst["value"]) > BROKEN_RHAT:
         raise RuntimeError(
             f"the sampler is broken: its chains disagree on {worst['worst'].item()}, r_hat "
-            f"{float(worst['value']):.2f}; with more draws and tune they may agree"
+            f"{float(worst['value']):.2f}; with more draws and tune they may agree, or with "
+            "another random_seed, which begins elsewhere"
         )
