@@ -270,7 +270,8 @@ def _told_apart(sets: xr.Dataset | None, name: str) -> str:
         return f"By {name}."
     told = int(sets["separated"].sum())
     pairs = sets.sizes["run"] * (sets.sizes["run"] - 1) // 2
-    return f"By {name}. Of {pairs} pairs of runs {told} are told apart, all at once."
+    verb = "is" if told == 1 else "are"
+    return f"By {name}. Of {pairs} pairs of runs {told} {verb} told apart, all at once."
 
 
 def _counted(sampled: xr.DataTree, noun: str) -> str:
