@@ -1,6 +1,7 @@
 """Where a result comes from: what its runs are, and of which collection and sample it is."""
 
 import json
+import zlib
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,35 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     value = hash_array(level.astype(np.float64).ravel()).reshape(level.shape)
     total = (word * (value @ column)).sum(dtype=np.uint64)
     return {"fingerprint": str(root.attrs.get("fingerprint", "")), "sample": f"{int(total):016x}"}
+
+
+def topics_word(labels: Any) -> str:
+    """Attr ``topics`` of means: how many topics they are of, and a checksum of their labels.
+
+    Examples
+    --------
+    >>> topics_word(["1", "2"]), topics_word(["2", "1"])
+    ('2-e8d0efbf', '2-e8d0efbf')
+    """
+    labels = sorted(map(str, labels))
+    return f"{len(labels)}-{zlib.crc32(chr(10).join(labels).encode()):08x}"
+
+
+def averaged_topics(estimate: xr.DataArray) -> str:
+    """Attr ``topics`` of the mean of scores over topics; empty where the topics have no labels.
+
+    Topics without any score are not among them.
+
+    Examples
+    --------
+    >>> scores = xr.DataArray([0.5, np.nan], dims="topic", coords={"topic": ["1", "2"]})
+    >>> averaged_topics(scores) == topics_word(["1"])
+    True
+    """
+    if "topic" not in estimate.coords:
+        return ""
+    scored = estimate.notnull().any([dim for dim in estimate.dims if dim != "topic"])
+    return topics_word(estimate["topic"].to_numpy()[scored.to_numpy()])
 
 
 def drawn_as_lists(scores: xr.Dataset) -> bool:
@@ -129,7 +159,8 @@ def check_alike(first, second, names: tuple[str, str]) -> None:
     ------
     ValueError
         Where both have ``fingerprint``, ``sample``, ``ci_prob``, ``population``, ``outside`` or
-        ``missing_topics``, and they differ, or different gains of a measure.
+        ``missing_topics``, and they differ, or different gains of a measure; where they are of
+        other topics of the collection, as after a cut of the scores that one of them averages.
     """
     spoken = {"fingerprint": "collection", "sample": "sample of judgments"}
     for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "missing_topics"):
@@ -139,12 +170,26 @@ def check_alike(first, second, names: tuple[str, str]) -> None:
         what = spoken.get(name, name)
         told = "" if name in spoken else f" ({here!r} and {there!r})"
         raise ValueError(f"{names[0]} and {names[1]} must be of the same {what}{told}")
+    here, there = (_topics(result) for result in (first, second))
+    if here and there and here != there:
+        numbers = " and ".join(text.split("-")[0] for text in (here, there))
+        raise ValueError(
+            f"{names[0]} and {names[1]} must be of the same topics (of {numbers}); cut the "
+            "collection with be.select, or both in the same way"
+        )
     if "gain" in first.attrs and "gain" in second.attrs:
         here, there = (json.loads(result.attrs["gain"] or "{}") for result in (first, second))
         shared = set(_measures(first)) & set(_measures(second))
         other = sorted(label for label in shared if here.get(label) != there.get(label))
         if other:
             raise ValueError(f"{names[0]} and {names[1]} must have the same gains of {other[0]}")
+
+
+def _topics(result) -> str:
+    """What :func:`averaged_topics` says of a mean, or of scores that are still to be averaged."""
+    if "topic" not in result.dims:
+        return str(result.attrs.get("topics", ""))
+    return averaged_topics(result["estimate"] if isinstance(result, xr.Dataset) else result)
 
 
 def _measures(result) -> list[str]:
@@ -157,11 +202,12 @@ def _measures(result) -> list[str]:
 def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
     """Refuse the covariance of other estimates, or of other sums of topics and documents."""
     check_alike(scores, covariance, ("the estimates", "the covariance"))
-    named = [one.attrs.get("estimator", "") for one in (scores, covariance)]
-    if all(named) and named[0] != named[1]:
-        raise ValueError(
-            f"the covariance is of estimator '{named[1]}' and the estimates are of '{named[0]}'"
-        )
+    for what in ("estimator", "predictor"):
+        named = [one.attrs.get(what, "") for one in (scores, covariance)]
+        if all(named) and named[0] != named[1]:
+            raise ValueError(
+                f"the covariance is of {what} '{named[1]}' and the estimates are of '{named[0]}'"
+            )
     for option, usual in (("missing_topics", "zero"), ("outside", "nonrelevant")):
         value = scores.attrs.get(option, usual)
         if value != usual:

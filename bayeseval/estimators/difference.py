@@ -134,3 +134,14 @@ def _learned(spec, columns: dict[str, np.ndarray]):
     ):
         return ("recalibrated", argument)
     return spec
+
+
+def described_predictor(collection: xr.DataTree, estimator: str, predictor) -> str:
+    """Name and columns of the predictor as one text, such as pooled:gpt+llama; of ``dyn`` alone."""
+    if estimator != "dyn":
+        return ""
+    spec = default_predictor(collection) if predictor is None else predictor
+    if isinstance(spec, str):
+        return spec
+    parts = ["+".join(map(str, p)) if isinstance(p, list | tuple) else str(p) for p in spec]
+    return ":".join(parts)

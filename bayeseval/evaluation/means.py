@@ -2,6 +2,7 @@
 
 import xarray as xr
 
+from bayeseval.collection.origin import averaged_topics
 from bayeseval.estimators.denominators import POOR
 from bayeseval.evaluation.problem import check_option
 from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
@@ -100,7 +101,8 @@ def mean_over_topics(
             "n_topics": n_topics,
             "n_limited": scores["limited"].sum("topic"),
         },
-        attrs=scores.attrs | {"population": population, "ci_prob": ci_prob},
+        attrs=scores.attrs
+        | {"population": population, "ci_prob": ci_prob, "topics": averaged_topics(estimate)},
     )
     result = result.assign(raised_error=raised_error, raised_freedom=raised)
     if population == "topics":

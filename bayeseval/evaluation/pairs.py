@@ -5,7 +5,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
-from bayeseval.collection.origin import origin
+from bayeseval.collection.origin import origin, topics_word
+from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.differences import differences, run_position, without_defaults
 from bayeseval.evaluation.problem import Problem
@@ -79,14 +80,20 @@ def covariance(
         dims=("measure", "topic", "run", "run_other"),
         coords=labels | {"run_other": labels["run"]},
         name="covariance",
-        attrs={"estimator": estimator, "gain": described_gains(problem.measures)} | origin(sampled),
+        attrs={
+            "estimator": estimator,
+            "predictor": described_predictor(sampled, estimator, options.get("predictor")),
+            "gain": described_gains(problem.measures),
+        }
+        | origin(sampled),
     )
     if over is None:
         return result
     between = np.array([sums @ sums.T for _, sums in sorted(shared.items())]) - alone
     judged = result.isel(topic=np.flatnonzero(problem.judged_topic))
     total = judged.sum("topic", skipna=False) + between
-    return (total / judged.sizes["topic"] ** 2).rename("covariance")
+    mean = (total / judged.sizes["topic"] ** 2).rename("covariance")
+    return mean.assign_attrs(result.attrs | {"topics": topics_word(judged["topic"].to_numpy())})
 
 
 def paired_difference(

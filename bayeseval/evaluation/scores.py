@@ -7,7 +7,7 @@ import xarray as xr
 
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin
-from bayeseval.estimators.difference import default_predictor
+from bayeseval.estimators.difference import described_predictor
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
 from bayeseval.measures.measure import described_gains
@@ -188,7 +188,7 @@ def evaluate(
     _apply_outside(problem, arrays, outside)
     attrs = {
         "estimator": estimator,
-        "predictor": _described(sampled, predictor) if estimator == "dyn" else "",
+        "predictor": described_predictor(sampled, estimator, predictor),
         "outside": outside,
         "missing_topics": missing_topics,
         "ci_prob": ci_prob,
@@ -262,12 +262,3 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
         error = variance**0.5
     bounds = interval(scores["estimate"], error, ci_prob=ci_prob, degrees_of_freedom=freedom)
     return scores.assign(interval=bounds)
-
-
-def _described(collection: xr.DataTree, predictor) -> str:
-    """Name and columns of the predictor as one text, such as pooled:gpt+llama."""
-    spec = default_predictor(collection) if predictor is None else predictor
-    if isinstance(spec, str):
-        return spec
-    parts = ["+".join(map(str, p)) if isinstance(p, list | tuple) else str(p) for p in spec]
-    return ":".join(parts)

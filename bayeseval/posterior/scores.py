@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import without_judgment
-from bayeseval.collection.origin import origin, run_coords
+from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
 from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
@@ -192,6 +192,8 @@ def posterior_scores(
         attrs["judgments_verdict"] = verdict_text(found)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
     labels["learned"] = xr.Variable("run", scored.learned)
+    if over == "topic":
+        attrs["topics"] = topics_word(scored.labels["topic"][judged])
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     return result.assign(scored.beside(result, modelled))
 

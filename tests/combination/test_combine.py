@@ -299,6 +299,12 @@ def test_bad_requests_are_refused():
         be.combine(means(), means())
     with pytest.raises(ValueError, match="have run 'odd'"):
         be.combine(means(), draws().isel(run=[0, 1]))
+    with pytest.raises(ValueError, match=r"mean has no dim measure; pick one with sel\(measure="):
+        be.combine(means().sel(measure="P@10"), draws())
+    with pytest.raises(ValueError, match="post has no dim run"):
+        be.combine(means(), draws().sel(run="odd"))
+    with pytest.raises(ValueError, match="mean is combined with a model already"):
+        be.combine(be.combine(means(), draws()), draws())
     with pytest.raises(ValueError, match="no group for run 'odd'"):
         be.combine(means(), draws(), groups={"old": "new", "new": "new"})
     with pytest.raises(ValueError, match="group 'mine' has no constants"):
@@ -474,6 +480,64 @@ def test_the_covariance_is_of_the_same_estimator():
     of_stat = matrix.assign_attrs(estimator="stat")
     with pytest.raises(ValueError, match="of estimator 'stat' and the estimates are of 'dyn'"):
         combined(means(estimator="dyn"), draws(), covariance=of_stat)
+
+
+def test_the_covariance_is_of_the_same_predictor(small):
+    sampled, _ = small
+    mean = of_sample(sampled)
+    options = {"estimator": "dyn", "predictor": "constant"}
+    other = be.covariance(sampled, ["P@10"], **options)
+    with pytest.raises(ValueError, match="of predictor 'constant' and the estimates are of 'pool"):
+        be.rankings.rank_sets(mean, covariance=other)
+    be.rankings.rank_sets(
+        be.mean_over_topics(be.evaluate(sampled, ["P@10"], **options)), covariance=other
+    )
+
+
+def test_means_of_other_topics_of_the_collection_are_not_joined(small):
+    sampled, post = small
+    scores = be.evaluate(sampled, ["P@10"], estimator="dyn")
+    some = [0, 2, 3, 4, 5]
+    cut, whole = (be.mean_over_topics(one) for one in (scores.isel(topic=some), scores))
+    averaged = post.mean("topic").assign_attrs(post.attrs | {"topics": whole.attrs["topics"]})
+    covariance = be.covariance(sampled, ["P@10"], estimator="dyn")
+    for mean, other in ((cut, post), (cut, averaged), (whole, post.isel(topic=some))):
+        with pytest.raises(ValueError, match=r"the same topics \(of [58] and [85]\)"):
+            be.combine(mean, other)
+    with pytest.raises(ValueError, match=r"the same topics \(of 5 and 8\)"):
+        be.compare_intervals(cut, be.summarize(averaged))
+    with pytest.raises(ValueError, match=r"the same topics \(of 5 and 8\)"):
+        be.rankings.rank_sets(cut, covariance=covariance)
+    together = be.combine(cut, post.isel(topic=some[::-1]))
+    assert together.attrs["topics"] == cut.attrs["topics"] != whole.attrs["topics"]
+
+
+def test_topics_without_a_judgment_part_no_means():
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2, 0.4], n_topics=4, n_documents=60, prevalence=0.1, random_seed=3
+    )
+    design = be.designs.uniform_strata(collection, budget=10, n_strata=2, random_seed=1)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    grade = sampled["judgments/grade"].where(sampled["pair_topic"] != 2)
+    sampled = sampled.copy()
+    sampled["judgments"] = sampled["judgments"].to_dataset().assign(grade=grade)
+    with pytest.warns(UserWarning, match="no judgment yet"):
+        scores = be.evaluate(sampled, ["P@10"], estimator="dyn")
+    mean = be.mean_over_topics(scores)
+    assert (
+        mean.attrs["topics"]
+        == be.mean_over_topics(scores.dropna("topic", how="all", subset=["estimate"])).attrs[
+            "topics"
+        ]
+    )
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=20, random_seed=1
+    )
+    with pytest.warns(UserWarning, match="no judgment yet"):
+        post = be.posterior_scores(fitted, sampled, ["P@10"], random_seed=1)
+    covariance = be.covariance(sampled, ["P@10"], estimator="dyn")
+    words = {one.attrs["topics"] for one in (mean, post, covariance)}
+    assert len(words) == 1 and words.pop().startswith("3-")
 
 
 @pytest.fixture(scope="module")

@@ -139,6 +139,18 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
             raise ValueError(f"{name} must be a Dataset with `estimate`")
     if "standard_error" not in mean or "topic" in mean["estimate"].dims:
         raise ValueError("mean must be what mean_over_topics returns")
+    if mean.attrs.get("estimator") == "combined":
+        raise ValueError(
+            "mean is combined with a model already; give the design's estimates, as "
+            "mean_over_topics returns them"
+        )
+    for name, scores in (("mean", mean), ("post", post)):
+        lacking = [dim for dim in DIMS if dim not in scores["estimate"].dims]
+        if lacking:
+            raise ValueError(
+                f"{name} has no dim {lacking[0]}; pick one with sel({lacking[0]}=[...]), a list, "
+                "which keeps it"
+            )
     if "replicate" in mean.dims:
         raise ValueError("estimates of one sample are combined; pick one with isel(replicate=0)")
     if not {"chain", "draw"} <= set(post["estimate"].dims):
