@@ -97,7 +97,7 @@ def test_labels_of_unknown_pairs_are_counted():
         (
             "gpt",
             TABLE.assign(label=["2", "high", "1"]),
-            r"row 1 \(.*\): 'high' is not a finite number",
+            r"row 1 \(.*\): 'high' is not a finite number, as every label must be; where .* is NaN",
         ),
         ("gpt", TABLE.assign(label=np.inf), r"row 0 \(.*\): 'inf' is not a finite number"),
         (
@@ -132,6 +132,10 @@ def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
         (
             "qid,docno,why\n1,d0,1\n",
             "must have one of the columns gpt, label, .*; there are topic,",
+        ),
+        (
+            "qid,docno,label\n1,d0,I cannot tell\n1,d3,1\n1,d4,nan\n",
+            "row 1 .*, the first of 2 such labels; where the judge gave none, it is an empty cell",
         ),
         ("qid,docno,label\n", "has a header and no other line"),
         (

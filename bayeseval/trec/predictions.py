@@ -143,9 +143,12 @@ def _of_columns(
         row = int(np.argmax(wrong))
         topic, document, text = checked.iloc[row][["topic", "document", value]]
         place = f"row {row + 1} below the header" if of_file else f"row {row}"
+        empty = "an empty cell" if of_file else "NaN"
+        others = f", the first of {int(wrong.sum())} such labels" if wrong.sum() > 1 else ""
         raise ValueError(
             f"{where}, {place} (topic '{topic}', document '{document}'): '{text}' is not a "
-            "finite number, as every label must be"
+            f"finite number, as every label must be{others}; where the judge gave none, it is "
+            f"{empty}"
         )
     return checked[["topic", "document"]].assign(value=numbers)
 
