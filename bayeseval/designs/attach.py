@@ -161,8 +161,8 @@ def attach_judgments(
         design = read_design(design)
     check_design(design)
     source = "the DataFrame" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
-    judged = read_qrels(qrels)
-    judged = judged.loc[judged["grade"] >= 0]
+    listed = read_qrels(qrels)
+    judged, declined = (listed.loc[mask] for mask in (listed["grade"] >= 0, listed["grade"] < 0))
     labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
     in_design = pair_positions(design, *labels)
     never = design["inclusion_probability"].to_numpy() == 0
@@ -175,7 +175,7 @@ def attach_judgments(
             "frame can be judged; are these the judgments of another sample?"
             f"{floating_topics(first.topic, design['topic'].to_numpy()[0])}"
         )
-    _check_complete(design, in_design, source)
+    _check_complete(design, in_design, source, declined)
     frame = np.flatnonzero(frame_pairs(design))
     topics = design["topic"].to_numpy()[design["pair_topic"].to_numpy()[frame]]
     documents = design["document"].to_numpy()[frame]
@@ -209,7 +209,9 @@ def _check_grades(judged: pd.DataFrame, grades: Sequence[float], source: str) ->
         )
 
 
-def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None:
+def _check_complete(
+    design: xr.Dataset, judged: np.ndarray, source: str, declined: pd.DataFrame
+) -> None:
     """Judged design rows must be exactly the sample, in every topic whose judging has begun."""
     came_back = np.zeros(design.sizes["pair"], dtype=bool)
     came_back[judged] = True
@@ -221,7 +223,9 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
         asked = sample.astype(bool)
         lacking, extra = asked & ~came_back & begun[pair_topic], came_back & ~asked
         if lacking.any():
-            raise ValueError(_lacking_pairs(design, asked, came_back, lacking, source))
+            found = pair_positions(design, declined["topic"], declined["document"])
+            n_declined = int(lacking[found[found >= 0]].sum())
+            raise ValueError(_lacking_pairs(design, asked, came_back, lacking, source, n_declined))
         if extra.any():
             raise ValueError(
                 f"{source} judges {int(extra.sum())} pairs that were not selected, the first is "
@@ -242,9 +246,17 @@ def _check_complete(design: xr.Dataset, judged: np.ndarray, source: str) -> None
 
 
 def _lacking_pairs(
-    design: xr.Dataset, asked: np.ndarray, came_back: np.ndarray, lacking: np.ndarray, source: str
+    design: xr.Dataset,
+    asked: np.ndarray,
+    came_back: np.ndarray,
+    lacking: np.ndarray,
+    source: str,
+    n_declined: int,
 ) -> Message:
-    """Which of the pairs asked for have no judgment, and what to do; masks over (pair,)."""
+    """Which of the pairs asked for have no judgment, and what to do; masks over (pair,).
+
+    ``n_declined`` of them have a negative grade.
+    """
     number = int(lacking.sum())
     certain, n_others = _certain_pairs(design)
     kept = max(int((lacking & certain).sum()) - n_others, 0)
@@ -254,6 +266,8 @@ def _lacking_pairs(
     ]
     if kept < number:
         parts.append(": judge them; grade 0 if a document cannot be judged")
+    if n_declined:
+        parts.append(f"; {n_declined} of these have a negative grade, which counts as not judged")
     pair_topic, drawn = design["pair_topic"].to_numpy(), asked & ~certain
     begun = pair_topic[drawn & came_back]
     n_empty = np.setdiff1d(pair_topic[drawn], begun).size

@@ -118,6 +118,10 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     told = "no judgment for 1 pairs that were selected.*: judge them; grade 0 if a .* judged$"
     with pytest.raises(ValueError, match=told):
         be.attach_judgments(collection, known, good.iloc[1:])
+    junk = good.assign(grade=[-2, *good["grade"][1:]])
+    told = "judge them; grade 0 if .*; 1 of these have a negative grade, which counts as not judged"
+    with pytest.raises(ValueError, match=told):
+        be.attach_judgments(collection, known, junk)
     other = be.draw(design, random_seed=4)
     assert not other.identical(selected)
     with pytest.raises(ValueError, match="pairs that were"):
