@@ -14,6 +14,7 @@ from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import evaluate
+from bayeseval.messages import Message, Option
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
 
@@ -214,8 +215,14 @@ def without_defaults(options: dict, what: str) -> dict:
     for name, usual in of_scores.items():
         if options.get(name, usual) != usual:
             raise ValueError(
-                f"{what} with {name}={usual!r}; in differences {name}={options[name]!r} goes with "
-                "population='topics'"
+                Message(
+                    f"{what} with ",
+                    Option(name, usual),
+                    "; in differences ",
+                    Option(name, options[name]),
+                    " goes with ",
+                    Option("population", "topics"),
+                )
             )
     return {name: value for name, value in options.items() if name not in of_scores}
 

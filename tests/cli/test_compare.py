@@ -115,7 +115,7 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
     code, out, _ = command("rank", *words)
     assert code == 0 and "over these topics" in out
     code, _, err = command("compare", *words, "--outside", "missing")
-    assert code == 2 and "goes with population='topics'" in err
+    assert code == 2 and "--outside missing goes with --population topics" in err
 
 
 @pytest.mark.parametrize(
