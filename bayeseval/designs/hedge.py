@@ -40,7 +40,7 @@ def hedge(
     collection : DataTree
         Rankings and the judgments taken as the truth; a pair of the frame without a grade counts
         as non-relevant, with a warning where the judgments are a random sample.
-    budget : int, or mapping or DataArray (topic,)
+    budget : int, or mapping, Series or DataArray (topic,)
         Judgments per topic; fewer are made where the runs have fewer documents in the frame.
     learning_rate : float
         The paper's :math:`\beta`, in (0, 1): the smaller, the faster the best runs take over.

@@ -39,7 +39,7 @@ def move_to_front(
     collection : DataTree
         Rankings and the judgments taken as the truth; a pair of the frame without a grade counts
         as non-relevant, with a warning where the judgments are a random sample.
-    budget : int, or mapping or DataArray (topic,)
+    budget : int, or mapping, Series or DataArray (topic,)
         Judgments per topic; fewer are made where the runs have fewer documents in the frame.
     variant : {"local", "global"}
         Whether topics are pooled each by itself.

@@ -31,7 +31,7 @@ def poisson(
     ----------
     collection, frame, pool_depth, certain, runs, labels
         As for :func:`bayeseval.designs.pps_strata`.
-    budget : int, or dict or DataArray by topic
+    budget : int, or dict, Series or DataArray by topic
         Expected judgments per topic, certain pairs included.
 
     Returns

@@ -12,7 +12,7 @@ from bayeseval.collection.predictions import label_values
 from bayeseval.frame.members import contributing_runs, frame_mask, ordered_frame, pair_mask
 from bayeseval.messages import Message, Option
 
-Budget = int | Mapping[str, int] | xr.DataArray
+Budget = int | Mapping[str, int] | pd.Series | xr.DataArray
 
 
 def check_budget(budget: object, where: str = "per topic") -> None:
@@ -31,7 +31,9 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     topics = collection["topic"].to_numpy().tolist()
     if isinstance(budget, xr.DataArray):
         budget = dict(zip(budget["topic"].to_numpy().tolist(), budget.to_numpy(), strict=True))
-    if not isinstance(budget, Mapping):
+    if isinstance(budget, Mapping | pd.Series):
+        budget = {str(topic): number for topic, number in budget.items()}
+    else:
         check_budget(budget)
         return np.full(len(topics), budget, dtype=np.int64)
     lacking = [topic for topic in topics if topic not in budget]

@@ -36,7 +36,7 @@ def pps_strata(
     ----------
     collection : DataTree
         Rankings, and judgments when the frame is the judged pairs.
-    budget : int, or dict or DataArray by topic
+    budget : int, or dict, Series or DataArray by topic
         Judgments per topic, certain pairs included. A budget that does not divide by the number of
         strata spreads its remainder from the top stratum down; a topic with fewer documents than
         the budget is judged in full.

@@ -4,6 +4,7 @@ import itertools
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -118,6 +119,16 @@ def test_a_budget_may_differ_by_topic(collection):
         assert (design.inclusion_probability[certain] == 1).all()
         total = design.inclusion_probability.groupby(design.pair_topic).sum()
         np.testing.assert_allclose(total, kept + 2)
+    counted = pd.Series(budgets)
+    numbered = {int(topic): number for topic, number in budgets.items()}
+    for same in (
+        counted,
+        counted.rename(int),
+        numbered,
+        xr.DataArray(counted.rename_axis("topic")),
+    ):
+        other = be.designs.poisson(collection, **options | {"budget": same})
+        assert other.identical(design)
     with pytest.raises(ValueError, match="budget has no number of judgments for topic"):
         be.designs.poisson(collection, budget={"1": 3})
     with pytest.raises(ValueError, match="judgments for topic '2', 1 or more, not 0"):
