@@ -10,6 +10,7 @@ from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.external import drawn_error_rates, label_columns
 from bayeseval.models.relevance.regression import Arrow, Regression
 from bayeseval.models.relevance.spreads import CORRELATION, TOPIC, Spreads
+from bayeseval.progress import track
 
 N_ROUNDS = 15
 N_NEWTON = 20  # in the first round; the mode moves little afterwards
@@ -66,7 +67,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     start = common[:, None] + off[0], own[:, :, None] + off[1]
     chains = Chains(regression, spreads, arrow, *start, random)
     kept = []
-    for number in range(N_WARM + -(-draws // N_CHAINS)):
+    for number in track(range(N_WARM + -(-draws // N_CHAINS)), "draws of the posterior"):
         chains.step(number < N_WARM)
         if number >= N_WARM:
             kept.append((chains.common, chains.own.copy(), dict(spreads.value)))

@@ -1,9 +1,13 @@
+import io
+import sys
+
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval import progress
 from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.laplace import normal_start
 from bayeseval.models.relevance.regression import Regression
@@ -34,6 +38,17 @@ def started(model):
     relevance = model["judged_relevance"].get_value().astype(float)
     regression = Regression.of(data, model.coords["block"], relevance, 8)
     return regression, *normal_start(regression, data)
+
+
+def test_a_long_approximation_shows_a_bar_on_a_terminal(model, fitted, monkeypatch):
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    again = be.fit(model, approximation="laplace", draws=500, random_seed=1)
+    assert "draws of the posterior" in terminal.getvalue()
+    xr.testing.assert_identical(again["posterior"].to_dataset(), fitted["posterior"].to_dataset())
 
 
 @pytest.mark.parametrize("added", ["potential", "observed", "free"])
