@@ -31,7 +31,9 @@ from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
+from bayeseval.messages import Message, Option
 
+MANY = 50  # judged documents of which hardly all are relevant
 OPTIONS = {
     "outside": ("nonrelevant", "missing", "error"),
     "missing_topics": ("zero", "skip"),
@@ -97,6 +99,8 @@ class Problem:
         check_estimable(parsed, estimator)
         options = checked_options(estimator, estimator_options)
         random = ESTIMATORS[estimator].schemes is not None
+        if random:
+            _warn_lowest(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if ESTIMATORS[estimator].lists is not None:
             check_no_predictor(estimator, predictor)
@@ -215,6 +219,26 @@ def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
             warnings.warn(
                 f"{measure.label} counts documents of grade {measure.relevance_level} or more, and "
                 f"no judged document has one; the highest is {highest:g}",
+                stacklevel=4,
+            )
+            return
+
+
+def _warn_lowest(collection: xr.DataTree, measures: list[Measure]) -> None:
+    """Say of the first measure for which all of a large random sample is relevant."""
+    grade = collection["judgments/grade"].to_numpy()
+    known = grade[~np.isnan(grade)]
+    if known.size < MANY:
+        return
+    lowest = known.min()
+    for measure in measures:
+        if not measure.graded and 0 < measure.relevance_level <= lowest:
+            warnings.warn(
+                Message(
+                    f"all {known.size} judged documents count as relevant for {measure.label}: the "
+                    f"lowest grade is {lowest:g}; if that says not relevant, set ",
+                    Option("relevance_level", int(lowest) + 1),
+                ),
                 stacklevel=4,
             )
             return

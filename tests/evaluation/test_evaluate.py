@@ -335,3 +335,23 @@ def test_a_level_above_all_grades_is_warned_of(options):
     with pytest.warns(UserWarning, match=words):
         scores = be.evaluate(collection, [measure, "nDCG@3"], estimator="assumed", **options)
     assert (scores.estimate.sel(measure=scores.measure[0]) == 0).all()
+
+
+def test_a_sample_whose_lowest_grade_is_relevant_is_suspected_of_another_scale(recwarn):
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
+    )
+    design = be.designs.uniform_strata(collection, budget=20, n_strata=2, random_seed=1)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    judgments = sampled["judgments"].to_dataset()
+    graded = sampled.copy()  # as by assessors whose lowest grade is 1
+    graded["judgments"] = judgments.assign(grade=judgments["grade"] + 1)
+    for estimator, level in (("dyn", 2), ("assumed", 1)):  # who reads a pool has other reasons
+        be.evaluate(graded, "P@5", estimator=estimator, relevance_level=level)
+    be.evaluate(sampled, "P@5", estimator="dyn")
+    few = be.select(graded, topics=["1", "2"])
+    be.evaluate(few, "P@5", estimator="dyn")
+    assert not [one for one in recwarn if "lowest grade" in str(one.message)]
+    told = "all 60 judged documents count as relevant for P@5: the lowest grade is 1; .*_level=2"
+    with pytest.warns(UserWarning, match=told):
+        be.evaluate(graded, "P@5", estimator="dyn")
