@@ -8,7 +8,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, check_one_sample, select
-from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.collection.choices import (
+    check_ci_prob,
+    check_seed,
+    check_several_topics,
+    check_whole_numbers,
+)
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
 from bayeseval.collection.predictions import label_names
@@ -233,13 +238,8 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
     judged = Problem(Frame.of(collection), [], random=designed).judged_topic
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
-    if population == "topics" and judged.sum() < 2:
-        raise ValueError(
-            Message(
-                Option("population", "topics"),
-                " needs 2 topics with judgments or more, to see how scores differ between topics",
-            )
-        )
+    if population == "topics":
+        check_several_topics(int(judged.sum()))
     if not judged.all():
         text = without_judgment(names[~judged], int(judged.sum()))
         warnings.warn(text, TopicsUnjudged, stacklevel=3)

@@ -101,3 +101,20 @@ def check_whole_numbers(least: int, **numbers) -> None:
             if isinstance(number, float | np.floating) and number.is_integer() and number >= least:
                 allowed += f", as an int: {int(number)}"
             raise ValueError(Message(Option(name), f" is {number!r}; {allowed}"))
+
+
+def check_several_topics(n_topics: int) -> None:
+    """Refuse to speak of the population of topics by one topic.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two topics with judgments.
+    """
+    if n_topics < 2:
+        raise ValueError(
+            Message(
+                Option("population", "topics"),
+                " needs 2 topics with judgments or more, to see how scores differ between topics",
+            )
+        )

@@ -7,6 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_several_topics
+
 BOOTSTRAP_STREAM = 1
 
 
@@ -29,6 +31,7 @@ def topic_weights(
     if population == "sample":
         weights[judged] = 1.0 / judged.sum()
     else:
+        check_several_topics(int(judged.sum()))
         random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
         weights[judged] = random.dirichlet(np.ones(judged.sum()), size=n_draws).T
     return weights

@@ -127,7 +127,8 @@ def posterior_scores(
     Raises
     ------
     ValueError
-        A fit of another collection; a measure that the model has no grades for; an unknown option.
+        A fit of another collection; a measure that the model has no grades for; the population of
+        topics by one topic; an unknown option.
 
     References
     ----------

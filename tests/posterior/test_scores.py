@@ -143,6 +143,10 @@ def test_population_of_topics_adds_the_spread_between_topics():
     expected = ((exact - exact.mean("topic")) ** 2).sum("topic") / (2 * 3)
     np.testing.assert_allclose(variance, expected, rtol=0.1)
     assert float(expected.max()) > 0.05
+    one = be.select(collection, topics=collection["topic"].to_numpy()[:1])
+    fitted = handmade_fit(be.models.relevance_model(one))
+    with pytest.raises(ValueError, match="population='topics' needs 2 topics with judgments"):
+        be.posterior_scores(fitted, one, "P@2", population="topics", random_seed=1)
 
 
 def test_documents_outside_the_frame_count_nothing_or_what_the_model_says():
