@@ -1,5 +1,6 @@
 """`bayeseval compare`: whether one run is better than another."""
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from bayeseval.cli.remarks import (
     remark_denominators,
     remark_depth,
     remark_lacking,
+    remark_no_error,
     remark_outside_weight,
 )
 from bayeseval.cli.tables import OVER, add_cells, new_table
@@ -89,6 +91,8 @@ def compare(
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
+    if pairs.attrs["population"] == "sample":
+        remark_no_error(pairs.assign_attrs(estimator=estimated.estimator))
     _remark_outside(collection, measure, options)
     if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
         remark(
@@ -125,10 +129,14 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     if equivalent:
         numbers.append("equivalent")
     table = new_table(title, ("run a", "run b", "measure"), numbers)
+    digits = {"probability_better": ".3f", "standardised": "z.2f"}
+    digits |= dict.fromkeys(("p_value", "p_holm", "p_tukey"), ".4f")
     for row in rows.to_dict("records"):
-        cells = [f"{row['estimate']:z.4f} [{row['lower']:z.4f}, {row['upper']:z.4f}]"]
-        cells += [f"{row['probability_better']:.3f}", f"{row['standardised']:z.2f}"]
-        cells += [f"{row[name]:.4f}" for name in ("p_value", "p_holm", "p_tukey")]
+        interval = f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"
+        cells = [f"{row['estimate']:z.4f}" + ("" if math.isnan(row["lower"]) else interval)]
+        cells += [
+            "-" if math.isnan(row[name]) else f"{row[name]:{of}}" for name, of in digits.items()
+        ]
         if equivalent:
             cells.append("yes" if row["equivalent"] else "no")
         add_cells(table, row["run_a"], row["run_b"], row["measure"], *cells)

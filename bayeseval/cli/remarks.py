@@ -33,7 +33,7 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     _remark_no_estimate(scores)
     counting = scores["estimate"].notnull().any(["measure", "run"]).to_numpy()
     remark_lacking(collection, counting, zero=scores.attrs["missing_topics"] == "zero")
-    _remark_no_error(mean)
+    remark_no_error(mean)
     remark_denominators(mean)
 
 
@@ -204,7 +204,7 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
     )
 
 
-def _remark_no_error(mean: xr.Dataset) -> None:
+def remark_no_error(mean: xr.Dataset) -> None:
     """Say why a mean has no standard error."""
     from bayeseval.estimators import HAS_COVARIANCE
 

@@ -118,6 +118,23 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
     assert code == 2 and "--outside missing goes with --population topics" in err
 
 
+def test_what_is_not_known_of_a_difference_is_a_dash(command, files):
+    runs = [files / name for name in "abc"]
+    done = command(
+        "sample", *runs, "--budget", "1", "--seed", "1", "--design-file", files / "design.nc",
+        "--output", files / "listed",
+    )  # fmt: skip
+    assert done[0] == 0
+    asked = set((files / "listed").read_text().split("\n"))
+    lines = (files / "qrels").read_text().splitlines()
+    judged = [line for line in lines if "\t".join(line.split()[::2]) in asked]
+    (files / "judged").write_text("\n".join(judged) + "\n")
+    words = [files / "judged", *runs, "--design", files / "design.nc", "--estimator", "dyn"]
+    code, out, err = command("compare", *words, "-m", "P@10", "--format", "markdown")
+    assert code == 0 and "nan" not in out and out.count("| - | - | - |") == 3
+    assert err.count("one draw gives no standard error; sample two or more per topic") == 1
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
