@@ -182,6 +182,7 @@ def posterior_scores(
         "missing_topics": "zero",
         "gain": described_gains(scored.measures),
         "population": population if over == "topic" else "",
+        "topics": topics_word(scored.labels["topic"][judged]) if over == "topic" else "",
         "departures": departures,
         "denominator": getattr(scored, "denominator", "model"),
         "relevance_level": scored.relevance_level,
@@ -193,8 +194,6 @@ def posterior_scores(
         attrs["judgments_verdict"] = verdict_text(found)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
     labels["learned"] = xr.Variable("run", scored.learned)
-    if over == "topic":
-        attrs["topics"] = topics_word(scored.labels["topic"][judged])
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     return result.assign(scored.beside(result, modelled))
 
