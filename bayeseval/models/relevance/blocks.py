@@ -81,9 +81,8 @@ class Block(NamedTuple):
 
     def times(self, effect: NDArray[np.float64]) -> NDArray[np.float64]:
         """What the block adds (pair, draw) under draws of its effect (draw, column) or (draw,)."""
-        if self.values.ndim == 1:
-            return np.outer(self.values, effect)
-        return self.values @ effect.T
+        values = self.values.astype(effect.dtype)
+        return np.outer(values, effect) if values.ndim == 1 else values @ effect.T
 
 
 class Parts(NamedTuple):
