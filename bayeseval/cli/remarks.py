@@ -53,9 +53,9 @@ def remark_denominators(mean: xr.Dataset) -> None:
     asked = [f"{label} ({of:.0%} of topics)" for label, of in share.items() if of > POOR_SHARE]
     if asked:
         remark(
-            f"for {', '.join(asked)} the number of relevant documents (or the ideal gain) has a "
-            f"relative error above {POOR:.0%}: these ratios rest on the counts of all topics, and "
-            "their intervals are rough"
+            f"for {', '.join(asked)} the topic itself hardly tells its number of relevant "
+            f"documents (or ideal gain), known to {POOR:.0%} or worse: these ratios rest on what "
+            "the other topics are like, and their intervals are rough"
         )
 
 

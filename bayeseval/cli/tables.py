@@ -63,7 +63,7 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
         outside_weight, n_topics, n_limited, denominator_error, modelled_share, degrees_of_freedom,
         limited_share. The denominator's, of ratios over the counts of all topics, are those of the
         topic; of a mean the median over topics, and the share of topics whose number of relevant
-        documents rests mostly on the others. The last is the share of topics that needed a rule.
+        documents rests mostly on the others. The last is the share of topics that `limited` marks.
     """
     import xarray as xr
 
@@ -151,7 +151,7 @@ def title(rows: pd.DataFrame, about: dict) -> str:
 
 
 def caption(rows: pd.DataFrame) -> list[str]:
-    """Least degrees of freedom of each measure's intervals, and ratios that needed a rule."""
+    """Least degrees of freedom of each measure's intervals, and ratios that were limited."""
     freedom: dict[str, float] = {}
     limited: dict[str, float] = {}
     for row in rows.to_dict("records"):
@@ -168,7 +168,9 @@ def caption(rows: pd.DataFrame) -> list[str]:
         parts.append(f"degrees of freedom, least of the runs: {listed}")
     if limited:
         listed = ", ".join(f"{label} {value:.0%}" for label, value in limited.items())
-        parts.append(f"topics whose ratio needed a rule, most of a run: {listed}")
+        parts.append(
+            f"topics whose ratio was limited to what is possible, in the run with most: {listed}"
+        )
     return parts
 
 

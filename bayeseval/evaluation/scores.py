@@ -82,7 +82,7 @@ def evaluate(
         For sums of relevances and ratios of them ``anticipated_error``, the standard error that
         the predictions lead one to expect (Notes). ``outside_weight`` is the share (for linear
         measures, the weight) of the ranks whose document is outside the frame. ``limited`` marks
-        ratios that needed a rule (see Notes).
+        ratios that were limited (see Notes).
         For ratios whose denominator rests on the counts of all topics also ``denominator_error``,
         the relative error of the number of relevant documents, and ``modelled_share``, how much of
         what is known of it comes from other topics, both (measure, topic); and

@@ -29,6 +29,10 @@ def rank_sets(
     each, with step-down: over the pairs of one run for a set that holds for each run by itself,
     over all pairs for sets that hold for all runs at once.
 
+    The errors of means are those of ``covariance``, as they are. :func:`compare` raises them where
+    the predictions lead it to expect more, and takes Student's t: where judgments are few, it may
+    leave open what is found here.
+
     Ranks of bootstrapped or of drawn scores have no such guarantee: at ties they say how often the
     noise put a run there, not where it may be.
 

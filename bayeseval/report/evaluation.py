@@ -216,13 +216,13 @@ def _measure_section(
 
 
 def _of_errors(design: xr.Dataset, named: set[str]) -> list[str]:
-    """Degrees of freedom, and ratios that needed a rule, where there are any."""
+    """Degrees of freedom, and ratios that were limited, where there are any."""
     estimator, texts = design.attrs["estimator"], []
     if freedom(design):
         texts.append(f"Degrees of freedom of the errors by {estimator}: {freedom(design)}.")
     if limited(design):
-        named.add("needed a rule")
-        texts.append(f"Topics whose ratio needed a rule, most of a run: {limited(design)}.")
+        named.add("limited")
+        texts.append(f"Topics whose ratio was limited, in the run with most: {limited(design)}.")
     return [paragraph(" ".join(texts), "small")] if texts else []
 
 

@@ -38,7 +38,7 @@ FURTHER = {
     "known.",
     "unlike the model": "The sample contradicts what the model predicts of this run (a red name in "
     "the picture): look at the interval by the sample alone, the pale bar.",
-    "needed a rule": "The estimated number of relevant documents of a topic was impossibly small, "
+    "limited": "The estimated number of relevant documents of a topic was impossibly small, "
     "or its score fell outside 0 to 1, and was set to the nearest possible value.",
     "picture of pairs": "Blue where the run of the row is better than the run of the column, pale "
     "where it is open.",
@@ -89,7 +89,7 @@ def freedom(scores: xr.Dataset) -> str:
 
 
 def limited(scores: xr.Dataset) -> str:
-    """The largest share of a run's topics whose ratio needed a rule; empty where none did."""
+    """The largest share of a run's topics whose ratio was limited; empty where none did."""
     share = (scores["n_limited"] / scores["n_topics"]).fillna(0.0)
     return f"{float(share.max()):.0%}" if float(share.max()) > 0 else ""
 

@@ -133,8 +133,8 @@ def test_degrees_of_freedom_draws_and_words_are_told(sampled, text):
     assert page.words["90% interval"].startswith("By dyn alone: were the documents drawn again")
     assert page.words["Told apart"].startswith("Pairs of runs of which the better one is known")
     shown = Answers("dyn", mean, None, None)
-    more = meanings(shown, None, {"unlike the model", "needed a rule", "weight"})
-    assert {"Unlike the model", "Needed a rule", "Weight"} <= set(more)
+    more = meanings(shown, None, {"unlike the model", "limited", "weight"})
+    assert {"Unlike the model", "Limited", "Weight"} <= set(more)
     assert more["90% interval"].startswith("By dyn: were the documents drawn again")
     assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
 
