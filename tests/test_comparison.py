@@ -125,9 +125,12 @@ def test_the_covariance_is_of_the_same_estimates(sampled):
     of_stat = be.covariance(sampled, "P@10", estimator="stat")
     own = be.covariance(sampled, "P@10", estimator="dyn")
     skipped = be.evaluate(sampled, "P@10", estimator="dyn", missing_topics="skip")
+    topic = {"denominator": "topic"}
+    by_topic = be.covariance(sampled, "P@10", estimator="dyn", estimator_options=topic)
     for scores, matrix, message in (
         (mean, of_stat, "covariance is of estimator 'stat' and the estimates are of 'dyn'"),
         (mean, own.assign_attrs(sample="another"), "the same sample of judgments"),
+        (mean, by_topic, r"same estimator_options \(denominator=topic and none\)"),
         (be.mean_over_topics(skipped), own, "missing_topics is 'skip'"),
     ):
         for ask in (

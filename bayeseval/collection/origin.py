@@ -208,6 +208,13 @@ def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
             raise ValueError(
                 f"the covariance is of {what} '{named[1]}' and the estimates are of '{named[0]}'"
             )
+    chosen = [one.attrs.get("estimator_options") for one in (scores, covariance)]
+    if None not in chosen and chosen[0] != chosen[1]:
+        texts = [text or "none" for text in chosen]
+        raise ValueError(
+            "the covariance and the estimates must have the same estimator_options ("
+            f"{texts[1]} and {texts[0]})"
+        )
     for option, usual in (("missing_topics", "zero"), ("outside", "nonrelevant")):
         value = scores.attrs.get(option, usual)
         if value != usual:

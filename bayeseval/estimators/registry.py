@@ -122,6 +122,24 @@ def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:
     return None if options is None else options(**given or {})
 
 
+def described_options(estimator: str, given: dict[str, Any] | None) -> str:
+    """Options that are not the estimator's own, as one text.
+
+    Examples
+    --------
+    >>> described_options("dyn", {"denominator": "topic"}), described_options("dyn", None)
+    ('denominator=topic', '')
+    """
+    chosen, usual = checked_options(estimator, given), checked_options(estimator, None)
+    names = [] if chosen is None else [field.name for field in fields(chosen)]
+    texts = [
+        f"{name}={getattr(chosen, name)}"
+        for name in names
+        if getattr(chosen, name) != getattr(usual, name)
+    ]
+    return ", ".join(texts)
+
+
 def check_known(estimator: str) -> None:
     """Refuse an estimator that does not exist."""
     if not isinstance(estimator, str) or estimator not in ESTIMATORS:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_one_sample
 from bayeseval.collection.origin import origin, topics_word
 from bayeseval.estimators.difference import described_predictor
-from bayeseval.estimators.registry import HAS_COVARIANCE
+from bayeseval.estimators.registry import HAS_COVARIANCE, described_options
 from bayeseval.evaluation.differences import differences, run_position, without_defaults
 from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.measure import described_gains
@@ -83,6 +83,7 @@ def covariance(
         attrs={
             "estimator": estimator,
             "predictor": described_predictor(sampled, estimator, options.get("predictor")),
+            "estimator_options": described_options(estimator, options.get("estimator_options")),
             "gain": described_gains(problem.measures),
         }
         | origin(sampled),

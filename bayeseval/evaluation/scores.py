@@ -8,6 +8,7 @@ import xarray as xr
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin
 from bayeseval.estimators.difference import described_predictor
+from bayeseval.estimators.registry import described_options
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
 from bayeseval.measures.measure import described_gains
@@ -189,6 +190,7 @@ def evaluate(
     attrs = {
         "estimator": estimator,
         "predictor": described_predictor(sampled, estimator, predictor),
+        "estimator_options": described_options(estimator, estimator_options),
         "outside": outside,
         "missing_topics": missing_topics,
         "ci_prob": ci_prob,
