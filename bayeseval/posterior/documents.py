@@ -14,7 +14,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import plain_scores, topic_total
 from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
-from bayeseval.models.relevance.departures import DEPTH, Departures
+from bayeseval.models.relevance.departures import DEPTH, Departures, departing_columns
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.topic_draws import TopicDraws
 from bayeseval.posterior.denominators import Denominators
@@ -101,8 +101,9 @@ class DocumentScores:
             if rank.size:
                 rows = position[rank]
                 seen = drawn.seen[drawn.row[rows]]
-                shift = self._departures.shift(number, rank + 1, seen)
-                yield int(run), rank, rows, drawn.again(rows, shift)
+                columns = departing_columns(rank + 1, seen).astype(np.float32)
+                effect = self._departures.of_run(number)
+                yield int(run), rank, rows, drawn.again(rows, columns, effect)
 
     def _scores(
         self, topic: int, measure: Measure, position: NDArray, drawn: TopicDraws, departed

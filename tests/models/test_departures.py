@@ -1,5 +1,7 @@
 """Departures of runs that the model did not learn from, on a collection whose truth is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -11,9 +13,11 @@ from bayeseval.models.relevance.departures import (
     BANDS,
     Departures,
     Judged,
+    departing_columns,
     unjudged_weight,
 )
 from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.topic_draws import TopicDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
 TOP, ALONE, MIDDLE, MIDDLE_ALONE, DEEP, DEEP_ALONE = BANDS
@@ -111,25 +115,25 @@ def test_no_departure_adds_nothing():
     assert Departures.none().run.size == 0
     still = one_departure()
     seen = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
-    assert not still.shift(0, np.array([1, 2, 300]), seen).any()
+    assert not moved(still, np.array([1, 2, 300]), seen).any()
 
 
 def test_departures_of_the_top_fade_with_the_rank_and_grow_with_the_fused_rank():
     one = one_departure(top=(1.0, 2.0))
-    by_rank = one.shift(0, np.array([1, 10, 100, 200]), np.tile([1.0, 0.0], (4, 1)))[:, 0]
+    by_rank = moved(one, np.array([1, 10, 100, 200]), np.tile([1.0, 0.0], (4, 1)))
     assert (np.diff(by_rank) < 0).all()
     assert by_rank[-1] == 0.0
     seen = np.array([[-0.5, 0.0], [0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
-    by_fusion = one.shift(0, np.array([1, 1, 1, 1]), seen)[:, 0]
+    by_fusion = moved(one, np.array([1, 1, 1, 1]), seen)
     np.testing.assert_allclose(by_fusion, [0.5, 1.0, 2.0, 5.0])  # steeper from 1 on
 
 
 def test_what_no_run_of_the_model_found_departs_by_itself_and_by_one_level():
     seen = np.array([[2.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
     first = np.array([1, 1, 1])
-    found = one_departure(top=(1.0, 2.0)).shift(0, first, seen)[:, 0]
+    found = moved(one_departure(top=(1.0, 2.0)), first, seen)
     np.testing.assert_allclose(found, [5, 0, 0])
-    found = one_departure(alone=(1.5, 2.0)).shift(0, first, seen)[:, 0]
+    found = moved(one_departure(alone=(1.5, 2.0)), first, seen)
     np.testing.assert_allclose(found, [0, 1.5, 1.5])
 
 
@@ -141,11 +145,11 @@ def test_departures_below_the_top_are_whole_at_one_rank(name, ranks):
     one = one_departure(**{name: (1.0, 2.0), f"{name}_alone": (0.5, 0.0)})
     whole = np.array([0, 0, 1, 0, 0, 0])
     seen = np.zeros((6, 2))
-    np.testing.assert_allclose(one.shift(0, np.array(ranks), seen)[:, 0], whole, atol=1e-6)
+    np.testing.assert_allclose(moved(one, np.array(ranks), seen), whole, atol=1e-6)
     seen[:, 0] = 1.0
-    np.testing.assert_allclose(one.shift(0, np.array(ranks), seen)[:, 0], 2 * whole, atol=1e-6)
+    np.testing.assert_allclose(moved(one, np.array(ranks), seen), 2 * whole, atol=1e-6)
     seen[:, 1] = 1.0
-    np.testing.assert_allclose(one.shift(0, np.array(ranks), seen)[:, 0], whole / 2, atol=1e-6)
+    np.testing.assert_allclose(moved(one, np.array(ranks), seen), whole / 2, atol=1e-6)
 
 
 def test_every_rank_but_the_first_ten_is_reached_from_below_the_top():
@@ -165,6 +169,34 @@ def one_departure(
     """One run with one draw of its effects."""
     effect = np.array([top, alone, middle, middle_alone, deep, deep_alone])
     return Departures(np.array([0]), effect[:, :, None, None])
+
+
+def moved(departures: Departures, rank, seen) -> np.ndarray:
+    """What the first run adds to the linear predictor of documents (document,)."""
+    return (departing_columns(rank, seen) @ departures.of_run(0))[:, 0]
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_documents_drawn_again_exceed_as_many_cutpoints_as_their_chance_lets_them(labelled):
+    """By the compiled way, in log odds, and by the other one, in probabilities."""
+    random = np.random.default_rng(2)
+    cutpoints = np.sort(random.normal(0.0, 1.0, (3, 40)), axis=0).astype(np.float32)
+
+    def codes(logit, uniform, pairs):
+        return (uniform < expit(logit - cutpoints[:, None])).sum(axis=0).astype(np.uint8)
+
+    draws = SimpleNamespace(n_draws=40, labelled=labelled, cutpoints=cutpoints, codes=codes)
+    drawn = TopicDraws.empty(draws, np.zeros((8, 40), np.uint8), np.arange(8), np.arange(2, 8))
+    drawn.logit[:] = random.normal(0.0, 2.0, (6, 40))
+    drawn.uniform[:] = random.random((6, 40))
+    drawn.uniform[0, 0] = 0.0  # as likely as any other number
+    rows = np.array([2, 5, 7])
+    columns = random.normal(size=(3, 4)).astype(np.float32) * [1, 0, 1, 1]
+    effect = random.normal(size=(4, 40)).astype(np.float32)
+    expected = codes(drawn.logit[[0, 3, 5]] + columns @ effect, drawn.uniform[[0, 3, 5]], rows)
+    found = drawn.again(rows, columns.astype(np.float32), effect)
+    np.testing.assert_array_equal(found, expected)
+    assert set(np.unique(found)) == {0, 1, 2, 3}
 
 
 def test_what_a_judgment_itself_said_is_left_out(sampled, fitted):
@@ -207,7 +239,7 @@ def test_of_a_grade_the_very_grade_is_left_out(collection):
     grade = np.array([draws.scale[-1]] * pair.size)
     odds, _ = draws.left_out(0, ranks, pair, grade)
     logit, _ = draws.logit(0, ranks, pair - draws.frame.rankings.start[0])
-    lowest, highest = expit(logit), expit(logit - draws._cutpoints()[-1])
+    lowest, highest = expit(logit), expit(logit - draws.cutpoints[-1])
     expected = (lowest / highest).sum(axis=1) / (1.0 / highest).sum(axis=1)
     np.testing.assert_allclose(expit(odds), expected, rtol=1e-6)
     by_relevance = 1.0 / (1.0 / lowest).mean(axis=1)
@@ -239,8 +271,8 @@ def test_a_run_whose_lower_ranks_are_better_than_their_documents_say_is_found(na
     seen = np.column_stack([random.normal(size=n_rows), np.full(n_rows, float(band.unseen))])
     rank = random.integers(21, 400, n_rows)
     logit = random.normal(-2.0, 1.0, n_rows)
-    moved = logit + one_departure(**{name: (0.5, 1.5)}).shift(0, rank, seen)[:, 0]
-    grade = (random.random(n_rows) < expit(moved)).astype(float)
+    shifted = logit + moved(one_departure(**{name: (0.5, 1.5)}), rank, seen)
+    grade = (random.random(n_rows) < expit(shifted)).astype(float)
     likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(band, NOTHING)
     best = likelihood[0].argmax()
     assert abs(band.grid.level[best] - 0.5) <= 0.5

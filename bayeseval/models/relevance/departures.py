@@ -182,28 +182,33 @@ class Departures:
             effect[number] = np.swapaxes(drawn, 0, 1) * told[:, None]
         return cls(runs, effect)
 
-    def shift(self, number: int, rank: NDArray, seen: NDArray) -> NDArray[np.float32]:
-        """What the departing run of that number adds to the linear predictor (document, draw).
+    def of_run(self, number: int) -> NDArray[np.float32]:
+        """Effects of the departing run of that number (column, draw), a pair for each band.
 
-        Parameters
-        ----------
-        number : int
-            Which of the departing runs.
-        rank : int array (document,)
-            Rank in the run, from 1.
-        seen : float array (document, 2)
-            Of :meth:`RelevanceDraws.logit`.
+        What they multiply is :func:`departing_columns`; the product adds to the linear predictor.
         """
-        return _moved(self.effect[:, :, number], rank, seen).astype(np.float32)
+        effect = self.effect[:, :, number]
+        return effect.reshape(-1, effect.shape[-1]).astype(np.float32)
 
 
-def _moved(effect: NDArray, rank: NDArray, seen: NDArray) -> NDArray[np.float64]:
-    """What effects (band, 2, column) add for documents at some ranks (document, column)."""
-    parts = zip(BANDS, effect, strict=False)
-    return sum(  # type: ignore[return-value]
-        (np.column_stack(band.columns(rank, seen)) @ own for band, own in parts),
-        np.zeros((rank.size, effect.shape[-1])),
-    )
+def departing_columns(rank: NDArray, seen: NDArray, n_bands: int = len(BANDS)) -> NDArray:
+    """What the effects of the first bands multiply, for documents at some ranks.
+
+    Parameters
+    ----------
+    rank : int array (document,)
+        Rank in the run, from 1.
+    seen : float array (document, 2)
+        Of :meth:`RelevanceDraws.logit`.
+    n_bands : int
+
+    Returns
+    -------
+    float array (document, column)
+        Two columns a band.
+    """
+    parts = [column for band in BANDS[:n_bands] for column in band.columns(rank, seen)]
+    return np.column_stack(parts) if parts else np.zeros((rank.size, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +278,8 @@ class Judged:
             for own in np.split(every, range(BLOCK, every.size, BLOCK)):
                 rank, seen = self.rank[own], self.seen[own]
                 level, slope = band.columns(rank, seen)
-                start = self.logit[own] + _moved(known[:, :, [number]], rank, seen)[:, 0]
+                before = departing_columns(rank, seen, len(known))
+                start = self.logit[own] + before @ known[:, :, number].ravel()
                 moved = np.column_stack([level, slope, start]) @ tried
                 weight = scale * self.weight[own]
                 total[number] += self.mean.log_probability(

@@ -172,7 +172,7 @@ class RelevanceDraws:
         for rows in _blocks(np.arange(pairs.size)):
             local = pairs[rows] - self.frame.rankings.start[topic]
             logit, seen[rows] = self.logit(topic, ranks, local)
-            above = [expit(logit - cut) for cut in self._cutpoints()]
+            above = [expit(logit - cut) for cut in self.cutpoints]
             judged = _mass(above)[self._code(grade[rows]), np.arange(rows.size)]
             weight = 1.0 / np.maximum(judged, LEAST_SHARE)
             share = (weight * above[0]).sum(axis=1) / weight.sum(axis=1)
@@ -216,14 +216,22 @@ class RelevanceDraws:
         """P(grade at or above each step), given the external labels too."""
         from scipy.special import expit
 
-        above = [expit(logit - cut) for cut in self._cutpoints()]
+        above = [expit(logit - cut) for cut in self.cutpoints]
         return self._given_labels(above, pairs) if self._columns else above
 
-    def _cutpoints(self) -> list[NDArray | float]:
-        """Cutpoints between the grades, each a number or (draw,)."""
+    @property
+    def labelled(self) -> bool:
+        """Whether external labels have a say in what documents are."""
+        return bool(self._columns)
+
+    @property
+    def cutpoints(self) -> NDArray[np.float32]:
+        """Cutpoints between the grades (step, draw), from 0."""
+        first = np.zeros((1, self.n_draws), np.float32)
         if self.scale.size == 2:
-            return [0.0]
-        return [0.0, *np.cumsum(self._draws["grade_gap"], axis=1).T]
+            return first
+        gaps = np.cumsum(self._draws["grade_gap"], axis=1).T
+        return np.concatenate([first, gaps.astype(np.float32)])
 
     def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step) given the labels, by Bayes."""

@@ -1,6 +1,7 @@
 """Grades of one topic's documents under every draw, and the same drawn again for one run."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,30 @@ class TopicDraws:
         self.logit[kept], self.uniform[kept] = logit[inside], uniform[inside]
         self.seen[kept] = seen[inside]
 
-    def again(self, rows: NDArray, shift: NDArray) -> NDArray[np.uint8]:
-        """Codes (row, draw) of kept pairs with ``shift`` added to their linear predictor."""
+    def again(
+        self, rows: NDArray, columns: NDArray[np.float32], effect: NDArray[np.float32]
+    ) -> NDArray[np.uint8]:
+        """Codes (row, draw) of kept pairs with ``columns @ effect`` added to what predicts them.
+
+        Parameters
+        ----------
+        rows : int array (row,)
+        columns : float32 array (row, column)
+        effect : float32 array (column, draw)
+        """
         kept = self.row[rows]
-        return self.draws.codes(self.logit[kept] + shift, self.uniform[kept], self.pairs[rows])
+        if self.draws.labelled:
+            logit = self.logit[kept] + columns @ effect
+            return self.draws.codes(logit, self.uniform[kept], self.pairs[rows])
+        from bayeseval.models.relevance.again_kernel import codes_again
+
+        codes = np.empty((rows.size, self.draws.n_draws), dtype=np.uint8)
+        cutpoints = self.draws.cutpoints
+        codes_again(kept, self.logit, self._log_odds, columns, effect, cutpoints, codes)
+        return codes
+
+    @cached_property
+    def _log_odds(self) -> NDArray[np.float32]:
+        """Log odds of the chance that decided."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.uniform) - np.log1p(-self.uniform)
