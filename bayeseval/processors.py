@@ -1,12 +1,13 @@
-"""Processors that may be used, and many small independent fits on all of them.
+"""Processors that may be used, and independent work on all of them.
 
 The pool is the standard library's: joblib would be one more dependency, for processes and a cache
 that nothing here needs.
 """
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from bayeseval.progress import track
 
@@ -21,16 +22,39 @@ def usable_processors() -> int:
 def each_on_a_core[Task, Answer](
     function: Callable[[Task], Answer], tasks: Sequence[Task], description: str
 ) -> list[Answer]:
-    """``[function(task) for task in tasks]`` in threads, one BLAS thread each.
+    """``[function(task) for task in tasks]`` in threads, as :func:`in_order` does it."""
+    return list(in_order(function, tasks, description, usable_processors()))
 
-    The fits are small: BLAS that spreads each over all cores makes them slower, by a factor of ten
+
+def in_order[Task, Answer](
+    function: Callable[[Task], Answer], tasks: Sequence[Task], description: str, at_once: int
+) -> Iterator[Answer]:
+    """Yield ``function(task)`` for each task in turn, in threads, one BLAS thread each.
+
+    The tasks are small: BLAS that spreads each over all cores makes them slower, by a factor of ten
     on a busy machine.
+
+    Parameters
+    ----------
+    function : callable
+    tasks : sequence
+    description : str
+        Of what is done, for the bar.
+    at_once : int
+        Tasks at a time; no more than twice as many are ahead of the one that is yielded.
     """
     from threadpoolctl import threadpool_limits
 
+    begun: deque[Future[Answer]] = deque()
     with (
         threadpool_limits(limits=1, user_api="blas"),
-        ThreadPoolExecutor(max_workers=usable_processors()) as pool,
+        ThreadPoolExecutor(max_workers=at_once) as pool,
     ):
-        futures = [pool.submit(function, task) for task in tasks]
-        return [future.result() for future in track(futures, description)]
+        try:
+            for number, _ in enumerate(track(tasks, description)):
+                for task in tasks[number + len(begun) : number + 2 * at_once]:
+                    begun.append(pool.submit(function, task))
+                yield begun.popleft().result()
+        finally:  # where a task failed, or nobody wants the rest
+            for one in begun:
+                one.cancel()

@@ -1,6 +1,7 @@
 """Posterior draws of the scores of runs, streamed topic by topic."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,14 @@ from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
 from bayeseval.posterior.labelled import labelled_scores, topic_weights
 from bayeseval.posterior.lists import ListScores
-from bayeseval.progress import track
+from bayeseval.processors import in_order, usable_processors
 
 # By what a model draws: documents, with one relevance whatever run shows them, or each run's list.
 SCORED: dict[str, Any] = {"documents": DocumentScores, "lists": ListScores}
 OUTSIDE = ("nonrelevant", "model")
 DEPARTURES = ("learned", "none")
 SURE = 1e-9  # differences below are rounding
+MOST_AT_ONCE = 4  # topics, each of which may take half a gigabyte
 
 
 def posterior_scores(
@@ -218,6 +220,21 @@ def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:
     warnings.warn(Message(said, *wanted, Option("outside", "model")), stacklevel=3)
 
 
+def _topic_by_topic(scored, topics: list[int]) -> Iterator[tuple[list[NDArray], NDArray | float]]:
+    """Scores (run + departing run, draw) of all measures, and the weight outside, of each topic.
+
+    The first topic goes alone: what it asks of all topics is there for the threads of the others.
+    """
+
+    def whole(topic: int):
+        scores, lost = scored.topic(topic)
+        return list(scores), lost
+
+    yield from map(whole, topics[:1])
+    at_once = min(usable_processors(), MOST_AT_ONCE)
+    yield from in_order(whole, topics[1:], "posterior scores", at_once)
+
+
 def _streamed(
     scored, n_draws: int, weights: NDArray | None, mean_of: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
@@ -232,8 +249,9 @@ def _streamed(
     estimate = np.full((*whole, n_draws), start)
     modelled = np.zeros((by_topic[0], scored.departing.size, n_draws))
     n_runs, spread = by_topic[1], 0.0
-    for topic in track(np.flatnonzero(scored.judged_topic).tolist(), "posterior scores"):
-        scores, lost[:, :, topic] = scored.topic(topic)
+    topics = np.flatnonzero(scored.judged_topic).tolist()
+    for topic, (scores, outside) in zip(topics, _topic_by_topic(scored, topics), strict=True):
+        lost[:, :, topic] = outside
         for index, score in enumerate(scores):
             spread = max(spread, np.ptp(score[:n_runs], axis=-1).max())
             if weights is None:

@@ -571,7 +571,7 @@ def test_one_topic_or_an_unknown_frame_falls_back_on_the_topic_with_a_warning(tr
     with pytest.warns(UserWarning, match="only one topic has documents that were not sampled"):
         scores = be.evaluate(drawn, "AP", estimator="stat")
     own = be.evaluate(drawn, "AP", estimator="stat", estimator_options={"denominator": "topic"})
-    xr.testing.assert_identical(scores, own)
+    xr.testing.assert_equal(scores, own)
     with pytest.raises(ValueError, match="denominator must be one of"):
         be.evaluate(drawn, "AP", estimator="stat", estimator_options={"denominator": "all"})
 
@@ -595,7 +595,7 @@ def test_linear_measures_do_not_change_with_the_denominator(truth):
     linear = ["P@10", "NumRel", "RBP(p=0.8)"]
     scores = be.evaluate(one, linear, estimator="stat")
     own = be.evaluate(one, linear, estimator="stat", estimator_options={"denominator": "topic"})
-    xr.testing.assert_identical(scores, own)
+    xr.testing.assert_equal(scores, own)
 
 
 @pytest.mark.slow
