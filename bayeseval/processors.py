@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 
 from bayeseval.progress import track
 
@@ -17,6 +18,20 @@ def usable_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Linear algebra on one core, as a context or on a function.
+
+    The matrices here are small: BLAS that spreads each over all cores is no faster, keeps the cores
+    busy all the same, and takes ten times as long where others use them. Numbers then do not depend
+    on how many there are.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def each_on_a_core[Task, Answer](
@@ -31,9 +46,6 @@ def in_order[Task, Answer](
 ) -> Iterator[Answer]:
     """Yield ``function(task)`` for each task in turn, in threads, one BLAS thread each.
 
-    The tasks are small: BLAS that spreads each over all cores makes them slower, by a factor of ten
-    on a busy machine.
-
     Parameters
     ----------
     function : callable
@@ -43,11 +55,9 @@ def in_order[Task, Answer](
     at_once : int
         Tasks at a time; no more than twice as many are ahead of the one that is yielded.
     """
-    from threadpoolctl import threadpool_limits
-
     begun: deque[Future[Answer]] = deque()
     with (
-        threadpool_limits(limits=1, user_api="blas"),
+        one_blas_thread(),
         ThreadPoolExecutor(max_workers=at_once) as pool,
     ):
         try:

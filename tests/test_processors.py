@@ -4,8 +4,9 @@ import threading
 import time
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from bayeseval.processors import each_on_a_core, in_order
+from bayeseval.processors import each_on_a_core, in_order, one_blas_thread
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
@@ -61,3 +62,13 @@ def test_what_nobody_waits_for_any_more_is_not_begun():
     next(answers)
     del answers
     assert len(begun) <= 2
+
+
+def test_linear_algebra_keeps_to_one_core_and_has_the_others_back_afterwards():
+    def threads():
+        return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+    before = threads()
+    assert one_blas_thread()(threads)() == {1}
+    assert set.union(*in_order(lambda _: threads(), range(3), "tasks", 2)) == {1}
+    assert threads() == before

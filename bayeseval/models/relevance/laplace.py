@@ -10,6 +10,7 @@ from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.external import drawn_error_rates, label_columns
 from bayeseval.models.relevance.regression import Arrow, Regression
 from bayeseval.models.relevance.spreads import CORRELATION, TOPIC, Spreads
+from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
 N_ROUNDS = 15
@@ -19,6 +20,7 @@ N_WARM = 40
 SMALLEST, LARGEST = 0.02, 3.0  # topics' standard deviations where the chains start
 
 
+@one_blas_thread()
 def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr.DataTree:
     r"""Draws of the posterior of ``relevance_model`` that start from a normal approximation.
 
