@@ -199,6 +199,15 @@ def test_documents_drawn_again_exceed_as_many_cutpoints_as_their_chance_lets_the
     assert set(np.unique(found)) == {0, 1, 2, 3}
 
 
+def test_cutpoints_add_up_and_lie_in_rows_so_that_one_kernel_serves_all_models():
+    draws = object.__new__(RelevanceDraws)
+    draws.scale, draws.n_draws = np.arange(4.0), 3
+    draws._draws = {"grade_gap": np.array([[1.0, 2.0], [0.5, 1.0], [2.0, 0.25]])}
+    expected = [[0.0, 0.0, 0.0], [1.0, 0.5, 2.0], [3.0, 1.5, 2.25]]
+    np.testing.assert_array_equal(draws.cutpoints, expected)
+    assert draws.cutpoints.flags.c_contiguous and draws.cutpoints.dtype == np.float32
+
+
 def test_what_a_judgment_itself_said_is_left_out(sampled, fitted):
     """Draws that did not expect a judgment count for more: importance sampling, by hand."""
     draws = RelevanceDraws(fitted, sampled, 1)

@@ -227,11 +227,10 @@ class RelevanceDraws:
     @property
     def cutpoints(self) -> NDArray[np.float32]:
         """Cutpoints between the grades (step, draw), from 0."""
-        first = np.zeros((1, self.n_draws), np.float32)
-        if self.scale.size == 2:
-            return first
-        gaps = np.cumsum(self._draws["grade_gap"], axis=1).T
-        return np.concatenate([first, gaps.astype(np.float32)])
+        cutpoints = np.zeros((self.scale.size - 1, self.n_draws), np.float32)
+        if self.scale.size > 2:
+            cutpoints[1:] = np.cumsum(self._draws["grade_gap"], axis=1).T
+        return cutpoints
 
     def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step) given the labels, by Bayes."""
