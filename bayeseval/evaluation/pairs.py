@@ -37,7 +37,8 @@ def covariance(
     over : {"topic"} or None
         Covariance of the means over topics, or one matrix per topic.
     **options
-        ``predictor``, ``relevance_level``, ``gain``, ``random_seed`` of :func:`evaluate`.
+        ``predictor``, ``estimator_options``, ``relevance_level``, ``gain``, ``random_seed`` of
+        :func:`evaluate`.
 
     Returns
     -------
