@@ -138,6 +138,7 @@ def _table(rows: "pd.DataFrame", about: dict) -> "Table":
             "-" if math.isnan(row[name]) else f"{row[name]:{of}}" for name, of in digits.items()
         ]
         if equivalent:
-            cells.append("yes" if row["equivalent"] else "no")
+            told = "yes" if row["equivalent"] else "no"
+            cells.append("-" if math.isnan(row["p_equivalence"]) else told)
         add_cells(table, row["run_a"], row["run_b"], row["measure"], *cells)
     return table

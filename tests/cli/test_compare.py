@@ -133,6 +133,9 @@ def test_what_is_not_known_of_a_difference_is_a_dash(command, files):
     code, out, err = command("compare", *words, "-m", "P@10", "--format", "markdown")
     assert code == 0 and "nan" not in out and out.count("| - | - | - |") == 3
     assert err.count("one draw gives no standard error; sample two or more per topic") == 1
+    _, out, _ = command("compare", *words, "-m", "P@10", "--format", "markdown",
+                        "--equivalence", "0.1")  # fmt: skip
+    assert out.count("| - | - | - | - |") == 3
 
 
 @pytest.mark.parametrize(
