@@ -183,7 +183,7 @@ def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:
 
 
 def _looked_up(table: NDArray, codes: NDArray[np.uint8]) -> NDArray:
-    """Entries of a table, for codes that may be the entries themselves."""
+    """Entries of a table; where they are the codes, a view of these, not to be written into."""
     if table.dtype == np.int8 and np.array_equal(table, [0, 1]):
         return codes.view(np.int8)
     return table[codes]

@@ -89,7 +89,7 @@ def freedom(scores: xr.Dataset) -> str:
 
 
 def limited(scores: xr.Dataset) -> str:
-    """The largest share of a run's topics whose ratio was limited; empty where none did."""
+    """The largest share of a run's topics whose ratio was limited; empty where none was."""
     share = (scores["n_limited"] / scores["n_topics"]).fillna(0.0)
     return f"{float(share.max()):.0%}" if float(share.max()) > 0 else ""
 

@@ -139,7 +139,7 @@ def test_degrees_of_freedom_draws_and_words_are_told(sampled, text):
     assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
 
 
-def test_every_estimator_is_explained_and_what_needed_a_rule():
+def test_every_estimator_is_explained_and_the_share_of_limited_ratios_is_told():
     assert set(ESTIMATORS) == set(REGISTERED)
     coords = {"measure": ["AP"], "run": ["a", "b"]}
     dims = ("measure", "run")
