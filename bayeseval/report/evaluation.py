@@ -305,7 +305,7 @@ def _how(
     named["Estimator"] = options["estimator"] + ("" if text is None else f", predictor {text}")
     judges = label_names(sampled)
     if judges and options["estimator"] == "dyn":
-        named["Labels"] = f"{', '.join(judges)}; the judgments tell how far they can be relied on"
+        named["Labels"] = _told_labels(judges, attrs["predictor"], both is not None)
     if both is not None:
         number = N_CHAINS * how["draws"]
         named["Model"] = (
@@ -320,6 +320,17 @@ def _how(
     )
     named["Made by"] = f"bayeseval {_version()}, random seed {how['random_seed']}"
     return section("How this was made", facts(named))
+
+
+def _told_labels(judges: Sequence[str], predictor: str, modelled: bool) -> str:
+    """Which labels were used, and how far they were believed; predictors are NAME:COLUMN+COLUMN."""
+    name, _, columns = predictor.partition(":")
+    read = ", ".join(judges if modelled else columns.split("+"))
+    if modelled or (columns and name in ("pooled", "recalibrated")):
+        return f"{read}; the judgments tell how far they can be relied on"
+    if name == "external":
+        return f"{read}; taken for the relevance as they are"
+    return f"{', '.join(judges)}; not used by predictor {name}"
 
 
 def _version() -> str:

@@ -181,6 +181,25 @@ def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
         assert row[2] == f"{low:z.3f} to {high:z.3f}"
 
 
+@pytest.mark.parametrize(
+    ("predictor", "model", "told"),
+    [
+        (None, False, "gpt; the judgments tell how far they can be relied on"),
+        (("recalibrated", "gpt"), False, "gpt; the judgments tell how far they can be relied on"),
+        (("external", "gpt"), False, "gpt; taken for the relevance as they are"),
+        (("constant", 0.1), False, "gpt; not used by predictor constant"),
+        ("constant", True, "gpt; the judgments tell how far they can be relied on"),
+    ],
+)
+def test_what_labels_were_used_for_is_told(sampled, predictor, model, told):
+    topic = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
+    pairs = pd.DataFrame({"topic": topic, "document": sampled["document"].to_numpy()})
+    labels = pairs.assign(label=1.0 * (pairs.index % 3 == 0))
+    labelled = be.add_predictions(sampled, "gpt", labels)
+    options = {"predictor": predictor, "model": model, "draws": 20, "random_seed": 5}
+    assert Page(evaluation_page(labelled, "P@10", **options)).words["Labels"] == told
+
+
 def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_told(sampled):
     bare = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
     page = Page(evaluation_page(bare, "P@10", random_seed=5))
