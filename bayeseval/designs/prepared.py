@@ -30,8 +30,11 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     """Judgments for every topic: one number for all, or one for each by the topic's label."""
     topics = collection["topic"].to_numpy().tolist()
     if isinstance(budget, xr.DataArray):
-        budget = dict(zip(budget["topic"].to_numpy().tolist(), budget.to_numpy(), strict=True))
+        budget = pd.Series(budget.to_numpy(), index=budget["topic"].to_numpy())
     if isinstance(budget, Mapping | pd.Series):
+        named = pd.Index([str(topic) for topic in budget.keys()])
+        if named.has_duplicates:
+            raise ValueError(f"budget names topic '{named[named.duplicated()][0]}' twice")
         budget = {str(topic): number for topic, number in budget.items()}
     else:
         check_budget(budget)

@@ -129,6 +129,10 @@ def test_a_budget_may_differ_by_topic(collection):
     ):
         other = be.designs.poisson(collection, **options | {"budget": same})
         assert other.identical(design)
+    again = pd.concat([counted, counted[:1]])
+    for twice in (again, xr.DataArray(again.rename_axis("topic")), counted.to_dict() | numbered):
+        with pytest.raises(ValueError, match="budget names topic '1' twice"):
+            be.designs.poisson(collection, budget=twice)
     with pytest.raises(ValueError, match="budget has no number of judgments for topic"):
         be.designs.poisson(collection, budget={"1": 3})
     with pytest.raises(ValueError, match="judgments for topic '2', 1 or more, not 0"):
