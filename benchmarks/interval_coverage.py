@@ -42,7 +42,7 @@ DESIGN_BASED = {
 # name -> (model, how it is fitted), 4 chains
 MODELS = {
     "relevance_model": ("relevance_model", {"approximation": "laplace", "draws": 100}),
-    "relevance_model (NUTS)": ("relevance_model", {"draws": 250, "tune": 1000}),
+    "relevance_model (NUTS)": ("relevance_model", {"draws": 250}),
 }
 # name -> model of whose chunk the draws are, which must be there
 COMBINED = {"combined": "relevance_model", "combined (NUTS)": "relevance_model (NUTS)"}

@@ -46,7 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=Path("grades-output"))
     parser.add_argument("--budget", type=int, default=40, help="judged per topic, simulated data")
     parser.add_argument("--draws", type=int, default=1000, help="kept, of each of 4 chains")
-    parser.add_argument("--tune", type=int, default=500, help="steps of adaptation")
+    parser.add_argument("--tune", type=int, default=1000, help="steps of adaptation")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

@@ -51,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=Path("relevance-output"))
     parser.add_argument("--budget", type=int, default=40, help="judged per topic, shipped data")
     parser.add_argument("--draws", type=int, default=1000, help="kept, of each of 4 chains")
-    parser.add_argument("--tune", type=int, default=500, help="steps of adaptation")
+    parser.add_argument("--tune", type=int, default=1000, help="steps of adaptation")
     parser.add_argument("--approximation", choices=["laplace"], help="seconds instead of minutes")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()

@@ -49,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--depth", type=int, default=10, help="ranks that are judged")
     parser.add_argument("--runs", type=int, default=40, help="of the shipped collection")
     parser.add_argument("--draws", type=int, default=500, help="kept, of each of 4 chains")
-    parser.add_argument("--tune", type=int, default=500, help="steps of adaptation")
+    parser.add_argument("--tune", type=int, default=1000, help="steps of adaptation")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

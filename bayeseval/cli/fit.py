@@ -85,7 +85,7 @@ class Sampling:
     """How the posterior is found."""
 
     draws: Annotated[int, typer.Option(min=4, help="Draws to keep from each chain.")] = 1000
-    tune: Annotated[int, typer.Option(min=1, help="Tuning steps of each chain.")] = 500
+    tune: Annotated[int, typer.Option(min=1, help="Tuning steps of each chain.")] = 1000
     chains: Annotated[int, typer.Option(min=2, help="Chains, at least two.")] = 4
     approximation: Annotated[
         Literal["laplace"] | None,

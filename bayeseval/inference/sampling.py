@@ -48,7 +48,7 @@ def fit(
     model,
     *,
     draws: int = 1000,
-    tune: int = 500,
+    tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
     random_seed: int,

@@ -34,7 +34,7 @@ def test_draws_follow_the_exact_posterior(fitted):
 
 def test_the_verdict_passes_and_the_fit_says_how_it_was_made(fitted):
     assert be.verdict(fitted).passed.all()
-    facts = {"sampler": "nutpie", "seed": 1, "tune": 500}
+    facts = {"sampler": "nutpie", "seed": 1, "tune": 1000}
     assert {name: fitted.attrs[name] for name in facts} == facts
     assert "judged_score" in fitted["constant_data"]
 
