@@ -28,7 +28,7 @@ th.key { text-align: left } tbody th { font-weight: normal }
 thead th { border-bottom: 2px solid var(--soft) } tr.apart > * { border-top: 2px solid var(--soft) }
 li { margin: .3rem 0 } dt { font-weight: 600 } dd { margin: 0 0 .4rem 1.2rem }
 @media print { body { max-width: none; margin: 0 } nav { display: none }
-  h2, caption { break-after: avoid } figure, tr, li, dd { break-inside: avoid }
+  h2, caption, dt { break-after: avoid } figure, tr, li, dd { break-inside: avoid }
   .wide, figure { overflow: visible } figure svg { min-width: 0; max-height: 95vh } }
 """
 
