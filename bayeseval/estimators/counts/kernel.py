@@ -233,28 +233,10 @@ def log_likelihood(
     # topic by topic: mode, nodes around it, densities there
     for topic in range(start.size - 1):
         first, last = start[topic], start[topic + 1]
-        curvature = topic_mode(
-            relevant[first:last],
-            sampled[first:last],
-            eta[first:last],
-            slope[first:last],
-            precision,
-            mode[topic],
-        )
+        own = (relevant[first:last], sampled[first:last], eta[first:last], slope[first:last])
+        curvature = topic_mode(*own, precision, mode[topic])
         root = place_nodes(mode[topic], curvature, point, node[topic])
-        place_densities(
-            relevant[first:last],
-            sampled[first:last],
-            eta[first:last],
-            slope[first:last],
-            precision,
-            mode[topic],
-            root,
-            point,
-            node[topic],
-            p,
-            share[topic],
-        )
+        place_densities(*own, precision, mode[topic], root, point, node[topic], p, share[topic])
         value = shares_of_nodes(share[topic], log_weight)
         value += np.log(root[0] * root[2]) - 0.5 * np.log(determinant)
         value, zero[topic] = zero_inflated(value, zero_share, shows_none[topic])
