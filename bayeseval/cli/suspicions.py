@@ -53,6 +53,8 @@ def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
     Of labels that look like judgments there is a warning.
     """
     from bayeseval.collection.predictions import warn_of_copies
+    from bayeseval.estimators import ESTIMATORS
+    from bayeseval.predictors.values import check_labels
 
     labelled = be.add_predictions(collection, name, path)
     values = labelled[f"predictors/{name}"].to_numpy()
@@ -60,8 +62,8 @@ def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
     if "design" in collection.children:
         design = collection["design"]
         whole = design["inclusion_probability"].notnull().all()
-        if design.attrs["scheme"] in ("stratified", "poisson") and whole:
-            be.evaluate(labelled, "P@1", estimator="dyn")  # refuses labels that follow the sample
+        if design.attrs["scheme"] in (ESTIMATORS["dyn"].schemes or ()) and whole:
+            check_labels(labelled)
     return f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
 
 

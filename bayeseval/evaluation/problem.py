@@ -238,6 +238,7 @@ def _warn_lowest(collection: xr.DataTree, measures: list[Measure]) -> None:
                     f"all {known.size} judged documents count as relevant for {measure.label}: the "
                     f"lowest grade is {lowest:g}; if that says not relevant, set ",
                     Option("relevance_level", int(lowest) + 1),
+                    " (or rel= in the measure)",
                 ),
                 stacklevel=4,
             )

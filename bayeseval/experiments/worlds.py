@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import with_node
 from bayeseval.collection.predictions import label_names
-from bayeseval.evaluation import evaluate
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
@@ -15,6 +14,7 @@ from bayeseval.models.relevance import relevance_model
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
 from bayeseval.posterior.documents import modelled_measures, told_by_relevance
+from bayeseval.predictors.values import check_labels
 
 
 def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:
@@ -84,8 +84,7 @@ def posterior_worlds(
     if fitted is None:
         _check_relevance(sampled, measures, relevance_level)
         labels = label_names(sampled)
-        if labels:  # refuses those that tell what was sampled
-            evaluate(sampled, "P@1", estimator="dyn", relevance_level=relevance_level)
+        check_labels(sampled)
         model = relevance_model(sampled, relevance_level=relevance_level, external=labels)
         how = {"draws": number, "chains": 1, "approximation": "laplace"}
         fitted = fit(model, random_seed=random_seed, **how)

@@ -1,8 +1,11 @@
 """External values of documents as features."""
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.predictions import label_names, label_values
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.sample import Sample
 
 FEW_LABELS = 20
@@ -39,6 +42,22 @@ def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
     spread = values[known].std()
     scaled = np.where(known, (values - values[known].mean()) / spread, 0.0)
     return np.column_stack([scaled, scaled**2, ~known])
+
+
+def check_labels(sampled: xr.DataTree) -> None:
+    """Refuse labels of a collection with a sample that tell what was sampled (:func:`check_gaps`).
+
+    Raises
+    ------
+    ValueError
+        Where labels of one judge do.
+    """
+    names = label_names(sampled)
+    if not names:
+        return
+    frame = Frame.drawn_from(sampled)
+    for name in names:
+        check_gaps(frame.sample, name, label_values(sampled, name)[frame.pair, 0])
 
 
 def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
