@@ -106,9 +106,9 @@ class Chains:
         off = common - self.spreads.mean[:, None]
         pulled = np.einsum("tjc,cjk->tkc", own, own_prior)
         energy = 0.5 * (prior * off**2).sum(axis=0) + 0.5 * (own * pulled).sum(axis=(0, 1))
-        rise, own_rise = self.regression.slope(logit)
+        likelihood, rise, own_rise = self.regression.slope(logit)
         slope = self.arrow.noise(*_times(scale, (prior * off - rise, pulled - own_rise)))
-        return energy - self.regression.likelihood(logit), slope
+        return energy - likelihood, slope
 
 
 def _kinetic(speed) -> NDArray[np.float64]:

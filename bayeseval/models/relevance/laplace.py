@@ -111,7 +111,7 @@ def _newton(
     now, logit = posterior(common, own)
     arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
     for _ in range(n_steps):
-        rise, own_rise = regression.slope(logit)
+        _, rise, own_rise = regression.slope(logit)
         rise -= (precision * (common - spreads.mean))[:, None]
         own_rise -= (own @ own_precision)[:, :, None]
         step, own_step = (part[..., 0] for part in arrow.solved(rise, own_rise))

@@ -26,8 +26,8 @@ class Regression(NamedTuple):
     Parameters
     ----------
     relevance : float array (topic, row)
-    known : float array (topic, row)
-        1 where there is a judged pair, 0 where there is room left.
+    number : int array (topic,)
+        Judged pairs of each topic, in its first rows; the others are room that is left, all 0.
     common : float array (topic, row, column)
         Columns whose effects all topics share: population, curvature, tail, components, curves
         of runs, agreement.
@@ -38,7 +38,7 @@ class Regression(NamedTuple):
     """
 
     relevance: NDArray[np.float64]
-    known: NDArray[np.float64]
+    number: NDArray[np.int64]
     common: NDArray[np.float64]
     own: NDArray[np.float64]
     common_spans: dict[str, slice]
@@ -75,7 +75,7 @@ class Regression(NamedTuple):
 
         return cls(
             spread(relevance),
-            spread(np.ones(relevance.size)),
+            count,
             spread(_side_by_side(shared, relevance.size)),
             spread(_side_by_side(by_topic, relevance.size)),
             _spans(shared),
@@ -88,17 +88,22 @@ class Regression(NamedTuple):
 
     def likelihood(self, logit: NDArray) -> NDArray[np.float64]:
         """Log likelihood (draw,)."""
-        each = self.relevance[:, :, None] * logit - np.logaddexp(0.0, logit)
-        return (each * self.known[:, :, None]).sum(axis=(0, 1))
+        return self._residuals(logit)[0]
 
-    def slope(self, logit: NDArray) -> tuple[NDArray, NDArray]:
-        """Gradient of the log likelihood in the common and in the topics' effects."""
-        from scipy.special import expit
-
-        left = (self.relevance[:, :, None] - expit(logit)) * self.known[:, :, None]
+    def slope(self, logit: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Log likelihood (draw,), and its gradient in the common and in the topics' effects."""
+        likelihood, left = self._residuals(logit)
         n_columns = self.common.shape[2]
         common = self.common.reshape(-1, n_columns).T @ left.reshape(-1, left.shape[2])
-        return common, self.own.transpose(0, 2, 1) @ left
+        return likelihood, common, self.own.transpose(0, 2, 1) @ left
+
+    def _residuals(self, logit: NDArray) -> tuple[NDArray, NDArray]:
+        """Log likelihood (draw,), and relevance less its probability (topic, row, draw)."""
+        from bayeseval.models.relevance.likelihood_kernel import residuals
+
+        small = np.abs(logit)
+        np.exp(np.negative(small, out=small), out=small)
+        return residuals(self.relevance, self.number, logit, small), small
 
 
 class Arrow:
@@ -123,7 +128,8 @@ class Arrow:
         from scipy.special import expit
 
         share = expit(logit)
-        weight = (share * (1.0 - share) * regression.known)[:, :, None]
+        known = np.arange(logit.shape[1]) < regression.number[:, None]
+        weight = (share * (1.0 - share) * known)[:, :, None]
         own = regression.own.transpose(0, 2, 1)
         weighted = regression.common * weight
         n_columns = precision.size

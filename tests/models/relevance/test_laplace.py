@@ -5,6 +5,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy.special import expit
 
 import bayeseval as be
 from bayeseval import progress
@@ -69,12 +70,33 @@ def minus_log_posterior(regression, spreads, common, own) -> float:
     """Of effects given the spreads, by the formula."""
     precision, own_precision = (part for part in spreads.precisions())
     logit = (regression.common @ common + np.einsum("trk,tk->tr", regression.own, own)).ravel()
-    known, relevance = regression.known.ravel() > 0, regression.relevance.ravel()
+    rows = np.arange(regression.relevance.shape[1])
+    known = (rows < regression.number[:, None]).ravel()
+    relevance = regression.relevance.ravel()
     fit = relevance[known] * logit[known] - np.logaddexp(0, logit[known])
     off = common - spreads.mean
     prior = (precision[:, 0] * off**2).sum()
     prior += sum(effect @ own_precision[0] @ effect for effect in own)
     return 0.5 * prior - fit.sum()
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 1000.0])
+def test_the_likelihood_in_one_pass_is_that_of_the_formula(size):
+    """With topics of none, some and many judgments, and probabilities that round to 0 or 1."""
+    random = np.random.default_rng(4)
+    number, n_rows, n_draws = np.array([0, 3, 64, 150]), 150, 5
+    known = np.arange(n_rows) < number[:, None]
+    relevance = (random.random(known.shape) < 0.4) * known * 1.0
+    columns = [random.normal(size=(*known.shape, n)) * known[:, :, None] for n in (3, 2)]
+    regression = Regression(relevance, number, *columns, {}, {})
+    logit = size * random.normal(size=(*known.shape, n_draws)) * known[:, :, None]
+    found, common, own = regression.slope(logit)
+    each = relevance[:, :, None] * logit - np.logaddexp(0, logit)
+    np.testing.assert_allclose(found, each[known].sum(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(found, regression.likelihood(logit))
+    left = (relevance[:, :, None] - expit(logit)) * known[:, :, None]
+    np.testing.assert_allclose(common, np.einsum("trj,trd->jd", columns[0], left), atol=1e-11)
+    np.testing.assert_allclose(own, np.einsum("trj,trd->tjd", columns[1], left), atol=1e-11)
 
 
 def test_the_mode_has_no_gradient_and_the_arrow_is_the_factor_of_its_curvature(started):
