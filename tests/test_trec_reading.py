@@ -58,6 +58,15 @@ def test_negative_grades_may_count_as_judged(write):
     assert "rankings" not in collection
 
 
+def test_grades_below_those_of_a_pool_that_nobody_judged_are_said_to_be_left_out(write):
+    spam = write("spam", QRELS.replace("-1", "-2"))
+    with pytest.warns(UserWarning, match=r"1 of 3 grades are below -1 .the lowest is -2. and coun"):
+        collection = read_collection(spam)
+    np.testing.assert_array_equal(collection["judgments/grade"], [1, 0, np.nan])
+    collection = read_collection(spam, negative_grades="judged")
+    assert collection["judgments/grade"].values.tolist() == [1, 0, -2]
+
+
 @pytest.mark.parametrize("negative_grades", ["unjudged", "judged"])
 def test_missing_grades_in_a_frame_are_not_judged_and_one_warning_counts_them(negative_grades):
     frame = pd.DataFrame(

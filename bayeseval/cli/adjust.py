@@ -70,6 +70,7 @@ def adjust(
     runs: option.Runs,
     unpooled: Unpooled,
     rankings: Rankings,
+    negative_grades: option.NegativeGrades = "unjudged",
     measure: Measures = None,
     common_topics: CommonTopics = None,
     common_qrels: CommonQrels = None,
@@ -102,7 +103,7 @@ def adjust(
     check_outputs({"--output": output}, read)
     seed = option.chosen_seed(seed)
     with ordered_files():
-        before, judged, more = judgments_of(qrels, common_qrels)
+        before, judged, more = judgments_of(qrels, common_qrels, negative_grades)
         collection = pooled_collection(judged, runs, unpooled, teams, rankings)
     with working("adjusting"):
         result = be.adjust_scores(

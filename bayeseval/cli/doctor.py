@@ -179,7 +179,8 @@ def _check_files(
     """Every file by itself, then those that can be read together, with a table of the runs."""
     topics = design = None
     with found.kept(), ordered_files():
-        known = be.read_collection(qrels, qrels_format=judged.qrels_format)
+        options = {"negative_grades": judged.negative_grades}
+        known = be.read_collection(qrels, qrels_format=judged.qrels_format, **options)
         found.good(f"{qrels}: {of_judgments(known, qrels)}")
         topics = known["topic"].to_numpy()
     if judged.design is not None:

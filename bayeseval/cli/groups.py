@@ -13,6 +13,7 @@ from bayeseval.cli.options import (
     Estimator,
     Labels,
     MissingTopics,
+    NegativeGrades,
     OnDuplicate,
     Outside,
     Predictor,
@@ -36,6 +37,7 @@ class Judged:
     """How judgments are read and joined to runs."""
 
     qrels_format: QrelsFormat = "qrels"
+    negative_grades: NegativeGrades = "unjudged"
     design: DesignRead = None
     labels: Labels = None
 

@@ -26,6 +26,10 @@ QrelsFormat = Annotated[
     Literal["qrels", "sampleval", "prels", "probs"],
     typer.Option(help="Format of QRELS; sampleval, prels and probs include their design."),
 ]
+NegativeGrades = Annotated[
+    Literal["unjudged", "judged"],
+    typer.Option(help="Grade below 0: in the pool and not judged, or a grade, as -2 of spam is."),
+]
 Depth = Annotated[int | None, typer.Option(help="Ranks to read from each run.", show_default="all")]
 OnDuplicate = Annotated[
     Literal["error", "best"],

@@ -140,26 +140,31 @@ def judged_collection(
     qrels: str, runs: list[str], judged: Judged, rankings: Rankings
 ) -> xr.DataTree:
     """Runs with their judgments, those of a design joined to it, and with labels."""
-    options: dict[str, Any] = asdict(rankings) | {"qrels_format": judged.qrels_format}
+    options: dict[str, Any] = asdict(rankings)
+    negative_grades = judged.negative_grades
     if judged.design is not None and judged.qrels_format != "qrels":
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
     with ordered_files():
         if judged.design is None:
+            options |= {"qrels_format": judged.qrels_format, "negative_grades": negative_grades}
             collection = be.read_collection(qrels, runs, **options)
         else:
             collection = be.read_collection(None, runs, **options)
-            collection = be.attach_judgments(collection, be.read_design(judged.design), qrels)
+            design = be.read_design(judged.design)
+            collection = be.attach_judgments(
+                collection, design, qrels, negative_grades=negative_grades
+            )
     return labelled(collection, judged.labels)
 
 
-def judgments_of(qrels: str, common_qrels: str | None) -> tuple:
+def judgments_of(qrels: str, common_qrels: str | None, negative_grades: str) -> tuple:
     """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
     import pandas as pd
 
-    first = _plain_qrels(qrels)
+    first = _plain_qrels(qrels, negative_grades)
     if common_qrels is None:
         return first, first, None
-    more = _plain_qrels(common_qrels)
+    more = _plain_qrels(common_qrels, negative_grades)
     pairs = ["topic", "document"]
     both = first.merge(more, on=pairs, suffixes=("", "_common"))
     differing = both[both["grade"] != both["grade_common"]]
@@ -173,13 +178,13 @@ def judgments_of(qrels: str, common_qrels: str | None) -> tuple:
     return first, pd.concat([first, more]).drop_duplicates(pairs), more
 
 
-def _plain_qrels(path: str) -> pd.DataFrame:
+def _plain_qrels(path: str, negative_grades: str) -> pd.DataFrame:
     """Judgments of a file, where more fields can only be a run's: no option reads them."""
     from bayeseval.trec.qrels import FieldsIgnored
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
-        judgments = be.qrels_frame(be.read_collection(path))
+        judgments = be.qrels_frame(be.read_collection(path, negative_grades=negative_grades))
     for warning in said:
         message = warning.message
         if isinstance(message, FieldsIgnored):
@@ -205,6 +210,9 @@ def pooled_collection(
             raise ValueError(
                 f"{teams} has the columns {', '.join(table.columns)}; it needs run and team"
             )
-    collection = be.read_collection(judgments, runs, run_table=table, **asdict(rankings))
+    options = asdict(rankings)
+    collection = be.read_collection(
+        judgments, runs, run_table=table, negative_grades="judged", **options
+    )
     duplicates = rankings.on_duplicate
     return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)

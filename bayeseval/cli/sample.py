@@ -42,6 +42,7 @@ def sample(
     certain: option.CertainQrels = None,
     qrels: option.KnownQrels = None,
     qrels_format: option.QrelsFormat = "qrels",
+    negative_grades: option.NegativeGrades = "unjudged",
     seed: option.Seed = None,
 ) -> None:
     """Choose documents to judge, at random with known probabilities.
@@ -63,7 +64,8 @@ def sample(
 
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
     known = certain or qrels
-    collection = be.read_collection(known, runs, qrels_format=qrels_format, **asdict(rankings))
+    options = {"qrels_format": qrels_format, "negative_grades": negative_grades}
+    collection = be.read_collection(known, runs, **options, **asdict(rankings))
     collection = labelled(collection, labels)
     with working("sampling"):
         strata: dict = {} if n_strata is None else {"n_strata": n_strata}

@@ -113,6 +113,7 @@ def attach_judgments(
     qrels: str | os.PathLike | pd.DataFrame,
     *,
     grades: Sequence[float] | None = None,
+    negative_grades: str = "unjudged",
 ) -> xr.DataTree:
     """Collection with the judgments that came back for a design.
 
@@ -124,13 +125,15 @@ def attach_judgments(
         The design, or its file, with ``selected`` where the sample is known; draws with
         replacement need their ``draw_count``.
     qrels : path or DataFrame (topic, document, grade)
-        The judgments. A negative grade counts as not judged. A topic without any judgment is one
+        The judgments. A topic without any judgment is one
         that has not been judged yet, and scores NaN; of a Poisson sample, which may well be empty
         in a topic, only where the design says that pairs of it were ``selected``.
     grades : sequence of float, optional
         Grades that the assessors could give. Default: those that came back; then a measure of gains
         by the difference estimator is exactly unbiased only where every grade is sure to occur,
         whatever the prediction.
+    negative_grades : {"unjudged", "judged"}
+        Whether a negative grade means not judged, or is a grade.
 
     Returns
     -------
@@ -162,7 +165,9 @@ def attach_judgments(
     check_design(design)
     source = "the DataFrame" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
     listed = read_qrels(qrels)
-    judged, declined = (listed.loc[mask] for mask in (listed["grade"] >= 0, listed["grade"] < 0))
+    check_choice("negative_grades", negative_grades, ("unjudged", "judged"))
+    below = (listed["grade"] < 0) & (negative_grades == "unjudged")
+    judged, declined = (listed.loc[rows] for rows in (listed["grade"].notna() & ~below, below))
     labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
     in_design = pair_positions(design, *labels)
     never = design["inclusion_probability"].to_numpy() == 0
@@ -267,7 +272,10 @@ def _lacking_pairs(
     if kept < number:
         parts.append(": judge them; grade 0 if a document cannot be judged")
     if n_declined:
-        parts.append(f"; {n_declined} of these have a negative grade, which counts as not judged")
+        parts += [
+            f"; {n_declined} of these have a negative grade, which counts as not judged unless ",
+            Option("negative_grades", "judged"),
+        ]
     pair_topic, drawn = design["pair_topic"].to_numpy(), asked & ~certain
     begun = pair_topic[drawn & came_back]
     n_empty = np.setdiff1d(pair_topic[drawn], begun).size

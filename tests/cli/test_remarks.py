@@ -180,3 +180,26 @@ def test_ratios_over_poorly_known_numbers_are_named(capsys):
     assert "AP (67% of topics)" in said and "R@10" not in said
     remarks.remark_denominators(xr.Dataset({"poorly_known_topics": share * 0.1}))
     assert capsys.readouterr().err == ""
+
+
+def test_grades_of_spam_are_judgments_where_that_is_said(command, files):
+    lines = (files / "qrels").read_text().splitlines()
+    lines[:5] = [line[:-1] + "-2" for line in lines[:5]]
+    (files / "qrels").write_text("\n".join(lines) + "\n")
+    words = ["evaluate", files / "qrels", files / "a", "-m", "NumRet", "-m", "P@40", *WORDS]
+    code, out, err = command(*words)
+    assert code == 0
+    line = line_with(err, "below -1")
+    assert "5 of 120 grades" in line
+    assert "set --negative-grades judged" in line
+    assert "unjudged documents" in err
+    code, out, err = command(*words, "--negative-grades", "judged")
+    assert (code, err) == (0, "")
+    words = ["sample", files / "a", "--budget", "5", "--seed", "1", "--certain", files / "qrels"]
+    words += ["--design-file", files / "design.nc", "--output", files / "listed"]
+    assert "5 documents to judge" in command(*words)[2]
+    told = command(*words, "--overwrite", "--negative-grades", "judged")[2]
+    assert "every document of the frame is already judged" in told
+    words = ["adjust", files / "qrels", files / "a", files / "b", "--unpooled", files / "c"]
+    assert "below -1" in command(*words)[2]
+    assert "below -1" not in command(*words, "--negative-grades", "judged")[2]

@@ -120,8 +120,15 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
         be.attach_judgments(collection, known, good.iloc[1:])
     junk = good.assign(grade=[-2, *good["grade"][1:]])
     told = "judge them; grade 0 if .*; 1 of these have a negative grade, which counts as not judged"
+    told += " unless negative_grades='judged'"
     with pytest.raises(ValueError, match=told):
         be.attach_judgments(collection, known, junk)
+    spam = be.attach_judgments(collection, known, junk, negative_grades="judged")
+    assert np.nanmin(spam["judgments/grade"]) == -2
+    zero = be.attach_judgments(collection, known, junk.replace({"grade": {-2: 0}}))
+    for estimator in ("stat", "dyn"):
+        scores = [be.evaluate(one, ["P@3", "AP"], estimator=estimator) for one in (spam, zero)]
+        xr.testing.assert_equal(scores[0]["estimate"], scores[1]["estimate"])
     other = be.draw(design, random_seed=4)
     assert not other.identical(selected)
     with pytest.raises(ValueError, match="pairs that were"):
