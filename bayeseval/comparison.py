@@ -71,7 +71,7 @@ def compare(
     n_permutations : int
         Of the randomised test; its p values are no smaller than 1 / (1 + n_permutations).
     random_seed : int
-        Of the permutations and draws.
+        Of the permutations and draws, and of the estimator.
     **options
         Of :func:`evaluate` (over these topics: ``predictor``, ``relevance_level``, ``gain``).
 
@@ -139,20 +139,19 @@ def compare(
     _check_request(reference, prior, n_permutations, random_seed)
     runs = sampled["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
-    found = differences(
+    all_pairs = compared_pairs(runs, None)
+    every = differences(
         sampled,
         measures,
         estimator=estimator,
-        pairs=pairs,
+        pairs=all_pairs,
         population=population,
         ci_prob=ci_prob,
+        random_seed=random_seed,
         **options,
     )
+    found = every if reference is None else _beside(every, pairs, runs)
     _check_topics(found)
-    every, all_pairs = found, compared_pairs(runs, None)
-    if reference is not None:
-        how = {"estimator": estimator, "population": population} | options
-        every = differences(sampled, measures, pairs=all_pairs, **how)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
     estimate, error, freedom = _arrays(found)
     p_value = student_p(estimate, error, freedom)
@@ -188,6 +187,24 @@ def _check_request(reference, prior: str, n_permutations: int, random_seed: int)
     check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):
         raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
+
+
+def _beside(every: xr.Dataset, pairs, runs: NDArray) -> xr.Dataset:
+    """Differences of some pairs, either way round, among those of all."""
+    first, second = pairs
+    place = np.zeros((runs.size, runs.size), dtype=np.int64)
+    above = np.triu_indices(runs.size, k=1)
+    place[above] = np.arange(above[0].size)
+    found = every.isel(comparison=place[np.minimum(first, second), np.maximum(first, second)])
+    found = found.assign_coords(
+        run_a=("comparison", runs[first]), run_b=("comparison", runs[second])
+    )
+    turned = xr.DataArray(first > second, dims="comparison")
+    back = found["interval"].isel(ci_bound=[1, 0]).assign_coords(ci_bound=found["ci_bound"])
+    for name, other in (*((n, found[n]) for n in ("estimate", "difference")), ("interval", back)):
+        kept = xr.where(turned, 0.0 - other, found[name], keep_attrs=False)
+        found[name] = kept.transpose(*found[name].dims).assign_attrs(found[name].attrs)
+    return found
 
 
 def _check_topics(found: xr.Dataset) -> None:

@@ -356,7 +356,7 @@ def _stated(some: dict[str, xr.Dataset], known: dict) -> dict[str, np.ndarray]:
 
     The model's draws as they are, and with errors of its own.
     """
-    matrix = some["covariance"]["covariance"]
+    matrix = some["covariance"]["covariance"].drop_attrs()  # the unbiased one serves for ranks too
     found = be.combine(some["mean"], some["post"], covariance=matrix, constants=known)
     probabilities = {
         "combined": be.rankings.rank_probabilities(found, n_draws=10),

@@ -5,7 +5,7 @@ judgments of TREC-COVID round 5 (126 runs) and CLEF TAR 2017 (the 19 runs with a
 20 pps strata, default dyn. Four tables:
 
 - among pairs given the probability p, how many are right, with a flat prior and with the learned
-  one, and by ``be.compare``, whose errors are raised; a true tie counts half; errors are of samples
+  one, and by ``be.compare``, which has Student's t; a true tie counts half; errors are of samples
   as clusters;
 - how often the intervals of ``be.compare`` hold the differences of all pairs, and how long they are
   beside those of the error as it is;
@@ -55,12 +55,12 @@ def collections() -> dict[str, xr.DataTree]:
 
 
 def sampled_means(collection, budget: int, n_samples: int):
-    """Every sample, with its means and their covariance."""
+    """Every sample, with its means and their covariance, raised as errors of ``compare`` are."""
     design = be.designs.pps_strata(collection, budget=budget)
     for seed in range(n_samples):
         sampled = be.reveal(collection, design, be.draw(design, random_seed=1000 + seed))
         scores = be.evaluate(sampled, MEASURES, estimator="dyn")
-        matrix = be.covariance(sampled, MEASURES, estimator="dyn")
+        matrix = be.covariance(sampled, MEASURES, estimator="dyn", raised=True)
         yield sampled, be.mean_over_topics(scores), matrix
 
 

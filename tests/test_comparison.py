@@ -201,9 +201,22 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
         assert (same[name] == 1).all()
     assert (same.probability_better == 0.5).all() and same.standardised.isnull().all()
     mean = be.mean_over_topics(scores)
-    covariance = be.covariance(sampled, measures, estimator=estimator)
+    covariance = be.covariance(sampled, measures, estimator=estimator, raised=True)
     ranks = be.rankings.rank_sets(mean, covariance=covariance)["rank"]
     np.testing.assert_array_equal(ranks.sel(run="a"), ranks.sel(run="b"))
+
+
+def test_one_seed_gives_one_estimate(sampled):
+    """Rprec is estimated by draws, and the counts behind AP by a rule with a random part."""
+    measures = ["Rprec", "AP", "P@10"]
+    scores = be.evaluate(sampled, measures, estimator="dyn", random_seed=3)
+    mean = be.mean_over_topics(scores).estimate
+    for reference in (None, "run003"):
+        pairs = be.compare(
+            sampled, measures, estimator="dyn", reference=reference, random_seed=3, **FAST
+        )
+        apart = mean.sel(run=pairs.run_a).to_numpy() - mean.sel(run=pairs.run_b).to_numpy()
+        np.testing.assert_allclose(pairs.estimate, apart, atol=1e-12)
 
 
 def test_errors_about_these_topics_are_unknown_without_a_design(truth):

@@ -62,7 +62,7 @@ def compare(
         float | None, typer.Option(help="Largest difference of no practical importance.")
     ] = None,
     prior: option.Prior = "normal",
-    seed: Annotated[int, typer.Option(help="Random seed of permutations and draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of estimator, permutations and draws.")] = 0,
     format: option.TidyFormat = "table",
     output: option.OutputFile = None,
 ) -> None:

@@ -76,7 +76,7 @@ def rank(
         if population == "sample":
             known = mean
             sampled = {n: options[n] for n in ("estimator", "predictor", "relevance_level")}
-            matrix = be.covariance(collection, measure, **sampled)
+            matrix = be.covariance(collection, measure, raised=True, **sampled)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed}

@@ -1,5 +1,7 @@
 """Covariance between runs, and the difference of two."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -8,8 +10,15 @@ from bayeseval.collection import check_one_sample
 from bayeseval.collection.origin import origin, topics_word
 from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.registry import HAS_COVARIANCE, described_options
-from bayeseval.evaluation.differences import differences, run_position, without_defaults
+from bayeseval.evaluation.differences import (
+    compared_pairs,
+    differences,
+    run_position,
+    without_defaults,
+)
+from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem
+from bayeseval.evaluation.scores import evaluate
 from bayeseval.measures.measure import described_gains
 
 
@@ -19,6 +28,7 @@ def covariance(
     *,
     estimator: str,
     over: str | None = "topic",
+    raised: bool = False,
     **options,
 ) -> xr.DataArray:
     r"""Design covariance between the scores of runs, which share judged documents.
@@ -26,7 +36,13 @@ def covariance(
     For a stratified sample :math:`\sum_h N_h^2 (1 - n_h/N_h) s_{h,ab} / n_h` with :math:`s_{h,ab}`
     the sample covariance in stratum h of the two runs' weight times residual. Where ratios are
     divided by what the counts of all topics say, their error is part of it, the part that topics
-    share included. It is the unbiased one, not raised as intervals of scores are.
+    share included.
+
+    That is the unbiased one, for :func:`combine` and :func:`models.score_model`. Where few sampled
+    documents tell two runs apart the variance of their difference may be near 0 by luck, and the
+    runs would be taken for different with certainty. Orders of runs (:func:`rankings.rank_sets`)
+    need the ``raised`` one, by which each score and each difference has the error that its interval
+    rests on (:func:`mean_over_topics`, :func:`compare`).
 
     Parameters
     ----------
@@ -36,6 +52,9 @@ def covariance(
         As for :func:`evaluate`.
     over : {"topic"} or None
         Covariance of the means over topics, or one matrix per topic.
+    raised : bool
+        Variances of means and of all differences raised by what the predictions lead one to expect;
+        over topics alone.
     **options
         ``predictor``, ``estimator_options``, ``relevance_level``, ``gain``, ``random_seed`` of
         :func:`evaluate`.
@@ -48,7 +67,8 @@ def covariance(
     Raises
     ------
     ValueError
-        As :func:`evaluate`; a sample with replicates; an estimator without a design.
+        As :func:`evaluate`; a sample with replicates; an estimator without a design; ``raised``
+        errors of single topics.
 
     Examples
     --------
@@ -63,39 +83,67 @@ def covariance(
     """
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
+    if raised and over is None:
+        raise ValueError("raised errors are those of means over topics; leave over= out")
     problem = _design_problem(sampled, measures, estimator, options)
+    attrs: dict[str, Any] = {
+        "estimator": estimator,
+        "predictor": described_predictor(sampled, estimator, options.get("predictor")),
+        "estimator_options": described_options(estimator, options.get("estimator_options")),
+        "gain": described_gains(problem.measures),
+        "raised": int(raised),
+    }
+    attrs |= origin(sampled)
+    labels = problem.labels | {"run_other": problem.labels["run"]}
+    dims = ("measure", "topic", "run", "run_other")
+    if over is None:
+        return xr.DataArray(_by_topic(problem), labels, dims, name="covariance", attrs=attrs)
+    topics = labels.pop("topic")[problem.judged_topic]
+    attrs["topics"] = topics_word(topics)
+    matrix = _raised(sampled, measures, estimator, options) if raised else _of_means(problem)
+    return xr.DataArray(matrix, labels, (dims[0], *dims[2:]), name="covariance", attrs=attrs)
+
+
+def _by_topic(problem: Problem) -> NDArray[np.floating]:
+    """Covariances (measure, topic, run, run) of the scores of every topic."""
     n_runs, n_topics = problem.frame.rankings.length.shape
     matrix = np.zeros((len(problem.measures), n_topics, n_runs, n_runs))
-    shared: dict[int, NDArray] = {}
-    alone = np.zeros((len(problem.measures), n_runs, n_runs))
     for index, topic, score in problem.topic_scores():
         deviation, common = score.deviation[:, 0], score.shared[:, 0]
-        own = common @ common.T
-        matrix[index, topic] = deviation @ deviation.T + own
-        alone[index] += own
-        shared[index] = shared.get(index, 0.0) + common
+        matrix[index, topic] = deviation @ deviation.T + common @ common.T
     matrix[:, ~problem.judged_topic] = np.nan
-    labels = problem.labels
-    result = xr.DataArray(
-        matrix,
-        dims=("measure", "topic", "run", "run_other"),
-        coords=labels | {"run_other": labels["run"]},
-        name="covariance",
-        attrs={
-            "estimator": estimator,
-            "predictor": described_predictor(sampled, estimator, options.get("predictor")),
-            "estimator_options": described_options(estimator, options.get("estimator_options")),
-            "gain": described_gains(problem.measures),
-        }
-        | origin(sampled),
-    )
-    if over is None:
-        return result
-    between = np.array([sums @ sums.T for _, sums in sorted(shared.items())]) - alone
-    judged = result.isel(topic=np.flatnonzero(problem.judged_topic))
-    total = judged.sum("topic", skipna=False) + between
-    mean = (total / judged.sizes["topic"] ** 2).rename("covariance")
-    return mean.assign_attrs(result.attrs | {"topics": topics_word(judged["topic"].to_numpy())})
+    return matrix
+
+
+def _of_means(problem: Problem) -> NDArray[np.floating]:
+    """Covariances (measure, run, run) of means over the judged topics."""
+    n_runs = problem.frame.rankings.length.shape[0]
+    matrix = np.zeros((len(problem.measures), n_runs, n_runs))
+    shared: dict[int, NDArray] = {}
+    for index, _, score in problem.topic_scores():
+        deviation = score.deviation[:, 0]
+        matrix[index] += deviation @ deviation.T
+        shared[index] = shared.get(index, 0.0) + score.shared[:, 0]
+    # what topics share by one model of their counts adds up before it is squared
+    for index, common in shared.items():
+        matrix[index] += common @ common.T
+    return matrix / np.count_nonzero(problem.judged_topic) ** 2
+
+
+def _raised(sampled, measures, estimator: str, options: dict) -> NDArray[np.floating]:
+    """Matrix by which means and differences of means have their raised errors."""
+    mean = mean_over_topics(evaluate(sampled, measures, estimator=estimator, **options))
+    variance = np.square(mean["raised_error"].transpose("measure", "run").to_numpy())
+    total = variance[:, :, None] + variance[:, None]
+    apart = np.zeros(total.shape)
+    if variance.shape[1] > 1:
+        first, second = compared_pairs(mean["run"].to_numpy())
+        found = differences(
+            sampled, measures, estimator=estimator, pairs=(first, second), **options
+        )
+        square = np.square(found["believed"].transpose("measure", "comparison").to_numpy())
+        apart[:, first, second] = apart[:, second, first] = square
+    return 0.5 * (total - apart)
 
 
 def paired_difference(

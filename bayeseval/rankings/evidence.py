@@ -66,13 +66,13 @@ def evidence_by_measure(
         (measure, run), of ``mean_over_topics`` with ``covariance``, or of ``combine`` with a
         variable of that name.
     covariance : DataArray (measure, run, run_other), optional
-        Of ``covariance``.
+        Of ``covariance``, raised.
 
     Raises
     ------
     ValueError
-        Estimates without a covariance; NaN; fewer than two runs; other measures or runs; draws of
-        ``urn_model``.
+        Estimates without a covariance, or with the unbiased one; NaN; fewer than two runs; other
+        measures or runs; draws of ``urn_model``.
     """
     if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
         raise ValueError(
@@ -135,7 +135,8 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     if own and "covariance" not in scores:
         raise ValueError(
             "means alone do not say how sure an order of runs is, for runs share their errors; "
-            "give the scores per topic, or covariance=be.covariance(...) of the same sample"
+            "give the scores per topic, or covariance=be.covariance(..., raised=True) of the same "
+            "sample"
         )
     if not own and scores.attrs.get("population") == "topics":
         raise ValueError(
@@ -146,6 +147,11 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
         raise ValueError("covariance= goes with means; average with mean_over_topics first")
     if covariance is not None:
         check_covariance(scores, covariance)
+        if covariance.attrs.get("raised", 1) == 0:
+            raise ValueError(
+                "by the unbiased covariance runs that few sampled documents tell apart can seem to "
+                "differ for certain; give be.covariance(..., raised=True)"
+            )
     matrix = scores["covariance"] if own else covariance
     assert matrix is not None
     matrix = _matching(matrix, scores)

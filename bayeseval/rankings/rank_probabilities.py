@@ -48,9 +48,8 @@ def rank_probabilities(
         that one would like to tell apart. Errors are normal here too (but for scores per topic):
         the degrees of freedom of single runs say little of their differences.
 
-    The errors are those of ``covariance``; :func:`compare` raises them where the predictions lead
-    one to expect more, and is less sure there. These are probabilities on average over pairs like
-    those at hand. For sets of ranks that hold whatever the true scores see :func:`rank_sets`.
+    These are probabilities on average over pairs like those at hand. For sets of ranks that hold
+    whatever the true scores see :func:`rank_sets`.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ def rank_probabilities(
         Posterior draws, means with ``covariance``, scores per topic, or combined estimates, as for
         :func:`rank_sets`.
     covariance : DataArray (measure, run, run_other), optional
-        Of :func:`covariance`, from the same sample.
+        Of :func:`covariance` with ``raised=True``, from the same sample.
     prior : {"normal", "flat"}, optional
         Default: "normal" for design-based estimates, "flat" for combined ones. Posterior draws have
         their own prior and take none here.

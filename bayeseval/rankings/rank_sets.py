@@ -29,9 +29,8 @@ def rank_sets(
     each, with step-down: over the pairs of one run for a set that holds for each run by itself,
     over all pairs for sets that hold for all runs at once.
 
-    The errors of means are those of ``covariance``, as they are. :func:`compare` raises them where
-    the predictions lead it to expect more, and takes Student's t: where judgments are few, it may
-    leave open what is found here.
+    The errors of means are those of ``covariance``, taken for normal. :func:`compare` has the same
+    errors with Student's t: where judgments are few, it may leave open what is found here.
 
     Ranks of bootstrapped or of drawn scores have no such guarantee: at ties they say how often the
     noise put a run there, not where it may be.
@@ -44,7 +43,7 @@ def rank_sets(
         with ``covariance``; posterior draws of :func:`posterior_scores`; or combined estimates with
         a variable ``covariance``.
     covariance : DataArray (measure, run, run_other), optional
-        Of :func:`covariance`, from the same sample.
+        Of :func:`covariance` with ``raised=True``, from the same sample.
     simultaneous : bool
         Sets that hold for all runs at once.
     top : int, optional
@@ -68,8 +67,8 @@ def rank_sets(
     Raises
     ------
     ValueError
-        Means without a covariance; NaN; draws of ``urn_model``, which draws each run by itself;
-        ``top`` or ``ci_prob`` out of range.
+        Means without a covariance, or with one that is not raised; NaN; draws of ``urn_model``,
+        which draws each run by itself; ``top`` or ``ci_prob`` out of range.
 
     References
     ----------

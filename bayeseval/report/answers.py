@@ -105,9 +105,14 @@ def design_answers(
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
     source = scores
     if known:
-        asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
-        source, how["covariance"] = mean, be.covariance(sampled, measures, **asked)
+        asked = _for_covariance(options)
+        source, how["covariance"] = mean, be.covariance(sampled, measures, raised=True, **asked)
     return Answers(estimator, mean, *_ranked(source, how))
+
+
+def _for_covariance(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of ``evaluate`` that ``covariance`` takes too."""
+    return {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
 
 
 def _note_lacking(sampled: xr.DataTree, scores: xr.Dataset, notes: Notes) -> None:
@@ -156,9 +161,8 @@ def combined_answers(
     model = be.models.relevance_model(sampled, relevance_level=level, external=columns)
     fitted = be.fit(model, approximation="laplace", chains=N_CHAINS, draws=draws, random_seed=seed)
     post = be.posterior_scores(fitted, sampled, list(labels), random_seed=seed)
-    asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
     part = mean.sel(measure=list(labels))
-    matrix = be.covariance(sampled, list(labels), **asked)
+    matrix = be.covariance(sampled, list(labels), **_for_covariance(options))
     both = be.combine(part, post, covariance=matrix)
     alone = be.summarize(be.with_model_errors(post, random_seed=seed), ci_prob=ci_prob)
     table = be.compare_intervals(part, alone, both)

@@ -66,7 +66,8 @@ def test_topics_that_are_skipped_say_nothing_of_what_is_given_back(collection, m
 def test_differences_are_those_of_the_means(collection):
     design = be.designs.pps_strata(collection, budget=40)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn")).estimate
+    scores = be.evaluate(sampled, MEASURES, estimator="dyn", random_seed=1)
+    mean = be.mean_over_topics(scores).estimate
     found = be.compare(
         sampled, MEASURES, estimator="dyn", reference=ODD, n_permutations=99, random_seed=1
     )

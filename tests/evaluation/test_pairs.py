@@ -1,11 +1,13 @@
 """Covariances between runs and paired differences."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.ratio import discount_slope
 from tests.small import every_stratified_sample, small_collection
@@ -48,6 +50,62 @@ def test_the_diagonal_is_the_variance_and_means_add_up(collection, design):
     diagonal = np.diagonal(matrix.to_numpy(), axis1=1, axis2=2)
     np.testing.assert_allclose(diagonal, mean.standard_error.to_numpy() ** 2, atol=1e-14)
     assert (np.linalg.eigvalsh(matrix.to_numpy()) > -1e-12).all()
+
+
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_the_raised_covariance_has_the_errors_of_means_and_of_differences(
+    collection, design, estimator
+):
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=2))
+    measures = ["P@3", "AP", "nDCG@5", "R@3", "Rprec", "NumRel"]
+    own, matrix = (
+        be.covariance(sampled, measures, estimator=estimator, raised=raised)
+        for raised in (False, True)
+    )
+    assert (own.attrs["raised"], matrix.attrs["raised"]) == (0, 1)
+    assert own.drop_attrs().coords.identical(matrix.drop_attrs().coords)
+    mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator=estimator))
+    diagonal = np.diagonal(matrix, axis1=1, axis2=2)
+    np.testing.assert_allclose(diagonal, mean.raised_error**2, atol=1e-14)
+    assert (diagonal > np.diagonal(own, axis1=1, axis2=2) + 1e-6).any()
+    first, second = compared_pairs(sampled["run"].to_numpy())
+    pairs = differences(sampled, measures, estimator=estimator, pairs=(first, second))
+    apart = diagonal[:, first] + diagonal[:, second] - 2.0 * matrix.to_numpy()[:, first, second]
+    np.testing.assert_allclose(apart, pairs.believed**2, atol=1e-14)
+    with pytest.raises(ValueError, match="raised errors are those of means over topics"):
+        be.covariance(sampled, measures, estimator=estimator, raised=True, over=None)
+
+
+def test_runs_that_tie_are_not_told_apart_by_what_the_sample_missed():
+    """The second run has other non-relevant documents in its ranks; few of them are sampled."""
+    random = np.random.default_rng(5)
+    judged, runs = [], []
+    for topic in map(str, range(12)):
+        relevant = np.arange(60) % 3 == 0
+        judged += [(topic, f"d{i}", int(grade)) for i, grade in enumerate(relevant)]
+        order = np.argsort(random.normal(size=60) - 0.5 * relevant)
+        inside, outside = (np.flatnonzero(~relevant[part]) for part in (order[:10], order[10:]))
+        swapped = order.copy()
+        one, other = inside[0], 10 + outside[-1]
+        if int(topic) % 4 == 0:
+            swapped[[one, other]] = order[[other, one]]
+        for run, ranked in (("a", order), ("b", swapped), ("c", random.permutation(60))):
+            runs += [(run, topic, f"d{i}", -rank) for rank, i in enumerate(ranked)]
+    truth = be.read_collection(
+        pd.DataFrame(judged, columns=["topic", "document", "grade"]),
+        pd.DataFrame(runs, columns=["run", "topic", "document", "score"]),
+    )
+    design = be.designs.pps_strata(truth, budget=10, n_strata=5)
+    found = 0
+    for seed in range(20):
+        sampled = be.reveal(truth, design, be.draw(design, random_seed=seed))
+        mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
+        matrix = be.covariance(sampled, "P@10", estimator="dyn", raised=True)
+        sets = be.rankings.rank_sets(mean, covariance=matrix)
+        found += int(sets.separated.sel(run=["a", "b"], run_other=["a", "b"]).any())
+    assert found <= 2, "a tie is found apart once in ten samples"
+    with pytest.raises(ValueError, match="unbiased covariance .* give be.covariance.*raised=True"):
+        be.rankings.rank_sets(mean, covariance=be.covariance(sampled, "P@10", estimator="dyn"))
 
 
 def test_a_run_does_not_differ_from_itself_and_shared_judgments_narrow_the_difference():
