@@ -206,6 +206,21 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
     np.testing.assert_array_equal(ranks.sel(run="a"), ranks.sel(run="b"))
 
 
+def test_ranks_over_the_population_of_topics_have_the_error_that_topics_share(truth):
+    """Few judgments, so that ratios rest on the counts of all topics."""
+    design = be.designs.pps_strata(truth, budget=12, n_strata=4)
+    sampled = be.reveal(truth, design, be.draw(design, random_seed=3))
+    scores = be.evaluate(sampled, ["AP", "R@20", "P@10"], estimator="dyn")
+    pairs = be.compare(
+        sampled, ["AP", "R@20", "P@10"], estimator="dyn", population="topics", **FAST
+    )
+    ranked = be.rankings.compare_draws(scores).standard_error / pairs.standard_error
+    alone = be.rankings.compare_draws(scores.drop_vars("denominator_effect")).standard_error
+    np.testing.assert_allclose(ranked.sel(measure="P@10"), 1.0, atol=1e-9)
+    assert ((ranked > 1 - 1e-9) & (ranked < 1.2)).all()
+    assert (alone / pairs.standard_error).sel(measure=["AP", "R@20"]).min() < 0.97
+
+
 def test_one_seed_gives_one_estimate(sampled):
     """Rprec is estimated by draws, and the counts behind AP by a rule with a random part."""
     measures = ["Rprec", "AP", "P@10"]

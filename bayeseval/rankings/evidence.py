@@ -94,7 +94,7 @@ def evidence_by_measure(
         check_several_draws(scores["estimate"])
         found = _from_draws(scores["estimate"])
     elif "topic" in dims and covariance is None:
-        found = _from_topics(scores["estimate"])
+        found = _from_topics(scores)
     else:
         found = _from_covariance(scores, covariance)
     return measures, runs, found
@@ -113,21 +113,43 @@ def _from_draws(estimate: xr.DataArray) -> list[Evidence]:
     ]
 
 
-def _from_topics(estimate: xr.DataArray) -> list[Evidence]:
-    """Mean over topics with the covariance that the spread over topics gives it."""
-    if "replicate" in estimate.dims:
+def _from_topics(scores: xr.Dataset) -> list[Evidence]:
+    """Mean over topics with the covariance that the spread over topics gives it.
+
+    And the error that all topics share by one model of their counts, which no spread shows.
+    """
+    if "replicate" in scores["estimate"].dims:
         raise ValueError("an order of runs is of one sample; pick one with isel(replicate=0)")
-    values = estimate.transpose("measure", "topic", "run").to_numpy()
+    values = scores["estimate"].transpose("measure", "topic", "run").to_numpy()
     found = []
-    for one in values:
-        kept = one[~np.isnan(one).all(axis=1)]
+    for index, one in enumerate(values):
+        counting = ~np.isnan(one).all(axis=1)
+        kept = one[counting]
         _refuse_nan(kept)
         if len(kept) < 2:
             raise ValueError("the spread over topics needs at least 2 topics with scores")
         freedom = np.full((kept.shape[1],) * 2, len(kept) - 1.0)
         matrix = np.cov(kept, rowvar=False) / len(kept)
+        matrix += _between_topics(scores, index, counting) / (len(kept) * (len(kept) - 1.0))
         found.append(Evidence(kept.mean(axis=0), matrix, freedom, None, combined=False))
     return found
+
+
+def _between_topics(scores: xr.Dataset, index: int, counting: NDArray[np.bool_]) -> Floats | float:
+    """Sum of the covariances (run, run) between topics, whose variances ``mean_over_topics`` has.
+
+    Without its negative eigenvalues, so that no difference has less than the spread over topics.
+    """
+    if "denominator_effect" not in scores:
+        return 0.0
+    effect = scores["denominator_effect"].transpose("measure", "run", "topic")
+    direction = scores["denominator_direction"].transpose("measure", "topic", "direction")
+    effect, direction = (part.to_numpy()[index] for part in (effect, direction))
+    effect, direction = effect[:, counting], direction[counting]
+    total = effect @ direction
+    alone = (effect * np.square(direction).sum(axis=1)) @ effect.T
+    value, vector = np.linalg.eigh(total @ total.T - alone)
+    return (vector * np.maximum(value, 0.0)) @ vector.T
 
 
 def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> list[Evidence]:
