@@ -42,7 +42,9 @@ def _by_own_count(topic: TopicRelevance, filled: FilledRelevance) -> TopicScore:
     limited = (raw < 0.0) | (raw > 1.0) | (filled.value.sum(axis=0) < np.maximum(seen, 1.0))
     limited &= (topic.slots.probability < 1.0).any(axis=1)
     deviation = _bootstrapped(topic, filled, precision_at_count)
-    return TopicScore(np.clip(raw, 0.0, 1.0), deviation, None, limited)
+    score = topic.score(np.clip(raw, 0.0, 1.0), deviation, limited)
+    count = np.maximum(filled.value.sum(axis=0), np.maximum(seen, 1.0))
+    return replace(score, by_slot=_linear(topic, filled, count))
 
 
 def _by_counts(topic: TopicRelevance, filled: FilledRelevance, counts: TopicCounts) -> TopicScore:
@@ -55,7 +57,7 @@ def _by_counts(topic: TopicRelevance, filled: FilledRelevance, counts: TopicCoun
     estimate, slope = _over_counts(topic.position, filled.value, counts)
     deviation = _bootstrapped(topic, filled, precision_at_likely)
     score = by_counts(topic, counts, estimate=estimate, deviation=deviation, slope=slope)
-    return replace(score, group=None)
+    return replace(score, by_slot=_linear(topic, filled, likely))
 
 
 def _precision_at(position, value, count) -> NDArray[np.float64]:
@@ -63,6 +65,19 @@ def _precision_at(position, value, count) -> NDArray[np.float64]:
     from bayeseval.measures.rank_sums import cumulative_at
 
     return cumulative_at(position, np.ascontiguousarray(value), count) / count
+
+
+def _linear(topic: TopicRelevance, filled: FilledRelevance, count) -> NDArray[np.float64]:
+    """Deviations (run, replicate, slot) of precision at cutoffs (replicate,) taken for known."""
+    from bayeseval.measures.rank_sums import picked_weight
+
+    rows, n_pairs = topic.slots.row, filled.value.shape[0]
+    rank = np.arange(topic.position.shape[1])
+    parts = [
+        picked_weight(topic.position, np.clip(one - rank, 0.0, 1.0) / one, row[None], n_pairs)
+        for one, row in zip(count, rows, strict=True)
+    ]
+    return topic.centred(np.concatenate(parts, axis=1) * filled.expanded)
 
 
 def _bootstrapped(topic: TopicRelevance, filled, score) -> NDArray[np.float64]:

@@ -17,8 +17,8 @@ class TopicScore:
     estimate : float array (run, replicate)
     deviation : float array (run, replicate, slot)
         Squares add up to the design variance, products of two runs to their covariance.
-    group : int array (replicate, slot) or None
-        Variance groups of the leading slots; None where the deviations are those of a bootstrap.
+    group : int array (replicate, slot)
+        Variance groups of the leading slots.
     limited : bool array (run, replicate)
         Where a rule for ratios was needed: the number of relevant documents was raised to the
         number seen, or the ratio was brought back into [0, 1].
@@ -32,17 +32,20 @@ class TopicScore:
         Design variance to be expected if documents are relevant with the predicted probabilities.
     beyond : float array (run, replicate), optional
         What the limits [0, 1] took from the estimate.
+    by_slot : float array (run, replicate, slot), optional
+        Deviations of the score's linear part, slot by slot, where `deviation` is of a bootstrap.
     """
 
     estimate: NDArray[np.float64]
     deviation: NDArray[np.float64]
-    group: NDArray[np.int64] | None
+    group: NDArray[np.int64]
     limited: NDArray[np.bool_]
     effect: NDArray[np.float64] | None = None
     direction: NDArray[np.float64] | None = None
     counts: TopicCounts | None = None
     anticipated: NDArray[np.float64] | None = None
     beyond: NDArray[np.float64] | None = None
+    by_slot: NDArray[np.float64] | None = None
 
     @property
     def shared(self) -> NDArray[np.float64]:
@@ -58,12 +61,21 @@ class TopicScore:
 
     @property
     def spread(self) -> NDArray[np.float64]:
-        """Sum over strata of variance^2 / (sampled documents - 1), (run, replicate)."""
-        if self.group is None:
-            return (self.deviation**2).sum(axis=-1) ** 2 / (self.deviation.shape[-1] - 1.0)
+        """Sum over strata of variance^2 / (sampled documents - 1), (run, replicate).
+
+        Of a bootstrap, whose deviations have no strata, by the strata's shares of the linear part.
+        """
         from bayeseval.uncertainty.centred import variance_spread
 
-        return variance_spread(self.deviation, self.group)
+        if self.by_slot is None:
+            return variance_spread(self.deviation, self.group)
+        drawn = self.deviation if self.counts is None else self.deviation[..., :-1]
+        whole, linear = ((part**2).sum(axis=-1) for part in (drawn, self.by_slot))
+        strata = variance_spread(self.by_slot, self.group)
+        least = 1.0 / np.maximum((self.group >= 0).sum(axis=-1) - 1.0, 1.0)
+        known = linear > 0.0
+        share = np.where(known, strata / np.where(known, linear, 1.0) ** 2, least)
+        return whole**2 * share
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,6 +165,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
                 estimate=one - other,
                 deviation=score.deviation[a] - score.deviation[b],
                 effect=None if score.effect is None else score.effect[a] - score.effect[b],
+                by_slot=None if score.by_slot is None else score.by_slot[a] - score.by_slot[b],
                 anticipated=None,
             )
             if pair.effect is not None:

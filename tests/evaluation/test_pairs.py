@@ -202,7 +202,8 @@ def test_an_unknown_variance_is_not_taken_for_none(collection, measure, denomina
     assert pair.standard_error.isnull().all()
 
 
-def test_differences_of_r_precision_have_the_degrees_of_freedom_of_the_bootstrap():
+def test_r_precision_has_the_degrees_of_freedom_of_precision_at_its_cutoff():
+    """Its variance is a bootstrap's, whose number of draws says nothing of how well it is known."""
     truth = be.simulate.urn_collection(
         [0.1, 0.3], n_topics=1, n_documents=600, n_relevant=80, depth=300, random_seed=3
     )
@@ -213,7 +214,18 @@ def test_differences_of_r_precision_have_the_degrees_of_freedom_of_the_bootstrap
     pair = be.paired_difference(
         sampled, "Rprec", first, second, estimator="stat", estimator_options=own
     )
-    assert pair.degrees_of_freedom.item() == pytest.approx(99)
+    mean = be.mean_over_topics(
+        be.evaluate(sampled, ["NumRel", "Rprec"], estimator="stat", estimator_options=own)
+    )
+    cutoff = f"P@{mean.estimate.sel(measure='NumRel')[0].item():.0f}"
+    fixed = be.paired_difference(sampled, cutoff, first, second, estimator="stat")
+    assert pair.degrees_of_freedom.item() == pytest.approx(
+        fixed.degrees_of_freedom.item(), rel=0.02
+    )
+    fixed = be.mean_over_topics(be.evaluate(sampled, cutoff, estimator="stat"))
+    np.testing.assert_allclose(
+        mean.degrees_of_freedom.sel(measure="Rprec"), fixed.degrees_of_freedom[0], rtol=0.02
+    )
 
 
 @pytest.mark.parametrize("population", ["sample", "topics"])
