@@ -179,8 +179,9 @@ def _check_files(
     """Every file by itself, then those that can be read together, with a table of the runs."""
     topics = design = None
     with found.kept(), ordered_files():
-        options = {"negative_grades": judged.negative_grades}
-        known = be.read_collection(qrels, qrels_format=judged.qrels_format, **options)
+        known = be.read_collection(
+            qrels, qrels_format=judged.qrels_format, negative_grades=judged.negative_grades
+        )
         found.good(f"{qrels}: {of_judgments(known, qrels)}")
         topics = known["topic"].to_numpy()
     if judged.design is not None:

@@ -62,6 +62,7 @@ def difference(
         model,
         counts=lambda: count_model(frame, options, random_seed),
         random_seed=random_seed,
+        as_given=_as_given(spec),
     )
 
 
@@ -69,6 +70,12 @@ def default_predictor(collection: xr.DataTree):
     """The predictor where none is named: ``pooled``, which learns from labels that were added."""
     labels = label_names(collection)
     return (DEFAULT_PREDICTOR, labels) if labels else DEFAULT_PREDICTOR
+
+
+def _as_given(spec) -> bool:
+    """Whether a predictor learns nothing from the sample."""
+    name, argument = (spec, None) if isinstance(spec, str) else (*spec, None)[:2]
+    return name == "external" or (name == "constant" and argument is not None)
 
 
 def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
@@ -86,9 +93,7 @@ def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
 
 def _warn_of_later_stages(collection: xr.DataTree, spec) -> None:
     """Say that an M that learns from the sample sees strata that follow from the sample."""
-    name, argument = (spec, None) if isinstance(spec, str) else (*spec, None)[:2]
-    fixed = name == "external" or (name == "constant" and argument is not None)
-    if fixed or "stratum_stage" not in collection["design"]:
+    if _as_given(spec) or "stratum_stage" not in collection["design"]:
         return
     if collection["design/stratum_stage"].max() > 0:
         warnings.warn(

@@ -14,7 +14,7 @@ from bayeseval.estimators.counts import (
     ideal_counts,
     number_counts,
 )
-from bayeseval.estimators.stratum_rates import stratum_rates
+from bayeseval.estimators.stratum_rates import squared_residuals, stratum_rates
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
@@ -37,14 +37,16 @@ class FilledRelevance:
     seen : float array (replicate,)
         Number of sampled pairs that are relevant.
     predicted : float array (replicate, pair), optional
-        Probability that each pair is relevant, which M or the rates of the strata give; grades that
-        M gives instead are taken for certain.
+        Probability p that each pair is relevant, which M or the rates of the strata give.
+    doubt : float array (replicate, pair), optional
+        Expected square of relevance less M, where it is not p (1 - p).
     """
 
     value: NDArray[np.float64]
     expanded: NDArray[np.float64]
     seen: NDArray[np.float64]
     predicted: NDArray[np.float64] | None = None
+    doubt: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,9 @@ class EstimatedRelevance:
         Model of the numbers of relevant documents, asked for where a ratio needs one.
     random_seed : int
         For measures whose variance is found by replication.
+    as_given : bool
+        Whether the predictions are taken as they are, and not learned from the sample: then only
+        the sample's residuals tell how far off they are.
     """
 
     def __init__(
@@ -122,8 +127,10 @@ class EstimatedRelevance:
         *,
         counts: Callable[[], CountModel | None],
         random_seed: int,
+        as_given: bool = False,
     ) -> None:
         self.sample = sample
+        self._as_given = as_given
         self._grade = grade
         self._scale = np.array(scale)
         self._model = model
@@ -226,12 +233,17 @@ class EstimatedRelevance:
             if self._model is not None:
                 model = self._model(self.sample, observed, counted, higher)
             predicted = stratum_rates(self.sample, observed) if model is None else model
-            self._filled[counted, higher] = (observed, model, predicted)
-        observed, model, predicted = self._filled[counted, higher]
+            doubt = None
+            if model is not None and self._as_given:
+                doubt = squared_residuals(self.sample, observed, model)
+            self._filled[counted, higher] = (observed, model, predicted, doubt)
+        observed, model, predicted, doubt = self._filled[counted, higher]
         filled = filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
         if predicted is None:
             return filled
-        return replace(filled, predicted=predicted[:, self.sample.of_topic(topic)])
+        inside = self.sample.of_topic(topic)
+        doubt = None if doubt is None else doubt[:, inside]
+        return replace(filled, predicted=predicted[:, inside], doubt=doubt)
 
 
 def at_least(level: float) -> tuple[float, float]:

@@ -41,12 +41,61 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
     """
     if not sample.stratum.size or (sample.stratum < 0).any():
         return None
+    return _rates(sample, observed, *_strata_and_places(sample))
+
+
+def squared_residuals(
+    sample: Sample, observed: NDArray[np.float64], predicted: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""Mean squared residual (replicate, frame_pair) of each pair's stratum, smoothed as rates are.
+
+    Of predictions p that are taken as they are, p (1 - p) says nothing of their errors. Without
+    strata those of a topic stand for them.
+
+    Parameters
+    ----------
+    sample : Sample
+    observed : float array (replicate, frame_pair)
+        Relevance of the selected pairs, 0 elsewhere.
+    predicted : float array (replicate, frame_pair)
+
+    Examples
+    --------
+    >>> sample = Sample(
+    ...     pair=np.arange(4),
+    ...     topic=np.zeros(4, np.int32),
+    ...     start=np.array([0, 4]),
+    ...     inclusion_probability=np.full(4, 0.5),
+    ...     stratum=np.array([0, 0, 1, 1], np.int32),
+    ...     selected=np.array([[True, False, False, True]]),
+    ...     fused_rank=np.array([1, 2, 3, 4], np.int32),
+    ...     run_rank=np.array([[1], [2], [0], [3]], np.int32),
+    ... )
+    >>> labels = np.array([[1.0, 1.0, 0.0, 1.0]])
+    >>> squared_residuals(sample, np.array([[1.0, 0.0, 0.0, 0.0]]), labels).round(3)
+    array([[0.208, 0.208, 0.792, 0.792]])
+    """
+    square = np.where(sample.selected, np.square(observed - predicted), 0.0)
+    if (sample.stratum < 0).any():
+        return _rates(sample, square, sample.topic, np.zeros(sample.n_topics, dtype=np.int64))
+    return _rates(sample, square, *_strata_and_places(sample))
+
+
+def _strata_and_places(sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number of each pair's stratum, and the place of each stratum in its topic."""
     _, first, stratum = np.unique(sample.stratum, return_index=True, return_inverse=True)
     place = _places(sample.topic[first], sample.inclusion_probability[first] < 1.0)
-    rates = np.empty(observed.shape)
-    for row, (chosen, relevant) in enumerate(zip(sample.selected, observed, strict=True)):
-        drawn = np.bincount(stratum, chosen, first.size)
-        found = np.bincount(stratum, relevant, first.size)
+    return stratum, place
+
+
+def _rates(
+    sample: Sample, value: NDArray[np.float64], stratum: NDArray, place: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Means of the selected pairs' values by stratum, which lean on those of their place."""
+    rates = np.empty(value.shape)
+    for row, (chosen, of_pairs) in enumerate(zip(sample.selected, value, strict=True)):
+        drawn = np.bincount(stratum, chosen, place.size)
+        found = np.bincount(stratum, of_pairs, place.size)
         at_place = (np.bincount(place, found) + 0.5) / (np.bincount(place, drawn) + 1.0)
         rates[row] = ((found + PRIOR * at_place[place]) / (drawn + PRIOR))[stratum]
     return rates

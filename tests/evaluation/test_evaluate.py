@@ -355,3 +355,29 @@ def test_a_sample_whose_lowest_grade_is_relevant_is_suspected_of_another_scale(r
     told = "all 60 judged documents count as relevant for P@5: the lowest grade is 1; .*_level=2"
     with pytest.warns(UserWarning, match=told):
         be.evaluate(graded, "P@5", estimator="dyn")
+
+
+@pytest.mark.parametrize("scheme", ["pps_strata", "poisson"])
+def test_intervals_hold_beside_labels_that_are_nearly_always_right(scheme):
+    """Taken as they are: most samples meet no wrong one, and the estimated variance is 0."""
+    truth = be.simulate.urn_collection(
+        [0.05, 0.1, 0.2, 0.4], n_topics=20, prevalence=0.1, random_seed=7
+    )
+    random = np.random.default_rng(1)
+    relevant = (truth["judgments/grade"] >= 1).to_numpy()
+    wrong = random.random(relevant.size) < 0.02
+    topic = truth["topic"].to_numpy()[truth["pair_topic"].to_numpy()]
+    labels = {"topic": topic, "document": truth["document"], "label": relevant ^ wrong}
+    labelled = be.add_predictions(truth, "judge", pd.DataFrame(labels).astype({"label": float}))
+    design = getattr(be.designs, scheme)(labelled, budget=30)
+    sampled = be.reveal(labelled, design, be.draw(design, n_replicates=30, random_seed=2))
+    measures = ["P@10", "RBP(p=0.8)"]
+    with pytest.warns(UserWarning, match="'judge' are taken for the relevance as they are"):
+        scores = be.evaluate(sampled, measures, estimator="dyn", predictor=("external", "judge"))
+    mean = be.mean_over_topics(scores)
+    assert (mean.standard_error == 0).any()
+    assert (mean.interval.diff("ci_bound") > 0).all()
+    score = be.evaluate(truth, measures, estimator="assumed").estimate.mean("topic")
+    low, high = mean.interval.transpose("ci_bound", ...)
+    held = ((low <= score) & (score <= high)).mean(("replicate", "run"))
+    assert (held >= 0.88).all(), held.to_numpy()
