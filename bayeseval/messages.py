@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Self
 
 TYPED = 12  # digits, at most, of a number that somebody typed
+SHOWN = 5e-4  # from which on a share is more than 0.000
 
 
 class Option(str):

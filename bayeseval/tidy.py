@@ -4,6 +4,8 @@ import pandas as pd
 import xarray as xr
 
 KEYS = ("measure", "run", "run_a", "run_b", "topic", "replicate")
+DIMS = ("measure", "comparison", "run", "topic", "replicate")
+NO_ROWS = {"run_other", "rank", "ci_bound", "direction", "chain"}  # of matrices, within a row
 BOUNDS = ("lower", "upper")
 
 
@@ -19,16 +21,17 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: the labels (measure, run or run_a and run_b, topic, replicate), then every variable
-        that has a value for each of them, ``interval`` as ``lower`` and ``upper``. Variables with
-        further dims (the matrices of pairs of runs, probabilities of ranks) are left out.
+        Columns: the labels (measure, run or run_a and run_b, topic, replicate), those of further
+        dims (source of :func:`compare_intervals`, budget and n_topics of :func:`plan`, or what
+        results were concatenated along), then every variable, ``interval`` as ``lower`` and
+        ``upper``. The matrices of pairs of runs and probabilities of ranks are left out.
 
     Raises
     ------
     TypeError
         Something else than a Dataset.
     ValueError
-        Posterior draws, which are summarised first; no dim run or comparison.
+        Posterior draws, which are summarised first; no dim measure, run or comparison.
 
     Examples
     --------
@@ -49,16 +52,17 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     dims = [str(dim) for dim in scores.dims]
     if "draw" in dims:
         raise ValueError("to_frame takes summaries; posterior draws are summarised by summarize")
-    if "run" not in dims and "comparison" not in dims:
+    if not {"run", "comparison", "measure"} & set(dims):
         raise ValueError(
-            f"to_frame needs a dim run or comparison, and the dims are {', '.join(dims)}"
+            f"to_frame needs a dim measure, run or comparison, and the dims are {', '.join(dims)}"
         )
     flat = with_bounds(scores) if "interval" in scores else scores
-    order = [dim for dim in ("measure", "comparison", "run", "topic", "replicate") if dim in dims]
+    further = [dim for dim in dims if dim not in DIMS and dim not in NO_ROWS]
+    order = [*(dim for dim in DIMS if dim in dims), *further]
     kept = [name for name, values in flat.data_vars.items() if set(values.dims) <= set(order)]
     frame = flat[kept].to_dataframe(dim_order=[d for d in order if d in flat[kept].dims])
     frame = frame.reset_index()
-    keys = [name for name in KEYS if name in frame]
+    keys = [name for name in (*KEYS, *further) if name in frame]
     values = [str(name) for name in kept]
     others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
     return frame.loc[:, keys + values + others]

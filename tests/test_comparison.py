@@ -281,9 +281,13 @@ def test_tidy_tables_have_a_row_for_each_run_or_comparison_and_measure(truth):
     sets = be.rankings.rank_sets(scores.sel(measure=["AP"]))
     frame = be.to_frame(sets)
     assert len(frame) == 4 and {"rank", "lower", "upper", "tie_group"} <= set(frame.columns)
+    mean = be.mean_over_topics(scores)
+    both = xr.concat([mean, mean], xr.DataArray([20, 40], dims="budget", name="budget"))
+    frame = be.to_frame(both)
+    assert frame.columns[:3].tolist() == ["measure", "run", "budget"] and len(frame) == 16
     with pytest.raises(TypeError, match="a Dataset, not a DataArray"):
         be.to_frame(scores.estimate)
     with pytest.raises(ValueError, match="summarised by summarize"):
         be.to_frame(scores.expand_dims(chain=1, draw=2))
-    with pytest.raises(ValueError, match="needs a dim run or comparison"):
+    with pytest.raises(ValueError, match="needs a dim measure, run or comparison"):
         be.to_frame(xr.Dataset({"bias": 0.1}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import remark
+from bayeseval.messages import SHOWN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,7 +124,7 @@ def outside_shares(weight: xr.DataArray) -> str:
     for label in weight["measure"].to_numpy():
         of_run = weight.sel(measure=label)
         highest = float(of_run.max())
-        if highest > 0:
+        if highest >= SHOWN:
             worst = of_run["run"].to_numpy()[int(of_run.argmax("run"))]
             shares.append(f"{label} {float(of_run.mean()):.3f}, up to {highest:.3f} (run {worst})")
     return "; ".join(shares)

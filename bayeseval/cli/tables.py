@@ -122,12 +122,18 @@ def as_json(rows: pd.DataFrame, about: dict, name: str = "scores") -> str:
 
 
 def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
-    """The three columns of trec_eval, measure, topic and value, a `runid` line before each run."""
+    """The three columns of trec_eval, measure, topic and value, a `runid` line before each run.
+
+    Measures have its names where it has them.
+    """
+    from bayeseval.measures.aliases import trec_eval_name
+
     lines = []
     for run, of_run in rows.groupby("run", sort=False):
         lines.append(f"{'runid':<22}\tall\t{run}")
         for row in of_run.to_dict("records"):
-            lines.append(f"{row['measure']:<22}\t{row['topic']}\t{row['estimate']:.4f}")
+            measure = trec_eval_name(row["measure"])
+            lines.append(f"{measure:<22}\t{row['topic']}\t{row['estimate']:.4f}")
     return "\n".join(lines) + "\n"
 
 

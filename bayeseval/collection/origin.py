@@ -201,6 +201,11 @@ def _measures(result) -> list[str]:
 
 def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
     """Refuse the covariance of other estimates, or of other sums of topics and documents."""
+    if not isinstance(covariance, xr.DataArray):
+        raise ValueError(
+            f"covariance must be a DataArray, as be.covariance returns it, not a "
+            f"{type(covariance).__name__}; a saved one is read by xr.open_dataarray"
+        )
     check_alike(scores, covariance, ("the estimates", "the covariance"))
     for what in ("estimator", "predictor"):
         named = [one.attrs.get(what, "") for one in (scores, covariance)]

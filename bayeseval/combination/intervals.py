@@ -108,6 +108,15 @@ def compare_intervals(
     check_alike(mean, summary, ("the means", "the posterior's summary"))
     if "standard_error" not in summary:
         raise ValueError("summary must be what summarize returns; these scores have no error yet")
+    for name, scores in (("mean", mean), ("summary", summary)):
+        if scores.attrs.get("estimator") == "combined":
+            raise ValueError(f"{name} is a combination, which comes third")
+    of_topics = ["topic" in scores["estimate"].dims for scores in (mean, summary)]
+    if of_topics[0] != of_topics[1]:
+        one, other = ("mean", "summary") if of_topics[0] else ("summary", "mean")
+        raise ValueError(f"{one} has scores of every topic and {other} means over topics")
+    if combined is not None and "conflict" not in combined:
+        raise ValueError("combined must be what combine returns")
     parts = {"design": mean, "model": summary}
     if combined is not None:
         check_alike(mean, combined, ("the means", "the combination"))

@@ -13,7 +13,7 @@ from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.evaluation.scores import evaluate
+from bayeseval.evaluation.scores import evaluate, warn_unjudged
 from bayeseval.messages import Message, Option
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
@@ -139,6 +139,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     """Differences topic by topic with the design's variance of each pair."""
     options = without_defaults(options, "differences over these topics count")
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
+    warn_unjudged(problem)
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)
     shape = (len(problem.measures), first.size, sampled.sizes["topic"])

@@ -186,7 +186,7 @@ def evaluate(
         random_seed=random_seed,
         estimator_options=estimator_options,
     )
-    _warn_unjudged(problem)
+    warn_unjudged(problem)
     arrays = scored(problem, skip_missing=missing_topics == "skip")
     _apply_outside(problem, arrays, outside)
     attrs = {
@@ -202,7 +202,7 @@ def evaluate(
     return _labelled(problem, arrays, ci_prob).assign_attrs(attrs)
 
 
-def _warn_unjudged(problem: Problem) -> None:
+def warn_unjudged(problem: Problem) -> None:
     """Say once which topics have no judgment."""
     judged = problem.judged_topic
     unjudged = problem.frame.collection["topic"].to_numpy()[~judged]

@@ -111,6 +111,11 @@ def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> x
     Dataset
         The rows of :func:`verdict` that look at the judgments.
 
+    Raises
+    ------
+    ValueError
+        Something else than predicted judgments; ``false_alarms`` out of range.
+
     Examples
     --------
     >>> seen = xr.Dataset(
@@ -121,6 +126,11 @@ def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> x
     False
     """
     _check_false_alarms(false_alarms)
+    if not isinstance(seen, xr.Dataset) or not {"null", "difference"} <= set(seen.data_vars):
+        raise ValueError(
+            "judgments_verdict takes what predicted_judgments returns; be.verdict(fit, sampled) "
+            "looks at a fit"
+        )
     return _table(_judgments(seen, false_alarms))
 
 

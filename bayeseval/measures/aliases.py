@@ -60,6 +60,37 @@ def read_alias(text: str) -> tuple[str, dict] | None:
     return str(name), {**params, "cutoff": int(cut["cutoff"])}
 
 
+TREC_EVAL = {
+    "AP": ("map", "map_cut"),
+    "P": ("", "P"),
+    "nDCG": ("ndcg", "ndcg_cut"),
+    "R": ("", "recall"),
+    "Success": ("", "success"),
+    "RR": ("recip_rank", ""),
+    "Rprec": ("Rprec", ""),
+    "Bpref": ("bpref", ""),
+    "infAP": ("infAP", ""),
+    "NumRel": ("num_rel", ""),
+    "NumRet": ("num_ret", ""),
+    "NumRelRet": ("num_rel_ret", ""),
+}  # its names without and with a cutoff
+
+
+def trec_eval_name(label: str) -> str:
+    """The name that trec_eval has for a measure, or the label where it has none.
+
+    Examples
+    --------
+    >>> trec_eval_name("nDCG@10"), trec_eval_name("AP"), trec_eval_name("RBP(p=0.8)")
+    ('ndcg_cut_10', 'map', 'RBP(p=0.8)')
+    """
+    name, _, cutoff = label.partition("@")
+    alone, cut = TREC_EVAL.get(name, ("", ""))
+    if not cutoff:
+        return alone or label
+    return f"{cut}_{cutoff}" if cut else label
+
+
 def nearest_name(text: str) -> str | None:
     """The measure, with its cutoff, that a misspelt one is most like, or None.
 

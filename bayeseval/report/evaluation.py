@@ -12,7 +12,7 @@ from bayeseval.collection.predictions import label_names
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import percent
+from bayeseval.messages import SHOWN, percent
 from bayeseval.report.answers import (
     COMBINED,
     N_CHAINS,
@@ -160,7 +160,7 @@ def _note_scores(mean: xr.Dataset, said: Notes) -> None:
         )
     for label in mean["measure"].to_numpy().tolist():
         lost = mean["outside_weight"].sel(measure=label)
-        if float(lost.max()) > 0:
+        if float(lost.max()) >= SHOWN:
             worst = lost["run"].to_numpy()[int(lost.argmax("run"))]
             said.add(
                 f"{label}: a weight of {float(lost.mean()):.3f} falls on {where}, mean over runs, "
@@ -298,8 +298,10 @@ def _how(
         design = sampled["design"].attrs
         budget = json.loads(design.get("parameters", "{}")).get("budget")
         text = f"{design.get('name', 'given')} ({design['scheme']})"
-        shown = budget if isinstance(budget, int) else "different budgets"
-        named["Design"] = text if budget is None else f"{text}, {shown} judgments per topic"
+        shown = f"{budget} judgments per topic"
+        if not isinstance(budget, int):
+            shown = "judgments that differ by topic"
+        named["Design"] = text if budget is None else f"{text}, {shown}"
     predictor = options["predictor"]
     text = predictor if predictor is None or isinstance(predictor, str) else predictor[0]
     named["Estimator"] = options["estimator"] + ("" if text is None else f", predictor {text}")

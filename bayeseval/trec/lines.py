@@ -175,7 +175,10 @@ def _check_fields(lines: Lines, columns: str) -> None:
         )
         commas = any("," in lines.text_of(place, line) for place in range(lines.count[line]))
         if commas:
-            raise ValueError(f"{text} ({columns}), with blanks or tabs between, not commas.")
+            raise ValueError(
+                f"{text} ({columns}), with blanks or tabs between, not commas; Python takes a "
+                "DataFrame too."
+            )
         # judgments in the place of a run have too few fields for one
         is_judged = lines.count[line] >= JUDGED_FIELDS
         raise (WrongFields if is_judged else ValueError)(f"{text} ({columns}).")

@@ -181,6 +181,10 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
     check_text(str(path), data)
     headed = headed_frame(str(path), data)
     if headed is not None:
+        if not {name, *VALUES} & set(headed):
+            written = {column.lower(): column for column in headed}
+            known = next((value for value in VALUES if value in written), None)
+            headed = headed.rename(columns={written.get(known): known})
         return _of_columns(headed, str(path), (name, *VALUES), of_file=True)
     first = data.split(b"\n", 1)[0]
     if first.lstrip().startswith((b"{", b"[")):

@@ -151,3 +151,12 @@ def test_comparisons_and_ranks_are_typeset_too(evaluate, command, files, name):
     piped = [line for line in markdown.splitlines() if line.startswith("|")]
     assert code == 0 and len(piped) == len(lines) + 1
     assert {line.count("|") for line in piped} == {widths.pop() + 2}
+
+
+def test_trec_eval_s_format_has_its_names(evaluate):
+    names = {"P@10": "P_10", "AP": "map", "nDCG@10": "ndcg_cut_10", "R@20": "recall_20"}
+    names |= {"RR": "recip_rank", "RBP(p=0.8)": "RBP(p=0.8)", "NumRel": "num_rel"}
+    code, out, err = evaluate("--format", "trec_eval", measures=names)
+    assert code == 0, err
+    found = [line.split("\t")[0].strip() for line in out.splitlines()]
+    assert found[: 1 + len(names)] == ["runid", *names.values()]

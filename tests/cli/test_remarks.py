@@ -203,3 +203,25 @@ def test_grades_of_spam_are_judgments_where_that_is_said(command, files):
     words = ["adjust", files / "qrels", files / "a", files / "b", "--unpooled", files / "c"]
     assert "below -1" in command(*words)[2]
     assert "below -1" not in command(*words, "--negative-grades", "judged")[2]
+
+
+def test_differences_over_these_topics_say_which_topics_are_not_judged_yet(command, files):
+    words = ["sample", files / "a", files / "b", "--budget", "5", "--seed", "1"]
+    design = ["--design-file", files / "design.nc", "--output", files / "listed"]
+    assert command(*words, *design)[0] == 0
+    asked = [line.split("\t") for line in (files / "listed").read_text().splitlines()]
+    lines = [f"{topic} 0 {document} 1" for topic, document in asked if topic != "2"]
+    (files / "judged").write_text("\n".join(lines) + "\n")
+    words = ["compare", files / "judged", files / "a", files / "b", "--estimator", "stat"]
+    code, out, err = command(*words, "-m", "P@5", "--design", files / "design.nc")
+    assert code == 0
+    assert "1 topic has no judgment yet" in err or "no judgment" in line_with(err, "no judgment")
+
+
+def test_a_weight_that_would_show_as_0_is_not_told():
+    weight = xr.DataArray(
+        [[4e-4, 0.0], [6e-4, 0.0]],
+        dims=("measure", "run"),
+        coords={"measure": ["AP", "P@10"], "run": ["a", "b"]},
+    )
+    assert remarks.outside_shares(weight) == "P@10 0.000, up to 0.001 (run a)"

@@ -512,6 +512,38 @@ def test_means_of_other_topics_of_the_collection_are_not_joined(small):
     assert together.attrs["topics"] == cut.attrs["topics"] != whole.attrs["topics"]
 
 
+def test_what_only_looks_like_means_is_not_combined(small):
+    sampled, post = small
+    scores = be.evaluate(sampled, ["P@10"], estimator="dyn")
+    mean = be.mean_over_topics(scores)
+    matrix = be.covariance(sampled, ["P@10"], estimator="dyn").to_dataset(name="covariance")
+    for wrong, told in (
+        (scores.mean("topic"), "the mean of the errors of topics is not the error of a mean"),
+        (mean.assign(standard_error=-mean.standard_error), "standard error of the means is below"),
+        (mean.assign(estimate=mean.estimate * np.nan), "the means hold NaN"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            be.combine(wrong, post)
+    with pytest.raises(ValueError, match="a DataArray, as be.covariance returns it, not a Dataset"):
+        be.combine(mean, post, covariance=matrix)
+    means_of_draws = post.mean("topic").assign_attrs(post.attrs | {"topics": mean.attrs["topics"]})
+    together, summary = be.combine(mean, post), be.summarize(means_of_draws)
+    for parts, told in (
+        ((mean, be.summarize(post)), "summary has scores of every topic and mean means over topi"),
+        ((together, summary), "mean is a combination, which comes third"),
+        ((mean, together), "summary is a combination, which comes third"),
+        ((mean, summary, summary), "combined must be what combine returns"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            be.compare_intervals(*parts)
+    rows = be.to_frame(be.compare_intervals(mean, summary, together))
+    assert rows.source.unique().tolist() == ["design", "model", "combined"]
+    assert {"estimate", "lower", "upper", "length", "flagged"} <= set(rows.columns)
+    assert len(rows) == 3 * mean.sizes["run"]
+    one = rows[(rows.source == "combined") & (rows.run == mean.run.item(1))]
+    assert one.estimate.item() == together.estimate.isel(run=1).item()
+
+
 def test_topics_without_a_judgment_part_no_means():
     collection = be.simulate.urn_collection(
         [0.1, 0.2, 0.4], n_topics=4, n_documents=60, prevalence=0.1, random_seed=3

@@ -102,6 +102,30 @@ def test_reveal_hides_what_was_not_selected_and_keeps_the_seeds(collection):
     assert not np.isnan(collection["judgments/grade"]).any(), "the truth must stay as it was"
 
 
+def test_late_runs_may_bring_several_topics_that_the_design_lacks(collection):
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2, pool_depth=3)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=3))
+    late = pd.DataFrame(
+        {"run": "late", "topic": list("1089"), "document": "d0", "score": [1.0, 1.0, 1.0, 1.0]}
+    )
+    grown = be.add_runs(sampled, late)
+    topics = grown["topic"].to_numpy()
+    assert {"0", "8", "9"} <= set(topics.tolist())
+    strata = topics[grown["design/stratum_topic"].to_numpy()]
+    before = sampled["topic"].to_numpy()[sampled["design/stratum_topic"].to_numpy()]
+    assert strata.tolist() == before.tolist()
+    with pytest.warns(UserWarning, match="no judgment yet"):
+        score = be.evaluate(grown, "P@3", estimator="dyn").estimate
+    own = be.evaluate(sampled, "P@3", estimator="dyn").estimate
+    kept = score.sel(topic=own.topic, run=own.run)
+    np.testing.assert_allclose(kept, own, atol=1e-12)
+
+
+def test_a_collection_is_no_mask_of_certain_pairs(collection):
+    with pytest.raises(ValueError, match=r"such as collection\['judg.*notnull.., not a collection"):
+        be.designs.pps_strata(collection, budget=5, certain=collection)
+
+
 def test_a_deterministic_design_needs_no_draw(collection):
     pool = be.designs.depth_pool(collection, 2)
     pooled = be.reveal(collection, pool)

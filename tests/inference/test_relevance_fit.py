@@ -15,7 +15,7 @@ def test_the_sampler_passes_and_the_approximation_gives_nearly_its_scores():
     design = be.designs.pps_strata(collection, budget=30, n_strata=10)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     model = be.models.relevance_model(sampled)
-    fitted = be.fit(model, random_seed=1)
+    fitted = be.fit(model, draws=2000, random_seed=1)  # r_hat is near its limit with 1,000
     assert be.verdict(fitted).passed.all()
     quick = be.fit(model, approximation="laplace", random_seed=1)
     exact, near = (

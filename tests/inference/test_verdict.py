@@ -1,6 +1,7 @@
 import arviz as az
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import verdict_text
@@ -64,3 +65,8 @@ def test_values_agree_with_arviz():
 def test_text_shows_what_failed_and_what_is_allowed():
     text = verdict_text(be.verdict(draws(diverging=one_divergence)))
     assert text.startswith("divergences 1 (allowed: at most 0); r_hat 1.0")
+
+
+def test_a_verdict_on_judgments_takes_predicted_judgments_alone():
+    with pytest.raises(ValueError, match="takes what predicted_judgments returns; be.verdict"):
+        be.inference.judgments_verdict(xr.Dataset({"estimate": ("run", [0.5])}))

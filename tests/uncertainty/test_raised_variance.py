@@ -31,6 +31,13 @@ def world(relevant) -> xr.DataTree:
     return collection
 
 
+@pytest.fixture
+def calibrated(monkeypatch):
+    """Given probabilities count as learned ones do: p (1 - p) is what they leave open."""
+    monkeypatch.setattr("bayeseval.estimators.difference._as_given", lambda spec: False)
+
+
+@pytest.mark.usefixtures("calibrated")
 def test_the_anticipated_variance_is_the_mean_design_variance_of_all_worlds():
     """Exact: every world that the predictions allow, and every sample in each."""
     measures, how = ["P@3", "RBP(p=0.8)", "NumRel"], {"predictor": ("external", "chance")}
@@ -70,6 +77,7 @@ def test_the_variance_of_a_gain_is_that_of_its_grades():
     np.testing.assert_allclose(level_covariance(levels, gain, count)[:, 0], both, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("calibrated")
 def test_the_anticipated_variance_of_a_ratio_is_that_of_its_linear_error():
     """(w - R) / D for a document of weight w, if D is what the topic's own sample says."""
     collection = world([1, 1, 0, 0, 0, 0, 1, 0])
@@ -87,6 +95,25 @@ def test_the_anticipated_variance_of_a_ratio_is_that_of_its_linear_error():
     expected = np.sqrt(weight**2 @ spread) / number
     assert error.sel(measure="R@3") == pytest.approx(expected, rel=1e-12)
     assert np.isnan(error.sel(measure="AP"))
+
+
+def test_of_predictions_taken_as_they_are_the_residuals_tell_the_variance():
+    collection = world([1, 1, 0, 0, 0, 0, 1, 0])
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, "P@3", estimator="dyn", predictor=("external", "chance"))
+    grade = sampled["judgments/grade"].to_numpy()
+    chance = sampled["predictors/chance"].to_numpy()
+    stratum, pi = (design[name].to_numpy() for name in ("stratum", "inclusion_probability"))
+    variance = 0.0
+    for number in np.unique(stratum):
+        here = stratum == number
+        square = (grade - chance)[here & ~np.isnan(grade)] ** 2
+        place = (square.sum() + 0.5) / (square.size + 1)
+        rate = (square.sum() + 5 * place) / (square.size + 5)
+        weight = np.isin(np.flatnonzero(here), sampled["rankings/ranking"][0, 0, :3]) / 3
+        variance += ((1 / pi[here] - 1) * weight**2 * rate).sum()
+    assert scores.anticipated_error.item() == pytest.approx(np.sqrt(variance), rel=1e-12)
 
 
 def test_recall_of_all_documents_is_known_with_the_topics_own_denominator():

@@ -18,6 +18,8 @@ from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
 
+GRADE_GAP = (0.0, 0.75)  # of the log
+
 
 def grade_model(
     sampled: xr.DataTree,
@@ -81,7 +83,7 @@ def grade_model(
     import pymc as pm
     import pytensor.tensor as pt
 
-    values = checked_priors(PRIORS, priors)
+    values = checked_priors(PRIORS | {"grade_gap": GRADE_GAP}, priors)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(
         frame,

@@ -25,7 +25,6 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "agreement_sd": (2.0,),
     "topic_component_sd": (1.0,),
     "topic_agreement_sd": (1.0,),
-    "grade_gap": (0.0, 0.75),
 }
 FIXED = ("intercept", "slope", "curvature", "tail")  # not learned from the judgments
 TOPIC = ("topic_intercept_sd", "topic_slope_sd", "topic_fisher_z")

@@ -139,6 +139,11 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
             raise ValueError(f"{name} must be a Dataset with `estimate`")
     if "standard_error" not in mean or "topic" in mean["estimate"].dims:
         raise ValueError("mean must be what mean_over_topics returns")
+    if "fingerprint" in mean.attrs and "population" not in mean.attrs:
+        raise ValueError(
+            "mean must be what mean_over_topics returns: the mean of the errors of topics is not "
+            "the error of a mean over topics"
+        )
     if mean.attrs.get("estimator") == "combined":
         raise ValueError(
             "mean is combined with a model already; give the design's estimates, as "
@@ -158,6 +163,10 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     check_drawn_together(post)
     check_several_draws(post["estimate"])
     check_errors_once(post)
+    if bool((mean["standard_error"] < 0).any()):
+        raise ValueError("a standard error of the means is below 0")
+    if bool(mean["estimate"].isnull().any()):
+        raise ValueError("the means hold NaN; combine runs and measures that have scores")
     if bool(mean["standard_error"].isnull().any()):
         raise ValueError(
             "the means need a standard error, which 'stat' and 'dyn' give; some are NaN"

@@ -68,3 +68,10 @@ def test_grades_that_are_all_but_impossible_keep_their_digits(latent):
     missed, reached = (-np.logaddexp(0, sign * (latent - np.array([0, 1.5]))) for sign in (1, -1))
     mass = [missed[0], reached[0] + missed[1] + np.log1p(-np.exp(-1.5)), reached[1]]
     np.testing.assert_allclose(found, np.array(mass)[known], rtol=1e-12, atol=1e-15)
+
+
+def test_a_prior_of_another_model_is_refused():
+    sampled = small_collection()
+    with pytest.raises(ValueError, match="grade_gap"):
+        be.models.relevance_model(sampled, priors={"grade_gap": (0.0, 1.0)})
+    assert be.models.grade_model(sampled, priors={"grade_gap": (0.0, 1.0)}).free_RVs
