@@ -119,6 +119,7 @@ class CountModel:
                     self._cells.slope,
                 ),
                 shows_none=shows_none[replicate] if above is not None else None,
+                skewed=not self._cells.tell.all(),
             )
             return fit.draws(left, number=number, random_seed=self._random_seed)
 
