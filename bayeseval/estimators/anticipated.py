@@ -23,7 +23,8 @@ def level_covariance(levels: Levels, first: Sequence[Floats], second: Sequence[F
 
     with p_j the predicted probability of level j or more: a document that reaches a level reaches
     those below it. With the steps of a gain for a and b its variance; of relevance p (1 - p). Where
-    a level's doubt v is known p is that with p (1 - p) = v.
+    the doubts v of the levels are known their errors are taken to go together,
+    :math:`\sum_{jk} a_j b_k \sqrt{v_j v_k}`.
 
     Parameters
     ----------
@@ -32,7 +33,14 @@ def level_covariance(levels: Levels, first: Sequence[Floats], second: Sequence[F
     first, second : list of float arrays (replicate,)
         a and b.
     """
-    chance = [_chance(level) for _, level in levels]
+    doubt = [level.doubt for _, level in levels if level.doubt is not None]
+    if len(doubt) == len(levels):
+        one, other = (
+            sum(step[:, None] * np.sqrt(v) for step, v in zip(steps, doubt, strict=True))
+            for steps in (first, second)
+        )
+        return np.ascontiguousarray(np.asarray(one * other).T)
+    chance = [np.clip(np.asarray(level.predicted), 0.0, 1.0) for _, level in levels]
     total = np.zeros(chance[0].shape)
     for a, p in zip(first, chance, strict=True):
         for b, q in zip(second, chance, strict=True):
@@ -195,13 +203,6 @@ def _inverse(counts: TopicCounts | None, denominator: Floats) -> tuple[Floats, F
     some = denominator > 0
     inverse = np.divide(1.0, denominator, out=np.zeros(denominator.shape), where=some)
     return inverse, inverse**2
-
-
-def _chance(level: FilledRelevance) -> Floats:
-    """Probabilities (replicate, pair) that give the variance to be expected."""
-    if level.doubt is None:
-        return np.clip(np.asarray(level.predicted), 0.0, 1.0)
-    return 0.5 - np.sqrt(np.maximum(0.25 - level.doubt, 0.0))
 
 
 def _predicted(levels: Levels) -> bool:
