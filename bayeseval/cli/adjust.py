@@ -104,7 +104,7 @@ def adjust(
     seed = option.chosen_seed(seed)
     with ordered_files():
         before, judged, more = judgments_of(qrels, common_qrels, negative_grades)
-        collection = pooled_collection(judged, runs, unpooled, teams, rankings)
+        collection = pooled_collection(judged, runs, unpooled, teams, rankings, negative_grades)
     with working("adjusting"):
         result = be.adjust_scores(
             collection,

@@ -199,6 +199,7 @@ def pooled_collection(
     unpooled: list[str],
     teams: Path | None,
     rankings: Rankings,
+    negative_grades: str,
 ) -> xr.DataTree:
     """Runs that made the pool, and beside them those that did not, with all judgments."""
     import pandas as pd
@@ -212,7 +213,7 @@ def pooled_collection(
             )
     options = asdict(rankings)
     collection = be.read_collection(
-        judgments, runs, run_table=table, negative_grades="judged", **options
+        judgments, runs, run_table=table, negative_grades=negative_grades, **options
     )
     duplicates = rankings.on_duplicate
     return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)

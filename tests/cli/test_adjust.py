@@ -295,3 +295,18 @@ def test_a_document_judged_differently_in_both_files_is_named(command, pool):
     (pool / "more").write_text("\n".join(lines) + "\n")
     answer = command(*words(pool, "--common-qrels", pool / "more"))
     check_refused(answer, pool / "more", f"topic '{topic}' document '{document}'", "same grade")
+
+
+def test_documents_of_the_pool_that_nobody_judged_stay_unjudged(command, pool):
+    flags = ("--base", "condensed", "--format", "csv")
+    code, plain, err = command(*words(pool, *flags))
+    assert code == 0, err
+    known = {tuple(line.split()[0:3:2]) for line in (pool / "qrels").read_text().splitlines()}
+    listed = [line.split() for run in UNPOOLED for line in (pool / run).read_text().splitlines()]
+    left = {(fields[0], fields[2]) for fields in listed} - known
+    assert left
+    with (pool / "qrels").open("a") as file:
+        file.writelines(f"{topic} 0 {document} -1\n" for topic, document in sorted(left))
+    assert command(*words(pool, *flags))[1] == plain
+    judged = command(*words(pool, *flags, "--negative-grades", "judged"))[1]
+    assert judged != plain, "as grades they are judgments"
