@@ -148,7 +148,7 @@ def test_what_a_file_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
         with pytest.raises(ValueError, match=message):
             write(collection, tmp_path / "file")
     blank = assemble(topics=["1"], runs=[], document=["a b"], pair_topic=[0], grade=[1])
-    with pytest.raises(ValueError, match="label 'a b' cannot be written"):
+    with pytest.raises(ValueError, match="'a b' cannot be written, in the line '1 0 a b 1'"):
         write_qrels(blank, tmp_path / "file")
     comment = assemble(topics=["#1"], runs=[], document=["a"], pair_topic=[0], grade=[1])
     with pytest.raises(ValueError, match="topic '#1' cannot be written"):

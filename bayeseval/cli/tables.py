@@ -199,7 +199,9 @@ def cells(
 
 
 def _cell(row: dict, mark: str) -> str:
-    """Estimate, mark and interval; the estimate alone where nothing was sampled."""
+    """Estimate, mark and interval, of what was not sampled the estimate; a dash where none is."""
+    if math.isnan(row["estimate"]):
+        return "-"
     text = f"{row['estimate']:z.4f}{mark}"
     if not math.isnan(row["lower"]):
         text += f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"

@@ -100,8 +100,8 @@ def combine(
     ------
     ValueError
         Results of other collections, samples, populations, ``ci_prob`` or ``outside``; estimates
-        without a standard error; one posterior draw; measures or runs that one of the two lacks;
-        draws of ``urn_model``; an unknown option.
+        without a standard error; one posterior draw; measures or runs of the means that the
+        posterior lacks; draws of ``urn_model``; an unknown option.
 
     References
     ----------

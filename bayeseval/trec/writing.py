@@ -283,9 +283,13 @@ def _labels(collection, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _write(path, columns: Iterable[np.ndarray]) -> None:
     texts = [[str(value) for value in column.tolist()] for column in columns]
     for column in texts:
-        for label in set(column):
-            if label.split() != [label] or "\0" in label:
-                raise ValueError(f"label {label!r} cannot be written; it must have no blanks.")
+        for name in set(column):
+            if name.split() != [name] or "\0" in name:
+                line = " ".join(fields[column.index(name)] for fields in texts)
+                raise ValueError(
+                    f"{name!r} cannot be written, in the line {line!r}: names of topics, documents "
+                    "and runs must have no blanks."
+                )
     comment = next((label for label in texts[0] if label.startswith("#")), None)
     if comment:
         raise ValueError(f"topic '{comment}' cannot be written; a line with # first is a comment.")
