@@ -99,27 +99,6 @@ def test_the_fit_is_at_the_top_of_the_log_posterior():
     assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
 
 
-def test_skewed_hyperparameters_move_about_their_posterior_mean():
-    """Against importance sampling around the mode; with few judgments the mode is off it."""
-    counts = small_counts(n_topics=8, seed=5)
-    first = np.arange(counts.sampled.size) % 3 == 0
-    relevant = np.where(first, np.minimum(counts.relevant, 1.0), 0.0)
-    counts = replace(counts, sampled=np.minimum(counts.sampled, 4.0), relevant=relevant)
-    plain, fit = CountFit(counts), CountFit(counts, skewed=True)
-    n, random = fit.n_hyper, np.random.default_rng(2)
-    tried = 1.3 * random.standard_normal((4000, n))
-    density = [-fit._loss(fit.hyper + fit._root @ one)[0] for one in tried]
-    log_weight = np.array(density) + 0.5 * np.square(tried / 1.3).sum(axis=1)
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    assert 1.0 / np.square(weight).sum() > 400, "too few of the tries count"
-    exact = weight @ tried @ fit._root.T
-    off = [np.linalg.solve(fit._root, one.standing().mean(axis=0) - exact) for one in (plain, fit)]
-    np.testing.assert_allclose(plain.standing().mean(axis=0), 0.0, atol=1e-9)
-    assert np.linalg.norm(off[0]) > 0.8, "the posterior is not skewed, and the test shows nothing"
-    assert np.linalg.norm(off[1]) < 0.6 * np.linalg.norm(off[0])
-
-
 def test_a_fit_that_stops_early_says_so(monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
     with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):

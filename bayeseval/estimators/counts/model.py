@@ -19,7 +19,6 @@ ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 MOST_STEPS = 200  # of the search; samples need 10 to 50
-LEAST_VARIANCE = 0.01  # along a direction, as a share of that by the curvature
 STEP = 1e-3  # of the differences that give the curvature
 
 
@@ -69,22 +68,10 @@ class CountFit:
     shows_none : bool array (topic,), optional
         Topics that may have none: those whose judged documents hold none, whether they tell of
         others or not. Default: every topic has some.
-    skewed : bool
-        Whether the hyperparameters move about their posterior mean, by their posterior covariance,
-        which the exact density at the points of the rule tells. Worth its time where few judged
-        documents tell of the others.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        *,
-        shows_none: NDArray[np.bool_] | None = None,
-        skewed: bool = False,
-    ) -> None:
+    def __init__(self, counts: Counts, *, shows_none: NDArray[np.bool_] | None = None) -> None:
         from scipy.optimize import minimize
-
-        self._skewed = skewed
 
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
@@ -187,27 +174,6 @@ class CountFit:
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
 
-    def standing(self) -> NDArray[np.float64]:
-        """Where the hyperparameters stand beside their mode (point, hyperparameter)."""
-        point = _points(self.n_hyper)
-        if not self._skewed:
-            return point @ self._root.T
-        here = self._loss(self.hyper)[0]
-        fall = [here - self._loss(self._at(self._root @ one))[0] for one in point]
-        log_weight = np.array(fall) + 0.5 * np.square(point).sum(axis=1)
-        weight = np.exp(log_weight - log_weight.max())
-        weight /= weight.sum()
-        centre = weight @ point
-        value, vector = np.linalg.eigh((weight * (point - centre).T) @ (point - centre))
-        root = (vector * np.sqrt(np.maximum(value, LEAST_VARIANCE))) @ vector.T
-        return (centre + point @ root) @ self._root.T
-
-    def _at(self, off: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Hyperparameters that far from their mode; the share of topics without any is kept."""
-        hyper = self.hyper.copy()
-        hyper[: self.n_hyper] += off
-        return hyper
-
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
     ) -> NDArray[np.float64]:
@@ -233,8 +199,9 @@ class CountFit:
         uniform = _sequence(len(direction), number)
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
         out = np.zeros(unsampled.shape)
-        for along, off in zip(_points(self.n_hyper), self.standing(), strict=True):
-            hyper = self._at(off)
+        for along in _points(self.n_hyper):
+            hyper = self.hyper.copy()
+            hyper[: self.n_hyper] += self._root @ along
             self._likelihood(hyper)
             share = self._share * self._mixing  # a node stands for the same, wherever hyper is
             likelier = share.sum(axis=1)  # which speaks for a topic that has some

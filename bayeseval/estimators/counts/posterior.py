@@ -119,7 +119,6 @@ class CountModel:
                     self._cells.slope,
                 ),
                 shows_none=shows_none[replicate] if above is not None else None,
-                skewed=not self._cells.tell.all(),
             )
             return fit.draws(left, number=number, random_seed=self._random_seed)
 
