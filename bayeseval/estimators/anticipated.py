@@ -168,6 +168,34 @@ def of_ratio(
     return np.clip(variance, 0.0, LARGEST)
 
 
+def of_average_precision(
+    topic: TopicRelevance,
+    position: NDArray[np.int32],
+    filled: FilledRelevance,
+    score: TopicScore,
+    numerator: Floats,
+    denominator: Floats,
+) -> Floats | None:
+    """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
+
+    None by learned predictions too: beside those the variance that is estimated serves, and this
+    one is several times as large on some collections.
+    """
+    from bayeseval.measures.rank_sums import expected_precision_sums
+
+    levels = [(1.0, filled)]
+    if not _predicted(levels) or (topic.learned and filled.doubt is None):
+        return None
+    inverse, fall = _inverse(score.counts, denominator)
+    one = [np.ones(denominator.size)]
+    spread = topic.odds[:, None] * level_covariance(levels, one, one)
+    chance = np.ascontiguousarray(np.clip(np.asarray(filled.predicted), 0.0, 1.0).T)
+    both, own = expected_precision_sums(position, chance, spread)
+    slope = numerator * fall
+    variance = inverse**2 * own - 2.0 * inverse * slope * both + slope**2 * spread.sum(axis=0)
+    return np.clip(variance, 0.0, LARGEST)
+
+
 def of_ratio_differences(
     topic: TopicRelevance,
     weights: Floats,

@@ -98,9 +98,12 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
             position, filled.value, slots.row, filled.expanded, slots.joint_excess, slots.stratum
         )
         numerator, expanded = both[..., 0], both[..., 1:]
-    return ratio_score(
-        topic, numerator, expanded, *relevant_count(topic, filled), counts=topic.counts(measure)
+    number = relevant_count(topic, filled)
+    score = ratio_score(topic, numerator, expanded, *number, counts=topic.counts(measure))
+    variance = anticipated.of_average_precision(
+        topic, position, filled, score, numerator, number[0]
     )
+    return replace(score, anticipated=variance)
 
 
 def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore:

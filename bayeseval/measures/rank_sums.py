@@ -155,6 +155,44 @@ def precision_sum_influence(position, value, picked, expanded, joint_excess, gro
 
 
 @numba.njit(cache=True, nogil=True)
+def expected_precision_sums(position, chance, spread):
+    """Sums over documents of spread times weight, and of spread times weight squared.
+
+    The weight is what a document is expected to add to a run's sum of precisions, where others are
+    relevant with the probabilities ``chance`` (pair, column): at rank i (1 + the sum of those
+    above) / i, and the sum of p / j over the ranks j below. Returns (2, run, column).
+    """
+    n_runs, depth = position.shape
+    n_columns = chance.shape[1]
+    out = np.zeros((2, n_runs, n_columns))
+    weight = np.empty((depth, n_columns))
+    running = np.empty(n_columns)
+    for run in range(n_runs):
+        # from the top: what a document gains from those above it
+        running[:] = 0.0
+        for rank in range(depth):
+            row = position[run, rank]
+            if row >= 0:
+                share = 1.0 / (rank + 1.0)
+                for column in range(n_columns):
+                    weight[rank, column] = share * (1.0 + running[column])
+                    running[column] += chance[row, column]
+        # from the bottom: what it brings to those below it, and then the sums
+        running[:] = 0.0
+        for rank in range(depth - 1, -1, -1):
+            row = position[run, rank]
+            if row >= 0:
+                share = 1.0 / (rank + 1.0)
+                for column in range(n_columns):
+                    whole = weight[rank, column] + running[column]
+                    part = spread[row, column] * whole
+                    out[0, run, column] += part
+                    out[1, run, column] += part * whole
+                    running[column] += share * chance[row, column]
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
 def _add_sampled(out, rank_of, gradient, picked, expanded, joint_excess, group):
     """Fill the linear part of one run and add the correction for pairs of one stratum."""
     n_columns, n_slots = picked.shape

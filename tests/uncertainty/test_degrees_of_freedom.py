@@ -41,7 +41,8 @@ def test_a_census_has_no_spread_and_two_per_stratum_little_to_go_by():
     )
     half = scores.interval.sel(ci_bound="upper") - scores.estimate
     assert (half >= 1.81 * scores.standard_error - 1e-12).all(), "t with ten degrees of freedom"
-    scores = be.evaluate(sampled, "AP", estimator="stat")  # nothing is anticipated
+    options = {"predictor": "constant", "estimator_options": {"denominator": "topic"}}
+    scores = be.evaluate(sampled, "AP", estimator="dyn", **options)  # nothing is anticipated
     few = scores.degrees_of_freedom <= 2 + 1e-9
     half = scores.interval.sel(ci_bound="upper") - scores.estimate
     assert few.any()

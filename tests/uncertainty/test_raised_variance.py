@@ -97,6 +97,33 @@ def test_the_anticipated_variance_of_a_ratio_is_that_of_its_linear_error():
     assert np.isnan(error.sel(measure="AP"))
 
 
+def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_error():
+    """By ``stat``: rates of the strata, and what each document is expected to add, by hand."""
+    collection = world([1, 1, 0, 0, 0, 0, 1, 0])
+    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    how = {"estimator": "stat", "estimator_options": {"denominator": "topic"}}
+    scores = be.evaluate(sampled, ["AP", "NumRel"], **how)
+    sample = Frame.of(sampled).sample
+    rate = stratum_rates(sample, np.nan_to_num(sampled["judgments/grade"].to_numpy())[None])[0]
+    ranked = sampled["rankings/ranking"].to_numpy()[0, 0]
+    p = rate[ranked]
+    weight = np.zeros(8)
+    for i, document in enumerate(ranked):
+        below = sum(p[j] / (j + 1) for j in range(i + 1, 8))
+        weight[document] = (1 + p[:i].sum()) / (i + 1) + below
+    value = scores.estimate.isel(run=0, topic=0)
+    number = max(value.sel(measure="NumRel").item(), 1.0)
+    filled = sampled["judgments/grade"].fillna(0).to_numpy()
+    filled = filled / design["inclusion_probability"].to_numpy()
+    sums = [filled[ranked[i]] * (1 + filled[ranked[:i]].sum()) / (i + 1) for i in range(8)]
+    slope = weight - sum(sums) / number
+    spread = (1 / design["inclusion_probability"].to_numpy() - 1) * rate * (1 - rate)
+    expected = np.sqrt(slope**2 @ spread) / number
+    error = scores.anticipated_error.isel(run=0, topic=0)
+    assert error.sel(measure="AP").item() == pytest.approx(expected, rel=1e-6)
+
+
 def test_of_predictions_taken_as_they_are_the_residuals_tell_the_variance():
     collection = world([1, 1, 0, 0, 0, 0, 1, 0])
     design = be.designs.pps_strata(collection, budget=5, n_strata=2)
