@@ -207,7 +207,7 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
 
 
 def test_ranks_over_the_population_of_topics_have_the_error_that_topics_share(truth):
-    """Few judgments, so that ratios rest on the counts of all topics."""
+    """Few judgments, so that ratios rest on the counts of all topics; at least that error."""
     design = be.designs.pps_strata(truth, budget=12, n_strata=4)
     sampled = be.reveal(truth, design, be.draw(design, random_seed=3))
     scores = be.evaluate(sampled, ["AP", "R@20", "P@10"], estimator="dyn")
@@ -219,6 +219,12 @@ def test_ranks_over_the_population_of_topics_have_the_error_that_topics_share(tr
     np.testing.assert_allclose(ranked.sel(measure="P@10"), 1.0, atol=1e-9)
     assert ((ranked > 1 - 1e-9) & (ranked < 1.2)).all()
     assert (alone / pairs.standard_error).sel(measure=["AP", "R@20"]).min() < 0.97
+    parts = [be.evaluate(sampled, [name], estimator="dyn") for name in ("P@10", "AP")]
+    joined = xr.concat(parts, "measure", combine_attrs="drop_conflicts", data_vars="all")
+    found = be.rankings.compare_draws(joined).standard_error
+    apart = [be.rankings.compare_draws(one).standard_error for one in parts]
+    np.testing.assert_allclose(found, np.concatenate(apart), atol=1e-12)
+    assert be.mean_over_topics(joined, population="topics").standard_error.notnull().all()
 
 
 def test_one_seed_gives_one_estimate(sampled):

@@ -25,6 +25,7 @@ from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.messages import Message, Option
 from bayeseval.trec import read_qrels
+from bayeseval.trec.qrels import warn_below
 
 
 def reveal(
@@ -181,6 +182,8 @@ def attach_judgments(
             f"{floating_topics(first.topic, design['topic'].to_numpy()[0])}"
         )
     _check_complete(design, in_design, source, declined)
+    if negative_grades == "unjudged":
+        warn_below(listed["grade"].to_numpy())
     frame = np.flatnonzero(frame_pairs(design))
     topics = design["topic"].to_numpy()[design["pair_topic"].to_numpy()[frame]]
     documents = design["document"].to_numpy()[frame]

@@ -13,8 +13,9 @@ from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
 
 POOR = 0.25  # relative error of a number of relevant documents above which a ratio needs limits
-FEW_BESIDE_CERTAIN = 100  # judgments a topic
 POOR_SHARE = 0.2  # of the topics: .69 on CLEF TAR 2017, .04 on TREC-COVID round 5 at 100 judgments
+FEW_BESIDE_CERTAIN = 100  # judgments a topic, and the share of topics that have certain ones:
+CERTAIN_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -77,19 +78,25 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
 
 def _warn_few_beside_certain(frame: Frame) -> None:
     """Say that few judgments tell how many relevant documents are left beside certain ones."""
-    sample = frame.sample
     if not frame.made_certain:
         return
-    left = sample.inclusion_probability < 1.0
-    drawn = sample.selected.mean(axis=0) * left
-    number = np.bincount(sample.topic, drawn, sample.n_topics)
-    typical = float(np.median(number[np.unique(sample.topic[left])]))
+    sample = frame.sample
+    sure = sample.inclusion_probability == 1.0
+    certain, drawn = (
+        np.bincount(sample.topic, sample.selected.mean(axis=0) * part, sample.n_topics)
+        for part in (sure, ~sure)
+    )
+    judged = certain + drawn > 0.0
+    both = (certain > 0.0) & (drawn > 0.0)
+    if not both.any() or both.sum() < CERTAIN_SHARE * judged.sum():
+        return
+    typical = float(np.median(drawn[both]))
     if typical < FEW_BESIDE_CERTAIN:
         warnings.warn(
             "documents that were judged for certain tell nothing of how many relevant ones are "
             f"left, which the {typical:.0f} further judgments per topic tell by all topics "
-            "together: ratios (AP, nDCG, R@k, Rprec) may be a standard error too low, or more with "
-            "20 judgments where topics differ much",
+            "together: ratios (AP, nDCG, R@k, Rprec) may be off by a standard error, and by more "
+            "with 20 judgments where topics differ much",
             stacklevel=2,
         )
 

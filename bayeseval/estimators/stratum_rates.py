@@ -50,7 +50,7 @@ def squared_residuals(
     r"""Mean squared residual (replicate, frame_pair) of each pair's stratum, smoothed as rates are.
 
     Of predictions p that are taken as they are, p (1 - p) says nothing of their errors. Without
-    strata those of a topic stand for them.
+    strata those of a topic stand for them, but for what is judged for certain.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def squared_residuals(
     """
     square = np.where(sample.selected, np.square(observed - predicted), 0.0)
     if (sample.stratum < 0).any():
-        return _rates(sample, square, sample.topic, np.zeros(sample.n_topics, dtype=np.int64))
+        stratum = 2 * sample.topic + (sample.inclusion_probability == 1.0)
+        return _rates(sample, square, stratum, np.tile([0, 1], sample.n_topics))
     return _rates(sample, square, *_strata_and_places(sample))
 
 

@@ -141,8 +141,9 @@ def _between_topics(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray | f
     """Sum of the covariances between topics, whose denominators rest on one model."""
     if "denominator_effect" not in scores:
         return 0.0
-    effect = scores["denominator_effect"].where(known, 0.0)
-    direction = scores["denominator_direction"]
+    # NaN of a measure without such a model, where scores were joined
+    effect = scores["denominator_effect"].where(known, 0.0).fillna(0.0)
+    direction = scores["denominator_direction"].fillna(0.0)
     total = xr.dot(effect, direction, dim="topic")
     alone = xr.dot(effect**2, (direction**2).sum("direction"), dim="topic")
     return (total**2).sum("direction") - alone

@@ -62,7 +62,8 @@ def covariance(
     Returns
     -------
     DataArray
-        (measure, run, run_other), with topic too where ``over`` is None.
+        (measure, run, run_other), with topic too where ``over`` is None. A raised one may have
+        negative eigenvalues: its variances are of means and differences, each by itself.
 
     Raises
     ------

@@ -70,10 +70,7 @@ TREC_EVAL = {
     "Rprec": ("Rprec", ""),
     "Bpref": ("bpref", ""),
     "infAP": ("infAP", ""),
-    "NumRel": ("num_rel", ""),
-    "NumRet": ("num_ret", ""),
-    "NumRelRet": ("num_rel_ret", ""),
-}  # its names without and with a cutoff
+}  # its names without and with a cutoff; its counts are sums over topics, and ours means
 
 
 def trec_eval_name(label: str) -> str:

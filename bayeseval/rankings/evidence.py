@@ -144,7 +144,8 @@ def _between_topics(scores: xr.Dataset, index: int, counting: NDArray[np.bool_])
         return 0.0
     effect = scores["denominator_effect"].transpose("measure", "run", "topic")
     direction = scores["denominator_direction"].transpose("measure", "topic", "direction")
-    effect, direction = (part.to_numpy()[index] for part in (effect, direction))
+    # NaN of a measure without such a model, where scores were joined
+    effect, direction = (np.nan_to_num(part.to_numpy()[index]) for part in (effect, direction))
     effect, direction = effect[:, counting], direction[counting]
     total = effect @ direction
     alone = (effect * np.square(direction).sum(axis=1)) @ effect.T

@@ -183,8 +183,8 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
     if headed is not None:
         if not {name, *VALUES} & set(headed):
             written = {column.lower(): column for column in headed}
-            known = next((value for value in VALUES if value in written), None)
-            headed = headed.rename(columns={written.get(known): known})
+            known = next((value for value in (name, *VALUES) if value.lower() in written), "")
+            headed = headed.rename(columns={written.get(known.lower()): known})
         return _of_columns(headed, str(path), (name, *VALUES), of_file=True)
     first = data.split(b"\n", 1)[0]
     if first.lstrip().startswith((b"{", b"[")):

@@ -214,3 +214,18 @@ def _refuse(wrong: np.ndarray, judgments: pd.DataFrame, column: str, rule: str) 
         row = judgments.iloc[int(np.argmax(wrong))]
         name = "inclusion probability" if column == "probability" else column
         raise ValueError(f"{row['where']}: {name} {row[column]} {rule}")
+
+
+def warn_below(grade: np.ndarray) -> None:
+    """Say that grades below -1, which marks what nobody judged in a pool, count as that too."""
+    below = grade < -1
+    if below.any():
+        number = f"{np.count_nonzero(below)} of {grade.size} grades"
+        warnings.warn(
+            Message(
+                f"{number} are below -1 (the lowest is {grade[below].min():g}) and count as not "
+                "judged, as -1 does; if they are judgments, as -2 of spam is, set ",
+                Option("negative_grades", "judged"),
+            ),
+            stacklevel=3,
+        )

@@ -9,9 +9,8 @@ import xarray as xr
 from bayeseval.collection import pair_positions
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.schema import rebuilt
-from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import gathered
-from bayeseval.trec.qrels import read_qrels
+from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
 from bayeseval.trec.sampled import sampling_design
 
@@ -95,7 +94,7 @@ def read_collection(
     if judgments is None:
         return tree
     if negative_grades == "unjudged":
-        _warn_below(judgments["grade"].to_numpy())
+        warn_below(judgments["grade"].to_numpy())
     judged = _judged(tree, judgments, qrels_format, negative_grades)
     if found and depth is None:
         _warn_apart(judged)
@@ -114,21 +113,6 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     grade[where] = np.where(unjudged, np.nan, known)
     design = sampling_design(tree, judgments, where, qrels_format)
     return rebuilt(tree, grade=grade, pooled=pooled, design=design)
-
-
-def _warn_below(grade: np.ndarray) -> None:
-    """Say that grades below -1, which marks what nobody judged in a pool, count as that too."""
-    below = grade < -1
-    if below.any():
-        number = f"{np.count_nonzero(below)} of {grade.size} grades"
-        warnings.warn(
-            Message(
-                f"{number} are below -1 (the lowest is {grade[below].min():g}) and count as not "
-                "judged, as -1 does; if they are judgments, as -2 of spam is, set ",
-                Option("negative_grades", "judged"),
-            ),
-            stacklevel=3,
-        )
 
 
 def _warn_apart(tree) -> None:

@@ -155,7 +155,7 @@ def test_comparisons_and_ranks_are_typeset_too(evaluate, command, files, name):
 
 def test_trec_eval_s_format_has_its_names(evaluate):
     names = {"P@10": "P_10", "AP": "map", "nDCG@10": "ndcg_cut_10", "R@20": "recall_20"}
-    names |= {"RR": "recip_rank", "RBP(p=0.8)": "RBP(p=0.8)", "NumRel": "num_rel"}
+    names |= {"RR": "recip_rank", "RBP(p=0.8)": "RBP(p=0.8)", "NumRel": "NumRel"}
     code, out, err = evaluate("--format", "trec_eval", measures=names)
     assert code == 0, err
     found = [line.split("\t")[0].strip() for line in out.splitlines()]

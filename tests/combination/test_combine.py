@@ -516,7 +516,10 @@ def test_what_only_looks_like_means_is_not_combined(small):
     sampled, post = small
     scores = be.evaluate(sampled, ["P@10"], estimator="dyn")
     mean = be.mean_over_topics(scores)
-    matrix = be.covariance(sampled, ["P@10"], estimator="dyn").to_dataset(name="covariance")
+    options = {"estimator": "dyn"}
+    matrix = be.covariance(sampled, ["P@10"], **options).to_dataset(name="covariance")
+    with pytest.raises(ValueError, match="a raised covariance is for orders of means"):
+        be.combine(mean, post, covariance=be.covariance(sampled, ["P@10"], raised=True, **options))
     for wrong, told in (
         (scores.mean("topic"), "the mean of the errors of topics is not the error of a mean"),
         (mean.assign(standard_error=-mean.standard_error), "standard error of the means is below"),

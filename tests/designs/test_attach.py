@@ -126,6 +126,15 @@ def test_a_collection_is_no_mask_of_certain_pairs(collection):
         be.designs.pps_strata(collection, budget=5, certain=collection)
 
 
+def test_grades_of_spam_that_are_left_out_are_told(collection):
+    design = be.designs.poisson(collection, budget=5)
+    judged = qrels_of(collection, be.draw(design, random_seed=3))
+    judged["grade"] = [-2, *judged["grade"][1:]]
+    with pytest.warns(UserWarning) as said:
+        be.attach_judgments(collection, design, judged)
+    assert any("1 of" in str(one.message) and "below -1" in str(one.message) for one in said)
+
+
 def test_a_deterministic_design_needs_no_draw(collection):
     pool = be.designs.depth_pool(collection, 2)
     pooled = be.reveal(collection, pool)

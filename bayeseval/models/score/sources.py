@@ -110,6 +110,10 @@ class Sources:
         own, topics = _variances(mean)
         matrix = None
         if covariance is not None:
+            if covariance.attrs.get("raised", 0) == 1:
+                raise ValueError(
+                    "a raised covariance is for orders of means; give be.covariance without raised="
+                )
             matrix = _like(covariance, labels | {"run_other": labels["run"]})
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
         measures = parse_measures(labels["measure"].tolist())
