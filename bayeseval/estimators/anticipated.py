@@ -174,20 +174,20 @@ def of_average_precision(
     filled: FilledRelevance,
     score: TopicScore,
     numerator: Floats,
-    denominator: Floats,
 ) -> Floats | None:
     """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
 
-    None by learned predictions too: beside those the variance that is estimated serves, and this
-    one is several times as large on some collections.
+    By the counts of all topics alone: what the topic's own sample leaves open of its number of
+    relevant documents is as large as a score. None by learned predictions too: beside those the
+    variance that is estimated serves, and this one is several times as large on some collections.
     """
     from bayeseval.measures.rank_sums import expected_precision_sums
 
     levels = [(1.0, filled)]
-    if not _predicted(levels) or (topic.learned and filled.doubt is None):
+    if score.counts is None or not _predicted(levels) or (topic.learned and filled.doubt is None):
         return None
-    inverse, fall = _inverse(score.counts, denominator)
-    one = [np.ones(denominator.size)]
+    inverse, fall = score.counts.inverse, score.counts.inverse_fall
+    one = [np.ones(numerator.shape[1])]
     spread = topic.odds[:, None] * level_covariance(levels, one, one)
     chance = np.ascontiguousarray(np.clip(np.asarray(filled.predicted), 0.0, 1.0).T)
     both, own = expected_precision_sums(position, chance, spread)

@@ -100,9 +100,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
         numerator, expanded = both[..., 0], both[..., 1:]
     number = relevant_count(topic, filled)
     score = ratio_score(topic, numerator, expanded, *number, counts=topic.counts(measure))
-    variance = anticipated.of_average_precision(
-        topic, position, filled, score, numerator, number[0]
-    )
+    variance = anticipated.of_average_precision(topic, position, filled, score, numerator)
     return replace(score, anticipated=variance)
 
 

@@ -158,8 +158,8 @@ def evaluate(
     least, for V cannot then be far too small unnoticed
     (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V, and
     ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by their
-    linear errors, and for AP by ``stat`` and by an M that is taken as it is; AP by ``dyn``
-    otherwise, Rprec and covariances that are not raised rest on V alone.
+    linear errors, and for AP by ``stat`` and by an M that is taken as it is, where denominators
+    rest on the counts; other AP, Rprec and covariances that are not raised rest on V alone.
 
     References
     ----------

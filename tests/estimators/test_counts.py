@@ -621,4 +621,4 @@ def test_intervals_hold_where_few_documents_are_relevant():
         return held.mean(["replicate", "run"])
 
     assert (coverage("counts") >= 0.8).all()
-    assert (coverage("counts") > coverage("topic")).sel(measure="R@100")
+    assert (coverage("counts") > coverage("topic")).all()

@@ -11,6 +11,7 @@ import bayeseval as be
 from bayeseval.estimators.anticipated import level_covariance
 from bayeseval.estimators.relevance import FilledRelevance
 from bayeseval.estimators.stratum_rates import stratum_rates
+from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import Frame
 from bayeseval.uncertainty import raised_variance
 from tests.small import every_stratified_sample, small_collection
@@ -99,29 +100,32 @@ def test_the_anticipated_variance_of_a_ratio_is_that_of_its_linear_error():
 
 def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_error():
     """By ``stat``: rates of the strata, and what each document is expected to add, by hand."""
-    collection = world([1, 1, 0, 0, 0, 0, 1, 0])
+    collection = small_collection()
     design = be.designs.pps_strata(collection, budget=5, n_strata=2)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    how = {"estimator": "stat", "estimator_options": {"denominator": "topic"}}
-    scores = be.evaluate(sampled, ["AP", "NumRel"], **how)
-    sample = Frame.of(sampled).sample
-    rate = stratum_rates(sample, np.nan_to_num(sampled["judgments/grade"].to_numpy())[None])[0]
+    problem = Problem.prepared(sampled, "AP", estimator="stat")
+    counts = problem.relevance._counts(0, problem.measures[0])
+    inverse, fall = counts.inverse[0], counts.inverse_fall[0]
+    scores = be.evaluate(sampled, "AP", estimator="stat").isel(measure=0, run=0, topic=0)
+    assert not scores.limited
+    seen = sampled["judgments/grade"].to_numpy() >= 1
+    rate = stratum_rates(Frame.of(sampled).sample, seen[None].astype(float))[0]
     ranked = sampled["rankings/ranking"].to_numpy()[0, 0]
-    p = rate[ranked]
-    weight = np.zeros(8)
+    ranked = ranked[ranked >= 0]
+    weight = np.zeros(seen.size)
     for i, document in enumerate(ranked):
-        below = sum(p[j] / (j + 1) for j in range(i + 1, 8))
-        weight[document] = (1 + p[:i].sum()) / (i + 1) + below
-    value = scores.estimate.isel(run=0, topic=0)
-    number = max(value.sel(measure="NumRel").item(), 1.0)
-    filled = sampled["judgments/grade"].fillna(0).to_numpy()
-    filled = filled / design["inclusion_probability"].to_numpy()
-    sums = [filled[ranked[i]] * (1 + filled[ranked[:i]].sum()) / (i + 1) for i in range(8)]
-    slope = weight - sum(sums) / number
-    spread = (1 / design["inclusion_probability"].to_numpy() - 1) * rate * (1 - rate)
-    expected = np.sqrt(slope**2 @ spread) / number
-    error = scores.anticipated_error.isel(run=0, topic=0)
-    assert error.sel(measure="AP").item() == pytest.approx(expected, rel=1e-6)
+        above, below = rate[ranked[:i]], rate[ranked[i + 1 :]]
+        places = np.arange(i + 2, ranked.size + 1)
+        weight[document] = (1 + above.sum()) / (i + 1) + (below / places).sum()
+    slope = inverse * weight - scores.estimate.item() / inverse * fall
+    odds = 1 / design["inclusion_probability"].to_numpy() - 1
+    here = sampled["pair_topic"].to_numpy() == 0
+    expected = np.sqrt((odds * rate * (1 - rate) * slope**2)[here].sum())
+    assert scores.anticipated_error.item() == pytest.approx(expected, rel=1e-9)
+    own = be.evaluate(sampled, "AP", estimator="stat", estimator_options={"denominator": "topic"})
+    assert "anticipated_error" not in own
+    learned = be.evaluate(sampled, "AP", estimator="dyn")
+    assert "anticipated_error" not in learned
 
 
 def test_of_predictions_taken_as_they_are_the_residuals_tell_the_variance():
