@@ -19,6 +19,8 @@ FILES = {
     "csv": "qid,docno,label\n1,d0,2\n1,d3,0.5\n2,d1,1\n2,d2,\n",
     "other order": "\ufeffwhy;probability;Doc_ID;query_id\r\na;2;d0;1\r\n;.5;d3;1\r\nc;1;d1;2\r\n",
     "quoted": 'QID,query,docno,gpt,why\n1,x,d0,2,"yes, it\nis"\n1,x,d3,0.5,no\n2,y,d1,1,\n',
+    "capitals": "TOPIC,Document,Label\n1,d0,2\n1,d3,0.5\n2,d1,1\n",
+    "judge in capitals": "topic,document,GPT\n1,d0,2\n1,d3,0.5\n2,d1,1\n",
     "tsv": "topic\tdocument\tgrade\n1\td0\t2\n1\td3\t0.5\n\n2\td1\t1\n",
     "blanks, old line ends": "topic, document, label\r1, d0, 2\r1, d3, 0.5\r2, d1, 1\r",
     "qrels with header": "query_id iter doc_id relevance\n1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",

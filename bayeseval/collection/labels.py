@@ -1,6 +1,7 @@
 """Labels of topics and documents: their order, and joins by label instead of by position."""
 
 import re
+import unicodedata
 import zlib
 
 import numpy as np
@@ -269,6 +270,36 @@ def floating_topics(one: str, other: str) -> str:
         return ""
     holds = "holds floating-point numbers: make them whole, or text"
     return f"; the column topic with '{found[0]}' {holds}"
+
+
+def alike_document(dataset, topic: str, document: str) -> str:
+    """Text on a document of the topic that is written nearly as this one, where there is one.
+
+    Parameters
+    ----------
+    dataset : DataTree or Dataset
+        With ``topic``, ``document`` and ``pair_topic``.
+    topic, document : str
+
+    Examples
+    --------
+    >>> pairs = xr.Dataset({"topic": ["1"], "document": ["d7"], "pair_topic": ("pair", [0])})
+    >>> alike_document(pairs, "1", "D7 ")
+    "; it is 'd7' but for blanks around it, capitals or composed letters"
+    """
+
+    def plain(label: str) -> str:
+        return unicodedata.normalize("NFC", label).strip().casefold()
+
+    where = np.flatnonzero(dataset["topic"].to_numpy() == topic)
+    if not where.size:
+        return ""
+    of_topic = dataset["document"].to_numpy()[dataset["pair_topic"].to_numpy() == where[0]]
+    near = (label for label in of_topic.tolist() if plain(label) == plain(document))
+    found = next(near, document)
+    if found == document:
+        return ""
+    return f"; it is {found!r} but for blanks around it, capitals or composed letters"
 
 
 def same_strings(labels) -> np.ndarray:

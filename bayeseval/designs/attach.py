@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.choices import check_choice
-from bayeseval.collection.labels import floating_topics
+from bayeseval.collection.labels import alike_document, floating_topics
 from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.files import read_design
 from bayeseval.designs.placing import (
@@ -177,8 +177,9 @@ def attach_judgments(
         first = judged.iloc[stray[0]]
         raise ValueError(
             f"{source} has {stray.size} judged pairs with inclusion probability 0 in the design, "
-            f"the first is topic '{first.topic}' document '{first.document}'; only pairs of the "
-            "frame can be judged; are these the judgments of another sample?"
+            f"the first is topic '{first.topic}' document '{first.document}'"
+            f"{alike_document(design, first.topic, first.document)}; only pairs of the frame can "
+            "be judged; are these the judgments of another sample?"
             f"{floating_topics(first.topic, design['topic'].to_numpy()[0])}"
         )
     _check_complete(design, in_design, source, declined)

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, pair_positions
+from bayeseval.collection.labels import alike_document
 from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import checked_frame
@@ -253,13 +254,14 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
         raise ValueError(
             f"{where}: none of {len(table)} labels is of a pair of the collection, the first is of "
             f"topic '{row['topic']}' document '{row['document']}'"
+            f"{alike_document(collection, row['topic'], row['document'])}"
         )
     if stray.any():
         row = table.iloc[int(np.argmax(stray))]
         warnings.warn(
             f"{where}: {int(stray.sum())} of {len(table)} labels are left out: no run retrieved "
             f"their documents and nobody judged them; the first is topic '{row['topic']}' document "
-            f"'{row['document']}'",
+            f"'{row['document']}'{alike_document(collection, row['topic'], row['document'])}",
             UserWarning,
             stacklevel=3,
         )
