@@ -129,10 +129,11 @@ def _moved_design(design, old: np.ndarray, kept_topic: np.ndarray) -> xr.Dataset
     dataset = _moved(dataset, old, unlisted)
     if "stratum_topic" not in dataset:
         return dataset
-    now = np.full(kept_topic.max(initial=-1) + 1, -1, dtype=np.int64)  # -1 of a new topic
-    now[kept_topic[kept_topic >= 0]] = np.flatnonzero(kept_topic >= 0)
     before = dataset["stratum_topic"].to_numpy()
-    stratum_topic = np.where(before < now.size, now[np.minimum(before, now.size - 1)], -1)
+    now = np.full(max(kept_topic.max(initial=-1), before.max(initial=-1)) + 1, -1, dtype=np.int64)
+    there = np.flatnonzero(kept_topic >= 0)  # -1 of a new topic
+    now[kept_topic[there]] = there
+    stratum_topic = now[before]
     kept = np.flatnonzero(stratum_topic >= 0)
     new_stratum = np.full(stratum_topic.size + 1, -1, dtype=np.int32)
     new_stratum[kept] = np.arange(kept.size)

@@ -126,9 +126,9 @@ def attach_judgments(
         The design, or its file, with ``selected`` where the sample is known; draws with
         replacement need their ``draw_count``.
     qrels : path or DataFrame (topic, document, grade)
-        The judgments. A topic without any judgment is one
-        that has not been judged yet, and scores NaN; of a Poisson sample, which may well be empty
-        in a topic, only where the design says that pairs of it were ``selected``.
+        The judgments. A topic without any judgment is one that has not been judged yet, and scores
+        NaN; of a Poisson sample, which may well be empty in a topic, only where the design says
+        that pairs of it were ``selected``.
     grades : sequence of float, optional
         Grades that the assessors could give. Default: those that came back; then a measure of gains
         by the difference estimator is exactly unbiased only where every grade is sure to occur,

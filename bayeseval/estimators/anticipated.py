@@ -184,7 +184,7 @@ def of_average_precision(
     from bayeseval.measures.rank_sums import expected_precision_sums
 
     levels = [(1.0, filled)]
-    if score.counts is None or not _predicted(levels) or (topic.learned and filled.doubt is None):
+    if score.counts is None or not _predicted(levels) or (topic.predicts and filled.doubt is None):
         return None
     inverse, fall = score.counts.inverse, score.counts.inverse_fall
     one = [np.ones(numerator.shape[1])]

@@ -68,8 +68,8 @@ class TopicRelevance:
         Posterior of the measure's denominator.
     random_seed : int
         For measures whose variance is found by replication.
-    learned : bool
-        Whether the relevance of single documents is predicted.
+    predicts : bool
+        Whether the estimator predicts the relevance of single documents.
     """
 
     position: NDArray[np.int32]
@@ -79,7 +79,7 @@ class TopicRelevance:
     gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
     counts: Callable[[Measure], TopicCounts | None]
     random_seed: int
-    learned: bool = False
+    predicts: bool = False
 
     def top(self, cutoff: int | None) -> NDArray[np.int32]:
         """Positions down to a cutoff."""
@@ -153,7 +153,7 @@ class EstimatedRelevance:
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             counts=lambda measure: self._counts(topic, measure),
             random_seed=self._random_seed + topic,
-            learned=self._model is not None,
+            predicts=self._model is not None,
         )
 
     def _topic_slots(self, topic: int) -> Slots:

@@ -66,16 +66,13 @@ def judged_mask(collection: xr.DataTree) -> np.ndarray:
 
 def pair_mask(mask, n_pairs: int, name: str) -> np.ndarray:
     """A bool array over pairs, checked."""
-    values = np.asarray(mask) if not isinstance(mask, xr.DataTree) else np.zeros(0)
+    whole = isinstance(mask, xr.DataTree)
+    values = np.zeros(0) if whole else np.asarray(mask)
     if values.dtype != bool or values.shape != (n_pairs,):
+        found = "a collection" if whole else f"{values.dtype} of shape {values.shape}"
         raise ValueError(
             f"{name} must be a bool array over the {n_pairs} pairs of the collection, such as "
-            f"collection['judgments/grade'].notnull(), not "
-            + (
-                "a collection"
-                if isinstance(mask, xr.DataTree)
-                else f"{values.dtype} of shape {values.shape}"
-            )
+            f"collection['judgments/grade'].notnull(), not {found}"
         )
     return values
 
