@@ -4,20 +4,32 @@ Names are imported when they are first used, as `__init__.pyi` lists them: the c
 answers `--help` at once, and Ctrl-C is handled before a library is imported.
 """
 
+import functools
 
-def _public() -> dict:
-    """Put what lazy-loader makes of the list of names in the place of the two functions below."""
+
+@functools.cache
+def _public():
+    """What lazy-loader makes of the list: how a name is found, what `dir` says, all names."""
     import lazy_loader
 
-    attribute, listed, names = lazy_loader.attach_stub(__name__, __file__)
-    globals().update(__getattr__=attribute, __dir__=listed, __all__=names)
-    return globals()
+    return lazy_loader.attach_stub(__name__, __file__)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(__name__)
+    except PackageNotFoundError:
+        return "(a source folder, not installed)"
 
 
 def __getattr__(name: str):
-    made = _public()
-    return made[name] if name in made else made["__getattr__"](name)
+    find, _, names = _public()
+    if name == "__all__":
+        return names
+    return _version() if name == "__version__" else find(name)
 
 
 def __dir__() -> list[str]:
-    return _public()["__dir__"]()
+    return [*_public()[1](), "__version__"]

@@ -46,6 +46,8 @@ from .trec import (
     write_sampleval,
 )
 
+__version__: str
+
 __all__ = [
     "add_predictions",
     "add_runs",

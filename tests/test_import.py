@@ -1,5 +1,6 @@
 """Importing the package must stay light: heavy libraries load on first use."""
 
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,10 @@ def imported(code, names):
 
 def test_importing_every_public_name_leaves_heavy_libraries_alone():
     assert imported("[getattr(bayeseval, name) for name in bayeseval.__all__]", HEAVY) == "[]"
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert bayeseval.__version__ == importlib.metadata.version("bayeseval")
 
 
 def test_the_help_of_a_command_needs_no_library():

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+import bayeseval as be
 from bayeseval.cli.adjust import adjust
 from bayeseval.cli.compare import compare
 from bayeseval.cli.demo import demo
@@ -43,12 +44,7 @@ def _say_version(asked: bool) -> None:
     """Print the version and stop, where asked."""
     if not asked:
         return
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        print(f"bayeseval {version('bayeseval')}")
-    except PackageNotFoundError:
-        print("bayeseval (a source folder, not installed)")
+    print(f"bayeseval {be.__version__}")
     raise typer.Exit
 
 

@@ -320,7 +320,7 @@ def _how(
         f"collection {attrs.get('fingerprint', '')}, sample {attrs.get('sample', '')}: the same "
         "for the same runs and judgments"
     )
-    named["Made by"] = f"bayeseval {_version()}, random seed {how['random_seed']}"
+    named["Made by"] = f"bayeseval {be.__version__}, random seed {how['random_seed']}"
     return section("How this was made", facts(named))
 
 
@@ -333,13 +333,3 @@ def _told_labels(judges: Sequence[str], predictor: str, modelled: bool) -> str:
     if name == "external":
         return f"{read}; taken for the relevance as they are"
     return f"{', '.join(judges)}; not used by predictor {name}"
-
-
-def _version() -> str:
-    """Version of this package, where it is installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("bayeseval")
-    except PackageNotFoundError:
-        return "(a source folder)"

@@ -6,6 +6,7 @@ import io
 import pytest
 import xarray as xr
 
+import bayeseval as be
 from bayeseval.cli import remarks
 
 WORDS = ["--estimator", "assumed", "--format", "csv"]
@@ -115,7 +116,7 @@ def test_a_constant_predictor_takes_its_value_from_the_shell(command, files):
 def test_the_version_is_printed(command):
     code, out, err = command("--version")
     assert (code, err) == (0, "")
-    assert out.startswith("bayeseval ")
+    assert out == f"bayeseval {be.__version__}\n"
 
 
 def test_a_depth_below_a_cutoff_is_told_where_rankings_were_cut(command, files):
