@@ -119,7 +119,8 @@ def degrees_of_freedom(variance, spread):
     Returns
     -------
     array or DataArray
-        Degrees of freedom; infinite where the variance is 0, at least 1 elsewhere.
+        Degrees of freedom; infinite where the variance is 0 or the spread is rounding alone, at
+        least 1 elsewhere.
 
     References
     ----------
@@ -134,4 +135,4 @@ def degrees_of_freedom(variance, spread):
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.square(variance) / spread
     exact = np.where(np.isnan(spread), np.nan, np.inf)  # no spread: everything was judged
-    return xr.where(spread > 0, ratio, exact)
+    return xr.where(ratio < 1.0 / ROUNDING, ratio, exact)

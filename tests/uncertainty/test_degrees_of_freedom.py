@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayeseval as be
+from bayeseval.uncertainty import degrees_of_freedom
 from tests.small import small_collection
 
 
@@ -47,3 +48,8 @@ def test_a_census_has_no_spread_and_two_per_stratum_little_to_go_by():
     half = scores.interval.sel(ci_bound="upper") - scores.estimate
     assert few.any()
     assert (half >= 2.9 * scores.standard_error - 1e-12).where(few, True).all(), "t with two"
+
+
+def test_a_spread_of_rounding_alone_is_none():
+    df = degrees_of_freedom(np.array([1e-2, 1e-2, 1e-34]), np.array([1e-64, 1e-5, 1e-68]))
+    assert df.tolist() == [np.inf, pytest.approx(10.0), pytest.approx(1.0)]
