@@ -14,7 +14,7 @@ from bayeseval.estimators.counts import (
     ideal_counts,
     number_counts,
 )
-from bayeseval.estimators.stratum_rates import squared_residuals, stratum_rates
+from bayeseval.estimators.stratum_rates import rates_beside, squared_residuals, stratum_rates
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
@@ -40,6 +40,8 @@ class FilledRelevance:
         Probability p that each pair is relevant, which M or the rates of the strata give.
     doubt : float array (replicate, pair), optional
         Expected square of relevance less M, where it is not p (1 - p).
+    beside : float array (replicate, pair), optional
+        Without M: rate of relevance of the strata of which one document was drawn, by the others.
     """
 
     value: NDArray[np.float64]
@@ -47,6 +49,7 @@ class FilledRelevance:
     seen: NDArray[np.float64]
     predicted: NDArray[np.float64] | None = None
     doubt: NDArray[np.float64] | None = None
+    beside: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ class TopicRelevance:
         Sampled pairs.
     odds : float array (pair,)
         (1 - pi) / pi, odds of a pair of the topic not to be drawn.
+    stratum : int array (pair,)
+        Stratum of each pair of the topic, from 0; -1 under Poisson sampling.
     binary : callable (relevance_level) -> FilledRelevance
     gain_levels : callable (measure) -> list of (gain step, FilledRelevance)
         Gain as a sum of steps times the relevance "gain at or above this".
@@ -75,6 +80,7 @@ class TopicRelevance:
     position: NDArray[np.int32]
     slots: Slots
     odds: NDArray[np.float64]
+    stratum: NDArray[np.int64]
     binary: Callable[[int], FilledRelevance]
     gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
     counts: Callable[[Measure], TopicCounts | None]
@@ -145,10 +151,13 @@ class EstimatedRelevance:
 
     def topic(self, topic: int, position: NDArray[np.int32]) -> TopicRelevance:
         """What the scoring functions may ask about one topic, for runs at these positions."""
+        inside = self.sample.of_topic(topic)
+        stratum = self.sample.stratum[inside]
         return TopicRelevance(
             position=position,
             slots=self._topic_slots(topic),
-            odds=1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0,
+            odds=1.0 / self.sample.inclusion_probability[inside] - 1.0,
+            stratum=np.where(stratum < 0, -1, stratum - stratum.min(initial=0)).astype(np.int64),
             binary=lambda level: self._counted(topic, at_least(level), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             counts=lambda measure: self._counts(topic, measure),
@@ -240,14 +249,14 @@ class EstimatedRelevance:
             doubt = None
             if model is not None and self._as_given:
                 doubt = squared_residuals(self.sample, observed, model)
-            self._filled[counted, higher] = (observed, model, predicted, doubt)
-        observed, model, predicted, doubt = self._filled[counted, higher]
+            beside = rates_beside(self.sample, observed) if model is None else None
+            known = {"predicted": predicted, "doubt": doubt, "beside": beside}
+            self._filled[counted, higher] = (observed, model, known)
+        observed, model, known = self._filled[counted, higher]
         filled = filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
-        if predicted is None:
-            return filled
         inside = self.sample.of_topic(topic)
-        doubt = None if doubt is None else doubt[:, inside]
-        return replace(filled, predicted=predicted[:, inside], doubt=doubt)
+        own = {name: part[:, inside] for name, part in known.items() if part is not None}
+        return replace(filled, **own)
 
 
 def at_least(level: float) -> tuple[float, float]:

@@ -86,7 +86,11 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """AP and AP@k: the sum of precisions, by the number of relevant documents."""
-    from bayeseval.measures.rank_sums import precision_sum, precision_sum_influence
+    from bayeseval.measures.rank_sums import (
+        lone_products,
+        precision_sum,
+        precision_sum_influence,
+    )
 
     filled = topic.binary(measure.relevance_level)
     position, slots = topic.top(measure.cutoff), topic.slots
@@ -94,9 +98,11 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
         numerator = precision_sum(position, filled.value)
         expanded = np.zeros((*numerator.shape, 0))
     else:
-        both = precision_sum_influence(
-            position, filled.value, slots.row, filled.expanded, slots.joint_excess, slots.stratum
-        )
+        sampled = (position, filled.value, slots.row, filled.expanded)
+        both = precision_sum_influence(*sampled, slots.joint_excess, slots.stratum)
+        if filled.beside is not None:
+            chance = np.ascontiguousarray(filled.beside.T)
+            both += lone_products(*sampled, chance, topic.stratum)
         numerator, expanded = both[..., 0], both[..., 1:]
     number = relevant_count(topic, filled)
     score = ratio_score(topic, numerator, expanded, *number, counts=topic.counts(measure))

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.sample import Sample
 
 PRIOR = 5.0  # documents that the strata of all topics count for in that of one
+ALIKE = 2.0  # relevant documents that all topics count for in how many one topic has
 
 
 def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -42,6 +43,48 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
     if not sample.stratum.size or (sample.stratum < 0).any():
         return None
     return _rates(sample, observed, *_strata_and_places(sample))
+
+
+def rates_beside(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    r"""Rate of relevance of strata of which one document was drawn, by the other strata alone.
+
+    .. math:: \hat p = \frac{\lambda \hat r}{1 - \hat r + \lambda \hat r}, \qquad
+              \lambda = \frac{2 + \sum_g k_{tg}}{2 + \sum_g n_{tg} \hat r_g}
+
+    with :math:`\hat r` the rate at that place in the other topics, and sums over the other strata
+    of the topic: how much richer it is than others. The single document itself has no say, so that
+    the rate is independent of which one was drawn.
+
+    Parameters
+    ----------
+    sample : Sample
+    observed : float array (replicate, frame_pair)
+        Relevance of the selected pairs, 0 elsewhere.
+
+    Returns
+    -------
+    float array (replicate, frame_pair) or None
+        0 in strata that are judged in full, or of which two or more were drawn; None where there
+        are no others.
+    """
+    if not sample.stratum.size or (sample.stratum < 0).any():
+        return None
+    stratum, place = _strata_and_places(sample)
+    size = np.bincount(stratum)
+    topic = np.zeros(size.size, dtype=np.int64)
+    topic[stratum] = sample.topic
+    rates = np.zeros(observed.shape)
+    for row, (chosen, of_pairs) in enumerate(zip(sample.selected, observed, strict=True)):
+        drawn, found = np.bincount(stratum, chosen), np.bincount(stratum, of_pairs)
+        lone = (drawn == 1.0) & (size > 1)
+        at_place = np.bincount(place, found)[place] - found + 0.5
+        at_place /= np.bincount(place, drawn)[place] - drawn + 1.0
+        expected = drawn * at_place
+        richer = np.bincount(topic, found)[topic] - found + ALIKE
+        richer /= np.bincount(topic, expected)[topic] - expected + ALIKE
+        rate = richer * at_place / (1.0 - at_place + richer * at_place)
+        rates[row] = np.where(lone, rate, 0.0)[stratum]
+    return rates if rates.any() else None
 
 
 def squared_residuals(

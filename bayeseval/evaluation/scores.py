@@ -138,9 +138,12 @@ def evaluate(
     runs and partly to all topics, and means over topics, covariances and paired differences carry
     it. Rprec takes its numerator and 1/D for independent.
 
-    The numerator of AP is exactly unbiased for ``stat``, and
-    for ``dyn`` with a fixed M, where two or more are drawn per stratum; with an M learned from the
-    sample a small bias remains, and with one document per stratum no unbiased numerator exists.
+    The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two
+    or more are drawn per stratum; with an M learned from the sample a small bias remains. Where one
+    is drawn no unbiased numerator exists: ``stat`` takes the rate of such a stratum from the others
+    (:func:`bayeseval.estimators.stratum_rates.rates_beside`) for the pairs that are never drawn
+    together, which removes a part of what it would lack; half as many strata as judgments
+    (``n_strata``), two in each, remove more.
     Labels of an LLM or another assessor (:func:`add_predictions`) are features of the default
     predictor, beside the ranks: ("pooled", all of them). Their worth is learned from the judged
     documents of other strata, so that the estimate stays unbiased and a bad judge costs next to

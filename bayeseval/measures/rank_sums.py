@@ -155,6 +155,55 @@ def precision_sum_influence(position, value, picked, expanded, joint_excess, gro
 
 
 @numba.njit(cache=True, nogil=True)
+def lone_products(position, value, picked, expanded, chance, stratum):
+    """What is added to the numerator of average precision for pairs that are never both sampled.
+
+    Two documents of a stratum of which one is drawn have no product v_i v_j. With p the ``chance``
+    (pair, column) of such strata, 0 in others, p v_i + p v_j - p^2 stands for it, by the rank of
+    the lower one. Returns (run, column, 1 + slot) as :func:`precision_sum_influence` does.
+    """
+    n_runs, depth = position.shape
+    n_rows, n_columns = value.shape
+    n_slots, n_strata = picked.shape[1], stratum.max() + 1
+    out = np.zeros((n_runs, n_columns, 1 + n_slots))
+    gradient = np.zeros((depth, n_columns))
+    rank_of = np.full(n_rows, -1, dtype=np.int64)
+    for run in range(n_runs):
+        # from the top: the products, and what a document gains from those of its stratum above
+        above, total = np.zeros(n_strata), np.zeros((n_strata, n_columns))
+        for rank in range(depth):
+            row = position[run, rank]
+            if row >= 0:
+                rank_of[row] = rank
+                share, own = 1.0 / (rank + 1.0), stratum[row]
+                for column in range(n_columns):
+                    p, current = chance[row, column], value[row, column]
+                    whole = total[own, column] + above[own] * (current - p)
+                    out[run, column, 0] += share * p * whole
+                    gradient[rank, column] = share * p * above[own]
+                    total[own, column] += current
+                above[own] += 1.0
+        # from the bottom: what it brings to those below
+        below = np.zeros(n_strata)
+        for rank in range(depth - 1, -1, -1):
+            row = position[run, rank]
+            if row >= 0:
+                for column in range(n_columns):
+                    gradient[rank, column] += chance[row, column] * below[stratum[row]]
+                below[stratum[row]] += 1.0 / (rank + 1.0)
+        for column in range(n_columns):
+            for slot in range(n_slots):
+                row = picked[column, slot]
+                if row >= 0 and rank_of[row] >= 0:
+                    slope = gradient[rank_of[row], column]
+                    out[run, column, 1 + slot] = slope * expanded[column, slot]
+        for rank in range(depth):
+            if position[run, rank] >= 0:
+                rank_of[position[run, rank]] = -1
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
 def expected_precision_sums(position, chance, spread):
     """Sums over documents of spread times weight, and of spread times weight squared.
 

@@ -6,7 +6,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.evaluation.problem import Problem
-from bayeseval.measures.rank_sums import precision_sum, precision_sum_influence
+from bayeseval.measures.rank_sums import lone_products, precision_sum, precision_sum_influence
 from tests.small import (
     every_poisson_sample,
     every_stratified_sample,
@@ -161,6 +161,67 @@ def test_the_numerator_of_average_precision_is_unbiased_under_poisson_sampling(c
     mean = (numerators(sampled, "stat", None) * chance.to_numpy()).sum(axis=-1)
     whole = be.reveal(collection, design, design.inclusion_probability > 0)
     np.testing.assert_allclose(mean, true_numerators(whole), rtol=0, atol=1e-12)
+
+
+def sums_of_lone_strata(sampled, chance=None):
+    """Numerator of AP of every topic, with its linear part, and what lone strata add to both."""
+    problem = Problem.prepared(sampled, "AP", estimator="stat")
+    for topic, position in problem.topics():
+        relevance = problem.relevance.topic(topic, position)
+        filled, slots = relevance.binary(1), relevance.slots
+        of_sample = (position, filled.value, slots.row, filled.expanded)
+        plain = precision_sum_influence(*of_sample, slots.joint_excess, slots.stratum)
+        rate = filled.beside.T.copy() if chance is None else np.full_like(filled.value, chance)
+        yield plain, lone_products(*of_sample, rate, relevance.stratum), position, relevance
+
+
+def test_pairs_of_a_lone_draw_are_counted_but_for_what_the_rate_of_their_stratum_leaves(collection):
+    """Of every sample: the sum of (r_i - p)(r_j - p) by the lower rank is all that is missing."""
+    design, chance = designs(collection)["singles"], 0.3
+    sampled = be.reveal(collection, design, every_stratified_sample(design))
+    true, grade = true_numerators(collection), collection["judgments/grade"].to_numpy()
+    topic_of = collection["pair_topic"].to_numpy()
+    for topic, (plain, lone, position, known) in enumerate(sums_of_lone_strata(sampled, chance)):
+        off = (grade[topic_of == topic] >= 1) - chance
+        missing = [
+            sum(
+                off[ranks[i]] * off[ranks[j]] / (j + 1)
+                for j in range(ranks.size)
+                for i in range(j)
+                if ranks[i] >= 0 <= ranks[j] and known.stratum[ranks[i]] == known.stratum[ranks[j]]
+            )
+            for ranks in position
+        ]
+        mean = (plain + lone)[..., 0].mean(axis=-1)
+        np.testing.assert_allclose(mean, true[:, topic] - missing, rtol=0, atol=1e-12)
+        assert np.abs(missing).max() > 1e-3 and (plain[..., 0].mean(axis=-1) < true[:, topic]).any()
+
+
+def test_the_linear_part_of_lone_strata_is_a_derivative(collection):
+    design = designs(collection)["singles"]
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=4))
+    for _, lone, position, known in sums_of_lone_strata(sampled):
+        filled, slots = known.binary(1), known.slots
+        for slot, row in enumerate(slots.row[0]):
+            ends = []
+            for step in (-0.5, 0.5):  # the sum is linear in every value
+                value = filled.value.copy()
+                value[row] += step * filled.expanded[0, slot]
+                whole = (position, value, slots.row, filled.expanded, filled.beside.T.copy())
+                ends.append(lone_products(*whole, known.stratum)[:, 0, 0])
+            np.testing.assert_allclose(lone[:, 0, 1 + slot], ends[1] - ends[0], atol=1e-12)
+
+
+def test_with_one_draw_a_stratum_other_strata_tell_what_pairs_add_to_average_precision():
+    collection = be.simulate.urn_collection(
+        [2.0, 4.0, 8.0], n_topics=200, n_documents=60, n_relevant=15, depth=60, random_seed=5
+    )
+    design = be.designs.pps_strata(collection, budget=10, n_strata=10)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=6))
+    true = true_numerators(collection).mean()
+    parts = [(own[:, 0, 0], more[:, 0, 0]) for own, more, _, _ in sums_of_lone_strata(sampled)]
+    plain, lone = np.mean(parts, axis=(0, 2))
+    assert plain < 0.6 * true and abs(plain + lone - true) < 0.08 * true
 
 
 def test_a_fitted_prediction_leaves_a_small_bias_in_the_numerator_of_average_precision(collection):
