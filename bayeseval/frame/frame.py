@@ -128,9 +128,7 @@ class Frame:
     @cached_property
     def run(self) -> NDArray[np.int64]:
         """Positions of the runs whose ranks are predictors."""
-        named = self.runs
-        if named is None and "design" in self.collection.children:
-            named = design_runs(self.collection)
+        named = design_runs(self.collection) if self.runs is None else self.runs
         return contributing_runs(self.collection, named)
 
     @cached_property

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
+from bayeseval.collection.schema import describe_pair
 from bayeseval.frame.sample import Sample
 
 
@@ -34,10 +35,8 @@ def judged_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     The frame is every pair judged in some replicate; what a replicate did not judge is not
     selected.
     """
-    grade = grade_columns(collection)
-    frame = np.flatnonzero(~np.isnan(grade).all(axis=0))
-    grade = grade[:, frame]
-    return _sample(collection, frame, np.ones(frame.size), None, ~np.isnan(grade)), grade
+    frame = np.flatnonzero(~np.isnan(grade_columns(collection)).all(axis=0))
+    return _sample(collection, frame, np.ones(frame.size))
 
 
 def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
@@ -45,19 +44,15 @@ def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     design = collection["design"]
     probability = design["inclusion_probability"].to_numpy()
     frame = np.flatnonzero(probability > 0)
-    grade = grade_columns(collection)
-    stray = np.flatnonzero((probability == 0) & ~np.isnan(grade).all(axis=0))
+    judged = ~np.isnan(grade_columns(collection)).all(axis=0)
+    stray = np.flatnonzero((probability == 0) & judged)
     if stray.size:
-        pair = stray[0]
-        topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[pair]]
         raise ValueError(
-            f"{stray.size} judged pairs have inclusion probability 0, the first is topic '{topic}' "
-            f"document '{collection['document'].to_numpy()[pair]}'; a judged pair must be in the "
-            "frame"
+            f"{stray.size} judged pairs have inclusion probability 0, the first is "
+            f"{describe_pair(collection, stray[0])}; a judged pair must be in the frame"
         )
-    grade = grade[:, frame]
     stratum = design["stratum"].to_numpy()[frame]
-    sample = _sample(collection, frame, probability[frame], stratum, ~np.isnan(grade))
+    sample, grade = _sample(collection, frame, probability[frame], stratum)
     if design.attrs["scheme"] == "stratified":
         _check_drawn(collection, sample)
     return sample, grade
@@ -71,28 +66,27 @@ def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     """
     if "design" not in collection.children:
         frame = np.flatnonzero(collection["judgments/pooled"].to_numpy())
-        grade = grade_columns(collection)[:, frame]
-        return _sample(collection, frame, np.ones(frame.size), None, ~np.isnan(grade)), grade
+        return _sample(collection, frame, np.ones(frame.size))
     if collection["design"].attrs["scheme"] != "with_replacement":
         return designed_sample(collection)
     frame = np.flatnonzero(collection["design/draw_probability"].to_numpy() > 0)
+    return _sample(collection, frame, np.full(frame.size, np.nan))
+
+
+def _sample(collection, frame, probability, stratum=None) -> tuple[Sample, np.ndarray]:
+    """Sample of what is judged of a frame, whose ranks are still to come, and the grades."""
     grade = grade_columns(collection)[:, frame]
-    unknown = np.full(frame.size, np.nan)
-    return _sample(collection, frame, unknown, None, ~np.isnan(grade)), grade
-
-
-def _sample(collection, frame, probability, stratum, selected) -> Sample:
-    topic = collection["pair_topic"].to_numpy()[frame].astype(np.int32)
-    return Sample(
+    sample = Sample(
         pair=frame,
-        topic=topic,
+        topic=collection["pair_topic"].to_numpy()[frame].astype(np.int32),
         start=np.searchsorted(frame, topic_starts(collection)),
         inclusion_probability=probability,
         stratum=np.full(frame.size, -1, dtype=np.int32) if stratum is None else stratum,
-        selected=selected,
+        selected=~np.isnan(grade),
         fused_rank=np.zeros(frame.size, dtype=np.int32),
         run_rank=np.zeros((frame.size, 0), dtype=np.int32),
     )
+    return sample, grade
 
 
 def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
@@ -109,9 +103,7 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
     replicate, column = np.nonzero((counts != drawn[occurring]) & judged[:, topic_of])
     if replicate.size:
         stratum = occurring[column[0]]
-        topic = collection["topic"].to_numpy()[
-            collection["design/stratum_topic"].to_numpy()[stratum]
-        ]
+        topic = collection["topic"].to_numpy()[topic_of[column[0]]]
         raise ValueError(
             f"stratum {stratum} (topic '{topic}') has {counts[replicate[0], column[0]]} judged "
             f"pairs where the design drew {drawn[stratum]}; the estimates need the grade of every "
@@ -120,20 +112,20 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
 
 
 def _parameters(collection: xr.DataTree) -> dict[str, Any]:
-    """What the design was made with."""
+    """What the design was made with; nothing where there is no design."""
+    if "design" not in collection.children:
+        return {}
     return json.loads(collection.children["design"].attrs.get("parameters", "{}"))
 
 
 def design_labels(collection: xr.DataTree) -> list[str]:
     """Names of the labels that had a say in the order in which the design took documents."""
-    if "design" not in collection.children:
-        return []
     return list(_parameters(collection).get("labels", []))
 
 
 def design_made_certain(collection: xr.DataTree) -> bool:
     """Whether pairs were judged for certain that the design did not choose by itself."""
-    return "design" in collection.children and bool(_parameters(collection).get("n_certain", 0))
+    return bool(_parameters(collection).get("n_certain", 0))
 
 
 def design_runs(collection: xr.DataTree) -> list[str] | None:
