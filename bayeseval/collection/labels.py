@@ -197,13 +197,19 @@ def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:
     return row
 
 
+def pair_labels(collection: xr.DataTree, pairs=slice(None)) -> np.ndarray:
+    """Text ``topic document`` of some pairs, as objects."""
+    topic = collection["topic"].to_numpy().astype(object)
+    document = collection["document"].to_numpy().astype(object)
+    return topic[collection["pair_topic"].to_numpy()[pairs]] + " " + document[pairs]
+
+
 def ranking_checksums(collection: xr.DataTree, run: np.ndarray) -> np.ndarray:
     """Checksum (31 bits) of the ranking of some runs (run,): topics and documents, in order.
 
     It does not change when runs are added, though positions of pairs do.
     """
-    topic = collection["topic"].to_numpy().astype(object)[collection["pair_topic"].to_numpy()]
-    labels = topic + " " + collection["document"].to_numpy().astype(object)
+    labels = pair_labels(collection)
     of_pair = np.array([zlib.crc32(label.encode()) for label in labels], dtype=np.uint32)
     ranking = collection["rankings/ranking"].to_numpy()
     return np.array(

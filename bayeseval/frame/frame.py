@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, check_one_sample
-from bayeseval.collection.labels import row_of_pair
+from bayeseval.collection.labels import pair_labels, row_of_pair
 from bayeseval.frame.gather import (
     design_labels,
     design_made_certain,
@@ -172,11 +172,7 @@ class Frame:
 
     def labels(self, rows: NDArray) -> NDArray[np.str_]:
         """Text ``topic document`` of some rows of the frame."""
-        pair = self.pair[rows]
-        topic = self.collection["topic"].to_numpy().astype(object)
-        document = self.collection["document"].to_numpy().astype(object)
-        spoken = topic[self.collection["pair_topic"].to_numpy()[pair]] + " " + document[pair]
-        return spoken.astype(str)
+        return pair_labels(self.collection, self.pair[rows]).astype(str)
 
     @property
     def checksum(self) -> int:

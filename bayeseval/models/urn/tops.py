@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_whole_numbers
+from bayeseval.collection.labels import pair_labels
 from bayeseval.collection.schema import check_one_sample
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
@@ -92,10 +93,7 @@ class Tops:
     @property
     def checksum(self) -> int:
         """Checksum (31 bits) of the topics, documents and relevance of the frame."""
-        collection = self.collection
-        topic = collection["topic"].to_numpy().astype(object)
-        labels = topic[collection["pair_topic"].to_numpy()[self.in_frame]] + " "
-        labels = labels + collection["document"].to_numpy().astype(object)[self.in_frame]
+        labels = pair_labels(self.collection, self.in_frame)
         of_labels = zlib.crc32("\n".join(labels.tolist()).encode())
         return zlib.crc32(self.relevance[self.in_frame].tobytes(), of_labels) & 0x7FFFFFFF
 
