@@ -23,11 +23,16 @@ def with_labels(collection: xr.DataTree, columns: dict[str, NDArray[np.float64]]
     >>> label_names(with_labels(collection, {"gpt": np.array([2.0])}))
     ['gpt']
     """
+    added = {name: ("pair", values, {ROLE: LABEL}) for name, values in columns.items()}
+    return with_predictors(collection, added)
+
+
+def with_predictors(collection: xr.DataTree, columns: dict[str, tuple]) -> xr.DataTree:
+    """Collection that has these variables too among its predictors."""
     known = xr.Dataset()
     if "predictors" in collection.children:
         known = collection.children["predictors"].to_dataset(inherit=False)
-    added = {name: ("pair", values, {ROLE: LABEL}) for name, values in columns.items()}
-    return with_node(collection, "predictors", known.assign(added))
+    return with_node(collection, "predictors", known.assign(columns))
 
 
 def label_values(collection: xr.DataTree, names: str | Sequence[str]) -> NDArray[np.float64]:

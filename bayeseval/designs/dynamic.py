@@ -3,8 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import pair_positions, with_node
 from bayeseval.collection.choices import check_choice, check_whole_numbers
+from bayeseval.collection.predictions import with_predictors
 from bayeseval.designs.dynamic_stages import (
     AIMS,
     StagedSample,
@@ -15,6 +15,7 @@ from bayeseval.designs.dynamic_stages import (
     opened_stage,
     stage_plan,
 )
+from bayeseval.designs.placing import design_rows
 from bayeseval.designs.pooling import simulated_relevance
 from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design, warn_of_fewer
@@ -255,10 +256,6 @@ def with_stage_predictions(
             f"design '{design.attrs.get('name')}' has no predicted_relevance; dynamic_sampling "
             "makes one that has"
         )
-    topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
-    row = pair_positions(design, topics, collection["document"].to_numpy())
+    row = design_rows(collection, design)
     values = np.where(row >= 0, design["predicted_relevance"].to_numpy()[row], np.nan)
-    known = xr.Dataset()
-    if "predictors" in collection.children:
-        known = collection.children["predictors"].to_dataset(inherit=False)
-    return with_node(collection, "predictors", known.assign({name: ("pair", values)}))
+    return with_predictors(collection, {name: ("pair", values)})
