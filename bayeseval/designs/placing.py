@@ -25,10 +25,9 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
     """The design's variables over the pairs and topics of a collection, without labels."""
     if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
         return design  # the collection's own /design, which has no labels
-    topics = design["topic"].to_numpy()
     where = design_rows(collection, design)
-    missing = np.count_nonzero(frame_pairs(design))
-    missing -= np.count_nonzero(frame_pairs(design)[where[where >= 0]])
+    frame = frame_pairs(design)
+    missing = np.count_nonzero(frame) - np.count_nonzero(frame[where[where >= 0]])
     if missing:
         raise ValueError(
             f"{missing} pairs of the design's frame are not in the collection: the design does not "
@@ -46,22 +45,15 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
         for name, blank in fills.items()
         if name in design
     }
-    stages = {name: design[name].variable for name in ("stratum_stage",) if name in design}
-    number = label_positions(collection["topic"], topics)
-    return xr.Dataset(
-        placed
-        | stages
-        | {
-            "stratum": ("pair", placed["stratum"][1].astype(np.int32)),
-            "stratum_size": design["stratum_size"].variable,
-            "stratum_sample_size": design["stratum_sample_size"].variable,
-            "stratum_topic": (
-                "stratum_id",
-                number[design["stratum_topic"].to_numpy()].astype(np.int32),
-            ),
-        },
-        attrs=design.attrs,
-    )
+    placed["stratum"] = ("pair", placed["stratum"][1].astype(np.int32))
+    topic = label_positions(collection["topic"], design["topic"])[design["stratum_topic"]]
+    of_strata = {
+        name: design[name].variable
+        for name in ("stratum_stage", "stratum_size", "stratum_sample_size")
+        if name in design
+    }
+    of_strata["stratum_topic"] = ("stratum_id", topic.astype(np.int32))
+    return xr.Dataset(placed | of_strata, attrs=design.attrs)
 
 
 def check_design(design: Any) -> None:
