@@ -325,8 +325,8 @@ def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
                 stacklevel=3,
             )
         return []
-    due = np.isin(np.arange(topics.size), pair_topic[design["selected"].to_numpy().astype(bool)])
-    return topics[due & ~np.isin(np.arange(topics.size), pair_topic[judged])].tolist()
+    due = pair_topic[design["selected"].to_numpy().astype(bool)]
+    return topics[np.setdiff1d(due, pair_topic[judged])].tolist()
 
 
 def _first(design: xr.Dataset, chosen: np.ndarray) -> str:

@@ -167,10 +167,8 @@ def _draw_stratified(selected: np.ndarray, design: xr.Dataset, random: np.random
     stratum = design["stratum"].to_numpy()
     frame = np.flatnonzero(stratum >= 0)
     by_stratum = frame[np.argsort(stratum[frame], kind="stable")]
-    sizes = np.bincount(stratum[frame], minlength=design.sizes["stratum_id"])
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    number = np.repeat(np.arange(sizes.size), sizes)
-    place = np.arange(by_stratum.size) - np.repeat(first, sizes)
+    number = stratum[by_stratum]
+    place = np.arange(number.size) - np.searchsorted(number, number)
     chosen = place < design["stratum_sample_size"].to_numpy()[number]
     for row in selected:
         # a uniform key in [0, 1) added to the stratum number sorts within strata in one pass

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import check_collection, check_one_sample
@@ -83,10 +84,7 @@ def ordered_design(
     """
     place = np.zeros(collection.sizes["pair"], dtype=np.int32)
     topic = collection["pair_topic"].to_numpy()[order]
-    by_topic = np.argsort(topic, kind="stable")
-    count = np.bincount(topic, minlength=collection.sizes["topic"])
-    first = np.repeat(np.cumsum(count) - count, count)
-    place[order[by_topic]] = np.arange(order.size) - first + 1
+    place[order] = 1 + pd.Series(topic).groupby(topic).cumcount()
     options = {"name": name, "parameters": parameters, "judging_order": ("pair", place)}
     return pooled_design(collection, place > 0, **options)
 

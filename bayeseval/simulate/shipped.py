@@ -119,7 +119,7 @@ def unpacked(dataset: xr.Dataset) -> xr.DataTree:
     True
     """
     n_pairs = dataset["n_pairs"].values
-    starts = np.concatenate([[0], np.cumsum(n_pairs)[:-1]])
+    starts = np.cumsum(n_pairs) - n_pairs
     pair_topic = np.repeat(np.arange(n_pairs.size), n_pairs)
     topics = dataset["topic"].values.astype(str)
     width = int(dataset.attrs["label_width"])

@@ -142,7 +142,7 @@ def _topic(
 
 def _assembled(parts, odds, documents, teams) -> xr.DataTree:
     sizes = np.array([number.size for number, _, _ in parts])
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    starts = np.cumsum(sizes) - sizes
     topics = [str(t + 1) for t in range(sizes.size)]
     width = len(str(int(documents.max()) - 1))
     label = [
@@ -164,12 +164,9 @@ def _assembled(parts, odds, documents, teams) -> xr.DataTree:
         pooled=np.ones(sizes.sum(), dtype=bool),
         team=teams,
     )
-    truth = tree.to_dataset(inherit=False).assign(
-        odds=(("run", "topic"), odds), n_documents=("topic", documents)
+    return tree.assign(
+        odds=xr.Variable(("run", "topic"), odds), n_documents=xr.Variable("topic", documents)
     )
-    root = tree.to_dataset(inherit=False).assign(truth)
-    nodes = {name: node.to_dataset(inherit=False) for name, node in tree.children.items()}
-    return xr.DataTree.from_dict({"/": root, **nodes})
 
 
 def _sizes(odds, n_topics, n_documents, n_relevant) -> tuple[np.ndarray, np.ndarray]:
