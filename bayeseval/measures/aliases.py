@@ -104,6 +104,5 @@ def nearest_name(text: str) -> str | None:
     if not close:
         return None
     own = str(canonical_name(close[0]))
-    return f"{own}{bracket}{params}{at if 'cutoff' in MEASURES[own].parameters else ''}" + (
-        cutoff if at and "cutoff" in MEASURES[own].parameters else ""
-    )
+    cut = at + cutoff if "cutoff" in MEASURES[own].parameters else ""
+    return own + bracket + params + cut

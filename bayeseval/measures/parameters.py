@@ -79,8 +79,11 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
     if row.needs_cutoff and "cutoff" not in params:
         raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
     for parameter in ("cutoff", "rel"):
-        if parameter in params:
-            check_whole(params[parameter], parameter, where)
+        value = params.get(parameter, 1)
+        if not _is_whole(value):
+            raise ValueError(
+                f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}."
+            )
     persistence = params.get("p", 0.8)
     if isinstance(persistence, bool | str) or not 0 < persistence < 1:
         raise ValueError(
@@ -89,12 +92,6 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
         )
     if params.get("dcg", "log2") not in ("log2", "exp-log2"):
         raise ValueError(f"{where} has dcg={params['dcg']!r}; allowed are 'log2' and 'exp-log2'.")
-
-
-def check_whole(value: Any, parameter: str, where: str) -> None:
-    """Refuse anything but a whole number of at least 1."""
-    if not _is_whole(value):
-        raise ValueError(f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}.")
 
 
 def check_relevance_level(level: Any) -> None:
