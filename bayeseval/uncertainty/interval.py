@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
+from bayeseval.rounding import ROUNDING
 
-ROUNDING = 1e-12  # share of an anticipated variance that is no variance
 PREDICTED_FREEDOM = 10.0  # degrees of freedom that an anticipated variance counts for
 
 

@@ -124,16 +124,13 @@ def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray
     """
     group = stratum.copy()
     open_strata = np.unique(stratum[(stratum >= 0) & (probability < 1.0)])
-    members: list[int] = []
-    label = -1
+    members: list[int] = []  # of the group that is growing
     previous = -1
     for current in open_strata:
         members.append(current)
-        label = current
-        group[np.isin(stratum, members)] = label
-        if np.count_nonzero(group == label) >= 2:
-            members = []
-            previous = label
+        group[np.isin(stratum, members)] = current
+        if np.count_nonzero(group == current) >= 2:
+            members, previous = [], current
     if members and previous >= 0:
-        group[group == label] = previous
+        group[np.isin(stratum, members)] = previous
     return group
