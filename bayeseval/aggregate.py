@@ -4,8 +4,7 @@ from typing import Any
 
 import xarray as xr
 
-from bayeseval.collection import check_collection
-from bayeseval.designs import attach_judgments, read_design
+from bayeseval.designs import attach_judgments
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation import evaluate, mean_over_topics
 from bayeseval.trec import read_collection
@@ -125,7 +124,4 @@ def _judged(qrels: Any, run: Any, design: Any, qrels_format: str) -> xr.DataTree
     """Run and judgments together, those of a design joined to it."""
     if design is None:
         return read_collection(qrels, run, qrels_format=qrels_format)
-    drawn = design if isinstance(design, xr.Dataset) else read_design(design)
-    collection = attach_judgments(read_collection(None, run), drawn, qrels)
-    check_collection(collection)
-    return collection
+    return attach_judgments(read_collection(None, run), design, qrels)

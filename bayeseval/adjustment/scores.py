@@ -233,8 +233,7 @@ def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.Da
 
 def _judged_before(collection, pool: Pool, given) -> NDArray[np.bool_]:
     """Judged pairs (pair,) that unpooled scores rest on."""
-    visible = np.zeros(collection.sizes["pair"], dtype=bool)
-    visible[pool.judged] = True
+    visible = judged_pairs(collection)
     if isinstance(given, pd.DataFrame):
         rows = checked_frame(given, "judged_before", ("topic", "document"), ())
         place = pair_positions(collection, rows["topic"], rows["document"])

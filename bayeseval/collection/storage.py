@@ -153,6 +153,4 @@ def _restored(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def _plain(value):
-    if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0:
-        return value.item()
-    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    return value.item() if isinstance(value, np.generic | np.ndarray) and value.size == 1 else value
