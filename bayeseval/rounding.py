@@ -1,7 +1,7 @@
 """Scores that differ by rounding alone are equal; and ratios where nothing may be below."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 ROUNDING = 1e-12  # of scores up to 1, and as a share of larger ones
 DECIMALS = 10  # that are left of scores whose order is asked for
@@ -27,13 +27,15 @@ def settled(difference: NDArray[np.floating], *scores: NDArray[np.floating]) -> 
     return np.where(np.abs(difference) < ROUNDING * size, 0.0, difference)
 
 
-def ratio(above: NDArray, below: NDArray, otherwise: float = 0.0) -> NDArray[np.float64]:
-    """Above / below where that is positive, else a number.
+def ratio(
+    above: ArrayLike, below: ArrayLike, otherwise: ArrayLike = 0.0, least: float = 0.0
+) -> NDArray[np.float64]:
+    """Above / below where that is more than the least, else a number.
 
     Examples
     --------
     >>> ratio(np.array([1.0, 2.0]), np.array([4.0, 0.0]))
     array([0.25, 0.  ])
     """
-    out = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), otherwise)
-    return np.divide(above, below, out=out, where=below > 0)
+    out = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), otherwise, dtype=float)
+    return np.divide(above, below, out=out, where=np.asarray(below) > least)

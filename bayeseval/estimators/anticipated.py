@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
-from bayeseval.rounding import ROUNDING, settled
+from bayeseval.rounding import ROUNDING, ratio, settled
 
 LARGEST = 0.25  # variance of a score in [0, 1]
 
@@ -228,8 +228,7 @@ def _inverse(counts: TopicCounts | None, denominator: Floats) -> tuple[Floats, F
     """1 / denominator, and how much that falls as the denominator of the own sample rises."""
     if counts is not None:
         return counts.inverse, counts.inverse_fall
-    some = denominator > 0
-    inverse = np.divide(1.0, denominator, out=np.zeros(denominator.shape), where=some)
+    inverse = ratio(1.0, denominator)
     return inverse, inverse**2
 
 

@@ -114,8 +114,7 @@ class SampledStrata:
     def expansion(self) -> NDArray[np.float64]:
         """Pool documents by sampled documents, 0 where none is sampled; (stratum, replicate)."""
         sampled = self._counted(np.ones(self.gain.size))
-        expanded = np.zeros(sampled.shape)
-        return np.divide(self.size[:, None], sampled, out=expanded, where=sampled > 0)
+        return ratio(self.size[:, None], sampled)
 
     def expanded_count(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Estimated number of pool documents like the chosen cells, (replicate,)."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
+from bayeseval.rounding import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +74,7 @@ class TopicScore:
         whole, linear = ((part**2).sum(axis=-1) for part in (drawn, self.by_slot))
         strata = variance_spread(self.by_slot, self.group)
         least = 1.0 / np.maximum((self.group >= 0).sum(axis=-1) - 1.0, 1.0)
-        known = linear > 0.0
-        share = np.where(known, strata / np.where(known, linear, 1.0) ** 2, least)
-        return whole**2 * share
+        return whole**2 * ratio(strata, linear**2, otherwise=least)
 
 
 @dataclass(frozen=True, eq=False)

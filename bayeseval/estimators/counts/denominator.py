@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.posterior import LevelCounts
 from bayeseval.measures.ratio import discount_sum
+from bayeseval.rounding import ratio
+
+NOTHING = 1e-9  # number of documents that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,7 @@ class TopicCounts:
         mean = self.draw.mean(axis=1)
         moved = mean + self.own_share * (estimate - expanded)
         moved = np.maximum(moved, np.maximum(np.minimum(seen, mean), 0.5 * mean))
-        factor = np.where(mean > 1e-9, moved / np.where(mean > 1e-9, mean, 1.0), 1.0)
+        factor = ratio(moved, mean, otherwise=1.0, least=NOTHING)
         return replace(self, draw=self.draw * factor[:, None])
 
     @property
@@ -68,8 +71,7 @@ class TopicCounts:
     @property
     def inverse_fall(self) -> NDArray[np.float64]:
         """How much the inverse falls as the denominator by the topic's own sample rises."""
-        mean = self.draw.mean(axis=1)
-        return self.own_share * self.inverse / np.where(mean > 1e-9, mean, 1.0)
+        return ratio(self.own_share * self.inverse, self.draw.mean(axis=1), least=NOTHING)
 
     @property
     def common(self) -> NDArray[np.float64]:
@@ -91,8 +93,7 @@ class TopicCounts:
 
     @property
     def _inverses(self) -> NDArray[np.float64]:
-        known = self.draw > 1e-9
-        return np.where(known, 1.0 / np.where(known, self.draw, 1.0), 0.0)
+        return ratio(1.0, self.draw, least=NOTHING)
 
 
 def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
@@ -123,11 +124,10 @@ def own_share(level: LevelCounts, topic: int) -> NDArray[np.float64]:
     """Posterior variance by the variance of the topic's own strata, at most 1, (replicate,)."""
     own = level.own_variance[:, topic]
     variance = level.total[:, topic].var(axis=1)
-    return np.where(own > 1e-12, np.minimum(variance / np.where(own > 1e-12, own, 1.0), 1.0), 1.0)
+    return np.minimum(ratio(variance, own, otherwise=1.0, least=1e-12), 1.0)
 
 
 def relative_error(level: LevelCounts, topic: int) -> NDArray[np.float64]:
     """Posterior standard deviation by the mean, 0 where nothing can be relevant, (replicate,)."""
     draw = level.total[:, topic]
-    mean = draw.mean(axis=1)
-    return np.where(mean > 1e-9, draw.std(axis=1) / np.where(mean > 1e-9, mean, 1.0), 0.0)
+    return ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
