@@ -98,21 +98,20 @@ def weights_of_precisions(position: NDArray[np.int32], chance: Floats) -> Floats
     return weights
 
 
-def of_differences(topic: TopicRelevance, weights: Floats, levels: Levels) -> Floats | None:
+def of_differences(topic: TopicRelevance, weights: Floats, levels: Levels) -> Floats:
     r"""Of differences of weighted sums over documents, (run, run_other), as :func:`of_sum` of each.
 
     .. math:: \sum_d \frac{1 - \pi_d}{\pi_d} (w_{da} - w_{db})^2 \, Var(gain_d)
 
-    Of one sample; None without predictions.
+    Of one sample.
 
     Parameters
     ----------
     topic : TopicRelevance
     weights : float array (run, pair)
     levels : list of (step, FilledRelevance)
+        With predictions.
     """
-    if not _predicted(levels):
-        return None
     gain = _steps(levels)
     spread = topic.odds * level_covariance(levels, gain, gain)[:, 0]
     between = (weights * spread) @ weights.T
@@ -156,11 +155,11 @@ def of_ratio(
     """
     from bayeseval.measures.rank_sums import weighted_sum
 
-    if not _predicted(levels):
+    own = of_sum(topic, weight, levels)
+    if own is None:
         return None
     inverse, fall = _inverse(score.counts, denominator)
     gain, odds = _steps(levels), topic.odds[:, None]
-    own = weighted_sum(topic.position, weight**2, odds * level_covariance(levels, gain, gain))
     both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))
     whole = (odds * level_covariance(levels, below, below)).sum(axis=0)
     slope = numerator * fall
@@ -204,15 +203,13 @@ def of_ratio_differences(
     numerator: Floats,
     denominator: Floats,
     below: Sequence[Floats],
-) -> Floats | None:
+) -> Floats:
     """Of differences of ratios (run, run_other), as :func:`of_ratio` is of each.
 
-    Of one sample; None without predictions. Parameters as there, but for ``weights`` (run, pair)
-    and the posterior of the denominator by itself.
+    Of one sample. Parameters as there, but for ``weights`` (run, pair) and the posterior of the
+    denominator by itself.
     """
     apart = of_differences(topic, weights, levels)
-    if apart is None:
-        return None
     inverse, fall = (value[0] for value in _inverse(counts, denominator))
     gain, odds = _steps(levels), topic.odds[:, None]
     both = weights @ (odds * level_covariance(levels, gain, below))[:, 0]
