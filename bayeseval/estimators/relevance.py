@@ -295,17 +295,11 @@ def filled_relevance(
     """
     inside = sample.of_topic(topic)
     seen = observed[:, inside]
-    column = np.arange(sample.n_replicates)[:, None]
-    empty = slots.row < 0
-    residual = seen[column, slots.row] if slots.row.size else np.zeros(slots.row.shape)
-    value = np.zeros((seen.shape[1], sample.n_replicates))
-    if model is not None:
-        predicted = model[:, inside]
-        value[:] = predicted.T
-        if slots.row.size:
-            residual = residual - predicted[column, slots.row]
-    expanded = np.where(empty, 0.0, residual / slots.probability)
-    replicate, slot = np.nonzero(~empty)
+    predicted = np.zeros(seen.shape) if model is None else model[:, inside]
+    residual = np.take_along_axis(seen - predicted, slots.row, axis=1)
+    expanded = np.where(slots.row < 0, 0.0, residual / slots.probability)
+    value = np.array(predicted.T, dtype=np.float64, order="C")
+    replicate, slot = np.nonzero(slots.row >= 0)
     value[slots.row[replicate, slot], replicate] += expanded[replicate, slot]
     return FilledRelevance(value, expanded, seen.sum(axis=1))
 
