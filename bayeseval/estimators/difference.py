@@ -11,6 +11,7 @@ from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 from bayeseval.predictors import predicted_relevance
+from bayeseval.predictors.registry import name_and_argument
 
 DEFAULT_PREDICTOR = "pooled"
 
@@ -45,10 +46,9 @@ def difference(
     _warn_of_later_stages(collection, spec)
     _warn_of_raw_labels(collection, spec)
     columns = _predictor_columns(collection, frame.pair)
-    named = () if isinstance(spec, str) else spec[1:2]
-    named = named[0] if named and isinstance(named[0], list | tuple) else named
+    _, named = name_and_argument(spec)
     for name in label_names(collection):
-        if name in named:
+        if name in (named if isinstance(named, list | tuple) else [named]):
             warn_of_copies(name, columns[name], frame.grade[0])
 
     def model(sample, observed, counted, higher):
@@ -74,18 +74,19 @@ def default_predictor(collection: xr.DataTree):
 
 def _as_given(spec) -> bool:
     """Whether a predictor learns nothing from the sample."""
-    name, argument = (spec, None) if isinstance(spec, str) else (*spec, None)[:2]
+    name, argument = name_and_argument(spec)
     return name == "external" or (name == "constant" and argument is not None)
 
 
 def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
     """Say that labels taken as they are can make an estimate worse than without them."""
-    if isinstance(spec, str) or spec[0] != "external" or spec[1] not in label_names(collection):
+    name, column = name_and_argument(spec)
+    if name != "external" or column not in label_names(collection):
         return
     text = Message(
-        f"the labels '{spec[1]}' are taken for the relevance as they are: the estimate stays "
+        f"the labels '{column}' are taken for the relevance as they are: the estimate stays "
         "unbiased, and its error can be larger than without them; ",
-        Option("predictor", "pooled", f"predictor=('pooled', '{spec[1]}')"),
+        Option("predictor", "pooled", f"predictor=('pooled', '{column}')"),
         ", the default, learns what they are worth",
     )
     warnings.warn(text, stacklevel=2)
@@ -126,19 +127,11 @@ def _learned(spec, columns: dict[str, np.ndarray]):
 
     A column of grades does say, and stays as it is.
     """
-    if isinstance(spec, str) or len(spec) < 2:
-        return spec
-    name, argument = spec
+    name, argument = name_and_argument(spec)
     if name == "constant":
         return name
-    if (
-        name == "external"
-        and isinstance(argument, str)
-        and argument in columns
-        and not np.nanmax(columns[argument]) > 1
-    ):
-        return ("recalibrated", argument)
-    return spec
+    given = columns.get(argument) if name == "external" and isinstance(argument, str) else None
+    return spec if given is None or np.nanmax(given) > 1 else ("recalibrated", argument)
 
 
 def described_predictor(collection: xr.DataTree, estimator: str, predictor) -> str:

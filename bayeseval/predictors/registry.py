@@ -111,7 +111,7 @@ def predicted_relevance(
     >>> predicted_relevance(sample, np.array([[1.0, 0.0]]), ("constant", 0.3))
     array([[0.3, 0.3]])
     """
-    name, argument = _read(specification)
+    name, argument = name_and_argument(specification)
     options: dict = {}
     if name == "constant":
         options["value"] = None if argument is None else _number(argument)
@@ -127,7 +127,7 @@ def predicted_relevance(
     return PREDICTORS[name](sample, relevance, **options)
 
 
-def _read(specification: Specification) -> tuple[str, Any]:
+def name_and_argument(specification: Specification) -> tuple[str, Any]:
     """Name and argument of a specification."""
     parts = (specification,) if isinstance(specification, str) else specification
     if not isinstance(parts, tuple | list) or len(parts) not in (1, 2):

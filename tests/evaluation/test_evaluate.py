@@ -259,6 +259,15 @@ def test_measures_that_are_no_sums_have_no_design_estimate(collection, measure):
         be.evaluate(sampled_once(collection), measure, estimator="dyn")
 
 
+@pytest.mark.parametrize(
+    ("predictor", "message"),
+    [(5, "not a name or a pair"), ((), "not a name or a pair"), (("external",), "needs a column")],
+)
+def test_what_is_no_predictor_is_refused(collection, predictor, message):
+    with pytest.raises(ValueError, match=message):
+        be.evaluate(sampled_once(collection), "P@3", estimator="dyn", predictor=predictor)
+
+
 def test_a_tree_cut_with_isel_is_refused(collection):
     with pytest.raises(ValueError, match="be.select"):
         be.evaluate(collection.isel(run=[0]), "P@3", estimator="assumed")
