@@ -94,7 +94,7 @@ def estimated_relevance(
     """What an estimator that fills in relevances makes of the judgments of a collection."""
     fill = ESTIMATORS[estimator].relevance
     assert fill is not None
-    return fill(frame, predictor, random_seed, *_given(options))
+    return fill(frame, predictor, random_seed, *([] if options is None else [options]))
 
 
 def list_estimator(estimator: str, options: Any = None) -> ListEstimator:
@@ -131,13 +131,10 @@ def described_options(estimator: str, given: dict[str, Any] | None) -> str:
     ('denominator=topic', '')
     """
     chosen, usual = checked_options(estimator, given), checked_options(estimator, None)
-    names = [] if chosen is None else [field.name for field in fields(chosen)]
-    texts = [
-        f"{name}={getattr(chosen, name)}"
-        for name in names
-        if getattr(chosen, name) != getattr(usual, name)
-    ]
-    return ", ".join(texts)
+    if chosen is None:
+        return ""
+    other = {name: value for name, value in vars(chosen).items() if value != getattr(usual, name)}
+    return ", ".join(f"{name}={value}" for name, value in other.items())
 
 
 def check_known(estimator: str) -> None:
@@ -193,7 +190,3 @@ def check_estimable(measures: list[Measure], estimator: str) -> None:
             f"{lacking[0]} {why}has no '{estimator}' estimate; measures that have one: "
             f"{', '.join(sorted(available))}"
         )
-
-
-def _given(options: Any) -> tuple:
-    return () if options is None else (options,)
