@@ -86,24 +86,16 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """AP and AP@k: the sum of precisions, by the number of relevant documents."""
-    from bayeseval.measures.rank_sums import (
-        lone_products,
-        precision_sum,
-        precision_sum_influence,
-    )
+    from bayeseval.measures.rank_sums import lone_products, precision_sum_influence
 
     filled = topic.binary(measure.relevance_level)
     position, slots = topic.top(measure.cutoff), topic.slots
-    if slots.row.shape[1] == 0:
-        numerator = precision_sum(position, filled.value)
-        expanded = np.zeros((*numerator.shape, 0))
-    else:
-        sampled = (position, filled.value, slots.row, filled.expanded)
-        both = precision_sum_influence(*sampled, slots.joint_excess, slots.stratum)
-        if filled.beside is not None:
-            chance = np.ascontiguousarray(filled.beside.T)
-            both += lone_products(*sampled, chance, topic.stratum)
-        numerator, expanded = both[..., 0], both[..., 1:]
+    sampled = (position, filled.value, slots.row, filled.expanded)
+    both = precision_sum_influence(*sampled, slots.joint_excess, slots.stratum)
+    if filled.beside is not None:
+        chance = np.ascontiguousarray(filled.beside.T)
+        both += lone_products(*sampled, chance, topic.stratum)
+    numerator, expanded = both[..., 0], both[..., 1:]
     number = relevant_count(topic, filled)
     score = ratio_score(topic, numerator, expanded, *number, counts=topic.counts(measure))
     variance = anticipated.of_average_precision(topic, position, filled, score, numerator)
@@ -157,7 +149,5 @@ def _weighted(topic: TopicRelevance, weight, filled: FilledRelevance) -> tuple:
     from bayeseval.measures.rank_sums import picked_weight, weighted_sum
 
     estimate = weighted_sum(topic.position, weight, filled.value)
-    if not topic.slots.row.size:
-        return estimate, np.zeros((*estimate.shape, 0))
     at_slots = picked_weight(topic.position, weight, topic.slots.row, filled.value.shape[0])
     return estimate, at_slots * filled.expanded
