@@ -21,10 +21,9 @@ def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
     return np.unique(named_positions(collection, "run", runs, "runs"))
 
 
-def pooled_by(rankings: Rankings, pool_depth: int | None) -> np.ndarray:
+def pooled_by(rankings: Rankings, pool_depth: int) -> np.ndarray:
     """Mark the pairs (pair,) among the first ``pool_depth`` ranks of any run."""
-    if pool_depth is not None:
-        check_whole_numbers(1, pool_depth=pool_depth)
+    check_whole_numbers(1, pool_depth=pool_depth)
     return rankings.top(pool_depth).shown()
 
 
@@ -34,17 +33,16 @@ def frame_mask(collection: xr.DataTree, frame, pool_depth, runs: np.ndarray) -> 
     if frame is None:
         known = "judgments" in collection.children and "design" not in collection.children
         frame = "judged" if known else "retrieved"
-    if isinstance(frame, str):
-        if frame == "judged":
-            mask, name = judged_mask(collection), frame
-        elif frame == "retrieved":
-            mask, name = pooled_by(rankings, None), frame
-        else:
-            raise ValueError(
-                f"frame must be 'judged', 'retrieved' or a bool DataArray over pair, not {frame!r}"
-            )
-    else:
+    if not isinstance(frame, str):
         mask, name = pair_mask(frame, rankings.n_pairs, "frame"), "given"
+    elif frame == "judged":
+        mask, name = judged_mask(collection), frame
+    elif frame == "retrieved":
+        mask, name = rankings.shown(), frame
+    else:
+        raise ValueError(
+            f"frame must be 'judged', 'retrieved' or a bool DataArray over pair, not {frame!r}"
+        )
     if pool_depth is not None:
         mask = mask & pooled_by(rankings, pool_depth)
     if not mask.any():
