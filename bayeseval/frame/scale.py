@@ -1,7 +1,6 @@
 """Predictors of relevance that the sample cannot change: what a frame's ranks say of a document."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,30 +123,28 @@ def rank_scale(frame: Frame, n_components: int, n_curves: int) -> RankScale:
     rank = np.concatenate(parts)
     weight = 1.0 / rank
     weight /= weight.sum()
-    line = _fused_line(rank, weight)
-    shape = line.pop("shape")
-    powers = _powers(**{name: line[name] for name in line if name != "tail"})
+    line, tail, shape = _fused_line(rank, weight)
+    powers = _powers(*line)
     return RankScale(
-        depth=depth,
-        **line,
+        depth,
+        *line,
+        tail=tail,
         lines=lines.columns(powers, n_components),
         curves=curves.columns(powers, n_curves),
         agreement=Agreement.of(np.concatenate(best), depth + 1, shape, weight),
     )
 
 
-def _powers(
-    log_rank_mean: float, log_rank_sd: float, log_rank_skew: float, curve_sd: float
-) -> NDArray[np.float64]:
+def _powers(mean: float, sd: float, skew: float, curve_sd: float) -> NDArray[np.float64]:
     """Scaled log rank and curve (3, 2) in terms of 1, the log of the rank, and its square."""
-    log_rank = np.array([-log_rank_mean, 1.0, 0.0]) / log_rank_sd
-    square = np.array([log_rank_mean**2, -2.0 * log_rank_mean, 1.0]) / log_rank_sd**2
-    curve = (square - np.array([1.0, 0.0, 0.0]) - log_rank_skew * log_rank) / curve_sd
+    log_rank = np.array([-mean, 1.0, 0.0]) / sd
+    square = np.array([mean**2, -2.0 * mean, 1.0]) / sd**2
+    curve = (square - np.array([1.0, 0.0, 0.0]) - skew * log_rank) / curve_sd
     return np.column_stack([log_rank, curve])
 
 
-def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> dict[str, Any]:
-    """Numbers of the scale that the fused ranks fix, and log rank and curve (frame_pair, 2)."""
+def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> tuple[tuple, NDArray, NDArray]:
+    """Mean, sd and skew of log rank, sd of curve; the tail; log rank and curve (frame_pair, 2)."""
     logs = np.log(rank)
     centre = float(weight @ logs)
     spread = _sd(logs - centre, weight)
@@ -160,14 +157,7 @@ def _fused_line(rank: NDArray, weight: NDArray[np.float64]) -> dict[str, Any]:
     mean = float(weight @ cube_root)
     slopes = (weight * (cube_root - mean)) @ shape
     tail_sd = _sd(cube_root - mean - shape @ slopes, weight)
-    return {
-        "log_rank_mean": centre,
-        "log_rank_sd": spread,
-        "log_rank_skew": skew,
-        "curve_sd": curve_sd,
-        "tail": np.array([mean, *slopes, tail_sd]),
-        "shape": shape,
-    }
+    return (centre, spread, skew, curve_sd), np.array([mean, *slopes, tail_sd]), shape
 
 
 def _sd(centred: NDArray[np.float64], weight: NDArray[np.float64], of_none: float = 1.0) -> float:
