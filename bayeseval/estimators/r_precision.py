@@ -31,20 +31,18 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def _by_own_count(topic: TopicRelevance, filled: FilledRelevance) -> TopicScore:
     """Precision at the number of relevant documents that the topic's own sample estimates."""
-    seen = filled.seen
+    count, least = filled.value.sum(axis=0), np.maximum(filled.seen, 1.0)
 
     def precision_at_count(value, column):
-        least = np.maximum(seen[column], 1.0)
-        return _precision_at(topic.position, value, np.maximum(value.sum(axis=0), least))
+        number = np.maximum(value.sum(axis=0), least[column])
+        return _precision_at(topic.position, value, number)
 
-    everywhere = np.arange(seen.size)
-    raw = precision_at_count(filled.value, everywhere)
-    limited = (raw < 0.0) | (raw > 1.0) | (filled.value.sum(axis=0) < np.maximum(seen, 1.0))
+    raw = precision_at_count(filled.value, slice(None))
+    limited = (raw < 0.0) | (raw > 1.0) | (count < least)
     limited &= (topic.slots.probability < 1.0).any(axis=1)
     deviation = _bootstrapped(topic, filled, precision_at_count)
     score = topic.score(np.clip(raw, 0.0, 1.0), deviation, limited)
-    count = np.maximum(filled.value.sum(axis=0), np.maximum(seen, 1.0))
-    return replace(score, by_slot=_linear(topic, filled, count))
+    return replace(score, by_slot=_linear(topic, filled, np.maximum(count, least)))
 
 
 def _by_counts(topic: TopicRelevance, filled: FilledRelevance, counts: TopicCounts) -> TopicScore:
