@@ -1,5 +1,7 @@
 """Sampling with replacement from the runs' average-precision marginals (Aslam et al. 2006)."""
 
+from functools import cache
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -160,14 +162,19 @@ def average_precision_marginal(length: int) -> NDArray[np.float64]:
 
 def _draw_probability(collection, mask, runs, exponent, uniform_share) -> NDArray[np.float64]:
     """M over all pairs: the runs' marginals averaged, cut to the frame and normalised by topic."""
+
+    @cache
+    def marginal(length):
+        power = average_precision_marginal(length) ** exponent
+        return power / power.sum()
+
     rankings = Rankings.of(collection, runs)
-    table: dict[int, NDArray[np.float64]] = {}
     probability = np.zeros(mask.size)
     for topic, first, last in rankings.topics():
-        inside = mask[first:last]
-        mean = np.where(
-            inside, _mean_marginal(rankings.local(topic), last - first, table, exponent), 0.0
-        )
+        inside, mean = mask[first:last], np.zeros(last - first)
+        for ranked, length in zip(rankings.local(topic), rankings.length[:, topic], strict=True):
+            mean[ranked[:length]] += marginal(int(length))
+        mean[~inside] = 0.0
         if mean.sum() > 0:
             mean = (1.0 - uniform_share) * mean / mean.sum()
             share = uniform_share
@@ -175,19 +182,6 @@ def _draw_probability(collection, mask, runs, exponent, uniform_share) -> NDArra
             share = float(uniform_share > 0)
         probability[first:last] = mean + share * inside / max(np.count_nonzero(inside), 1)
     return probability
-
-
-def _mean_marginal(local, n_pairs, table, exponent) -> NDArray[np.float64]:
-    """Sum over runs of the normalised power of the marginal, per pair of one topic."""
-    total = np.zeros(n_pairs)
-    length = np.count_nonzero(local >= 0, axis=1)
-    for run, size in enumerate(length.tolist()):
-        if size and size not in table:
-            power = average_precision_marginal(size) ** exponent
-            table[size] = power / power.sum()
-        if size:
-            total[local[run, :size]] += table[size]
-    return total
 
 
 def _check_shape(exponent: float, uniform_share: float) -> None:
