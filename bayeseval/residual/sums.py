@@ -88,10 +88,9 @@ def residual_sums(
     [0.625, 0.375, 0.0677]
     """
     check_relevance_level(relevance_level)
-    lists, n_topics = checked_lists(collection)
     columns = [
-        _topic_sums(lists.topic(topic), persistence, relevance_level, cutoff, tail)
-        for topic in range(n_topics)
+        _topic_sums(topic, persistence, relevance_level, cutoff, tail)
+        for topic in checked_lists(collection)
     ]
     base, weight, squares = (np.stack([c[i] for c in columns], axis=1) for i in range(3))
     dims = ("run", "topic", "replicate")
@@ -105,19 +104,20 @@ def residual_sums(
     return sums.assign(retrieved=(("run", "topic"), retrieved))
 
 
-def checked_lists(collection: xr.DataTree) -> tuple[CollectionLists, int]:
-    """Ranked lists of a collection and its number of topics; warn of topics without a judgment."""
+def checked_lists(collection: xr.DataTree) -> list[TopicLists]:
+    """Ranked lists of every topic; a warning names topics without a judgment."""
     check_collection(collection)
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs to evaluate")
-    lists = CollectionLists(collection)
     topics = collection["topic"].to_numpy()
-    judged = np.array([_is_judged(lists.topic(topic)) for topic in range(topics.size)])
+    whole = CollectionLists(collection)
+    lists = [whole.topic(topic) for topic in range(topics.size)]
+    judged = np.array([_is_judged(topic) for topic in lists])
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if not judged.all():
         warnings.warn(without_judgment(topics[~judged]), stacklevel=4)
-    return lists, topics.size
+    return lists
 
 
 def _is_judged(topic: TopicLists) -> bool:
