@@ -37,11 +37,8 @@ class CondensedOptions:
             check_whole_numbers(1, depth=self.depth)
 
 
-DEFAULT_OPTIONS = CondensedOptions()
-
-
 def condensed_list(
-    measure: Measure, topic: TopicLists, options: CondensedOptions = DEFAULT_OPTIONS
+    measure: Measure, topic: TopicLists, options: CondensedOptions = CondensedOptions()
 ) -> ListScore:
     r"""Scores of the runs after their unjudged documents are removed and the others moved up.
 

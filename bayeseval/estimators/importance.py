@@ -88,11 +88,8 @@ class ImportanceOptions:
         check_choice("ratio", self.ratio, ("plain", "beale"))
 
 
-DEFAULT_OPTIONS = ImportanceOptions()
-
-
 def importance(
-    measure: Measure, topic: TopicLists, options: ImportanceOptions = DEFAULT_OPTIONS
+    measure: Measure, topic: TopicLists, options: ImportanceOptions = ImportanceOptions()
 ) -> ListScore:
     """Scores of the runs on one topic from draws with replacement, as `IMPORTANCE` has them.
 
@@ -141,7 +138,7 @@ class Draws:
 
 
 def topic_draws(
-    measure: Measure, topic: TopicLists, options: ImportanceOptions = DEFAULT_OPTIONS
+    measure: Measure, topic: TopicLists, options: ImportanceOptions = ImportanceOptions()
 ) -> Draws:
     """Draws of a topic, with what each document counts in a measure.
 

@@ -48,11 +48,8 @@ class InferredOptions:
             )
 
 
-DEFAULT_OPTIONS = InferredOptions()
-
-
 def inferred(
-    measure: Measure, topic: TopicLists, options: InferredOptions = DEFAULT_OPTIONS
+    measure: Measure, topic: TopicLists, options: InferredOptions = InferredOptions()
 ) -> ListScore:
     """Scores of the runs on one topic by the inferred form of a measure, as `INFERRED` has them.
 
@@ -134,7 +131,7 @@ class SampledStrata:
 
 
 def sampled_strata(
-    measure: Measure, topic: TopicLists, options: InferredOptions = DEFAULT_OPTIONS
+    measure: Measure, topic: TopicLists, options: InferredOptions = InferredOptions()
 ) -> SampledStrata:
     """Strata of a topic, from its design or, where there is none, its pool as one stratum.
 
