@@ -17,7 +17,6 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
 
-LEAVE_OUT = ("run", "team")
 # Pools of real collections have holes: runs cut, documents dropped or found to be unreadable. Some
 # per cent of them change the biases little; a rank that was not pooled at all has far more.
 SHARE_UNJUDGED = 0.1
@@ -56,7 +55,7 @@ def check_adjusted(measures: list[Measure]) -> None:
 def check_request(collection: xr.DataTree, base: str, leave_out: str) -> None:
     """Refuse options that do not exist, and judgments that are a random sample."""
     check_choice("base", base, BASES)
-    check_choice("leave_out", leave_out, LEAVE_OUT)
+    check_choice("leave_out", leave_out, ("run", "team"))
     if "design" in collection.children:
         scheme = collection["design"].attrs.get("scheme")
         if scheme != "deterministic":

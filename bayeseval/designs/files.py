@@ -18,6 +18,9 @@ DESIGN_VARIABLES = {
     "stratum_size",
     "stratum_sample_size",
     "stratum_topic",
+    "document",
+    "pair_topic",
+    "topic",
 }
 
 
@@ -104,9 +107,7 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
         design = xr.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as error:
         raise ValueError(f"'{path}' is not a design file (netCDF): {error}") from error
-    absent = sorted(
-        (DESIGN_VARIABLES | {"document", "pair_topic", "topic"}) - set(design.variables)
-    )
+    absent = sorted(DESIGN_VARIABLES - set(design.variables))
     if absent or "scheme" not in design.attrs:
         raise ValueError(f"'{path}' is not a design: it lacks {', '.join(absent) or 'its scheme'}")
     for name in ("topic", "document"):
@@ -148,8 +149,7 @@ def _check_design(design: xr.Dataset, path) -> None:
     if wrong.size:
         raise ValueError(
             f"'{path}': inclusion_probability must lie in (0, 1]; "
-            f"{describe_pair(design, wrong[0])} has "
-            f"{probability[wrong[0]]}"
+            f"{describe_pair(design, wrong[0])} has {probability[wrong[0]]}"
         )
     stratum = design["stratum"].to_numpy()
     rows = np.bincount(stratum[stratum >= 0], minlength=design.sizes["stratum_id"])

@@ -7,8 +7,6 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.designs.pooling import followed_frame, ordered_design, simulated_relevance
 from bayeseval.designs.prepared import Budget
 
-VARIANTS = ("local", "global")
-
 
 def move_to_front(
     collection: xr.DataTree,
@@ -85,7 +83,7 @@ def move_to_front(
     >>> be.designs.move_to_front(collection, 4).judging_order.values
     array([1, 0, 0, 2, 3, 4], dtype=int32)
     """
-    check_choice("variant", variant, VARIANTS)
+    check_choice("variant", variant, ("local", "global"))
     start = followed_frame(collection, budget, frame, pool_depth, runs)
     relevant = simulated_relevance(collection, relevance_level, "move_to_front", start["frame"])
     order = walked(start, relevant, np.zeros(relevant.size, dtype=bool), variant)

@@ -10,8 +10,6 @@ from bayeseval.designs.pooling import followed_frame, grades_so_far, ordered_des
 from bayeseval.designs.prepared import Budget
 from bayeseval.measures.parameters import check_relevance_level
 
-METHODS = ("hedge", "move_to_front")
-
 
 def next_documents(
     collection: xr.DataTree,
@@ -77,7 +75,7 @@ def next_documents(
     >>> batch.document.values[batch.judging_order.values.argsort()[-2:]]
     array(['y', 'z'], dtype='<U1')
     """
-    check_choice("method", method, METHODS)
+    check_choice("method", method, ("hedge", "move_to_front"))
     check_rate(learning_rate, list_length)
     start = followed_frame(collection, n_documents, frame, pool_depth, runs)
     grade = grades_so_far(collection, "next_documents")

@@ -11,14 +11,12 @@ from bayeseval.designs.prepared import check_budget, started
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.rankings import Rankings
 
-EXPONENT = 1.5
-
 
 def with_replacement(
     collection: xr.DataTree,
     *,
     budget: int,
-    exponent: float = EXPONENT,
+    exponent: float = 1.5,
     uniform_share: float = 0.0,
     frame: str | xr.DataArray | None = None,
     pool_depth: int | None = None,

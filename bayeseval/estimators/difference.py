@@ -13,8 +13,6 @@ from bayeseval.messages import Message, Option
 from bayeseval.predictors import predicted_relevance
 from bayeseval.predictors.registry import name_and_argument
 
-DEFAULT_PREDICTOR = "pooled"
-
 
 def difference(
     frame: Frame, predictor, random_seed: int, options: RatioOptions
@@ -69,7 +67,7 @@ def difference(
 def default_predictor(collection: xr.DataTree):
     """The predictor where none is named: ``pooled``, which learns from labels that were added."""
     labels = label_names(collection)
-    return (DEFAULT_PREDICTOR, labels) if labels else DEFAULT_PREDICTOR
+    return ("pooled", labels) if labels else "pooled"
 
 
 def _as_given(spec) -> bool:
