@@ -48,13 +48,11 @@ def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
     if runs is not None:
         kept &= _needed(collection, kept_runs)
     old = np.flatnonzero(kept)
-    new_topic = np.full(collection["topic"].size, -1)
-    new_topic[kept_topics] = np.arange(kept_topics.size)
     return renumber(
         collection,
         topics=collection["topic"].to_numpy()[kept_topics],
         document=collection["document"].to_numpy()[old],
-        pair_topic=new_topic[collection["pair_topic"].to_numpy()[old]],
+        pair_topic=np.searchsorted(kept_topics, collection["pair_topic"].to_numpy()[old]),
         old=old,
         runs=kept_runs,
     )
