@@ -1,6 +1,7 @@
 """Rates of relevance by stratum, from the sample alone."""
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
@@ -153,9 +154,6 @@ def _places(topic: NDArray[np.integer], is_open: NDArray[np.bool_]) -> NDArray[n
     >>> _places(np.array([0, 0, 0, 1, 1, 0]), np.array([False, True, True, True, True, True]))
     array([0, 1, 2, 1, 2, 3])
     """
-    order = np.argsort(topic, kind="stable")
-    before = np.cumsum(is_open[order]) - is_open[order]
-    start = before[np.searchsorted(topic[order], topic[order])]
     place = np.zeros(topic.size, dtype=np.int64)
-    place[order] = np.where(is_open[order], before - start + 1, 0)
+    place[is_open] = 1 + pd.Series(topic[is_open]).groupby(topic[is_open]).cumcount()
     return place
