@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import pair_labels, row_of_pair
 from bayeseval.frame.gather import (
-    design_labels,
-    design_made_certain,
+    design_parameters,
     design_runs,
     framed_sample,
     grade_scale,
@@ -98,12 +97,12 @@ class Frame:
     @property
     def design_labels(self) -> list[str]:
         """Labels that made documents of one fused rank more or less likely to be judged."""
-        return design_labels(self.collection)
+        return list(design_parameters(self.collection).get("labels", []))
 
     @property
     def made_certain(self) -> bool:
         """Whether the design was given pairs to judge for certain, of an old pool or sample."""
-        return design_made_certain(self.collection)
+        return bool(design_parameters(self.collection).get("n_certain", 0))
 
     @property
     def not_begun(self) -> NDArray[np.bool_]:

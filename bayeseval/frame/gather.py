@@ -111,26 +111,16 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
         )
 
 
-def _parameters(collection: xr.DataTree) -> dict[str, Any]:
+def design_parameters(collection: xr.DataTree) -> dict[str, Any]:
     """What the design was made with; nothing where there is no design."""
     if "design" not in collection.children:
         return {}
     return json.loads(collection.children["design"].attrs.get("parameters", "{}"))
 
 
-def design_labels(collection: xr.DataTree) -> list[str]:
-    """Names of the labels that had a say in the order in which the design took documents."""
-    return list(_parameters(collection).get("labels", []))
-
-
-def design_made_certain(collection: xr.DataTree) -> bool:
-    """Whether pairs were judged for certain that the design did not choose by itself."""
-    return bool(_parameters(collection).get("n_certain", 0))
-
-
 def design_runs(collection: xr.DataTree) -> list[str] | None:
     """Runs that the design was made from, as far as they are here; None where none is known."""
-    made_from = _parameters(collection).get("runs", [])
+    made_from = design_parameters(collection).get("runs", [])
     here = set(collection["run"].to_numpy().tolist())
     present = [run for run in made_from if run in here]
     if len(present) < len(made_from):
