@@ -11,7 +11,6 @@ from bayeseval.designs.dynamic_stages import (
     StagePlan,
     drawn_stage,
     empty_sample,
-    last_stage,
     opened_stage,
     stage_plan,
 )
@@ -184,7 +183,7 @@ def staged_design(
     """Design of the first ``n_stages`` stages, with its sample; their strata alone are in it."""
     here, n_pairs = plan.frame.pair, collection.sizes["pair"]
     kept = np.flatnonzero(plan.stage < n_stages)
-    left = max(0, last_stage(plan) + 1 - n_stages)
+    left = max(0, plan.n_stages - n_stages)
     number = np.append(np.searchsorted(kept, np.arange(plan.stage.size)), -1).astype(np.int32)
     stratum = np.full(n_pairs, -1, dtype=np.int32)
     stratum[here] = number[sample.stratum]

@@ -13,7 +13,6 @@ from bayeseval.designs.dynamic_stages import (
     StagePlan,
     drawn_stage,
     empty_sample,
-    last_stage,
     opened_stage,
 )
 from bayeseval.designs.pooling import grades_so_far
@@ -98,7 +97,7 @@ def dynamic_stage(
     sample, stage = empty_sample(plan), 0
     relevant = np.zeros(plan.frame.pair.size, dtype=bool)
     if previous is not None:
-        stage = _stages_done(previous, last_stage(plan) + 1, parameters)
+        stage = _stages_done(previous, plan.n_stages, parameters)
         sample = _earlier_sample(collection, plan, previous, stage)
         relevant = _graded(collection, plan, sample) >= relevance_level
     sample = opened_stage(plan, sample, stage, relevant)

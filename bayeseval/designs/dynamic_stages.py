@@ -82,6 +82,11 @@ class StagePlan:
     aim: str
     prior: float
 
+    @property
+    def n_stages(self) -> int:
+        """Stages that have a stratum: small frames have fewer strata than were asked for."""
+        return int(self.stage.max()) + 1
+
 
 @dataclass(frozen=True, eq=False)
 class StagedSample:
@@ -118,11 +123,6 @@ def stage_plan(collection: xr.DataTree, order: list, runs: np.ndarray, options: 
         options["aim"],
         options["prior"],
     )
-
-
-def last_stage(plan: StagePlan) -> int:
-    """The last stage that has a stratum: small frames have fewer strata than were asked for."""
-    return int(plan.stage.max())
 
 
 def empty_sample(plan: StagePlan) -> StagedSample:
