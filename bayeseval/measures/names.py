@@ -1,6 +1,7 @@
 """Measures by name: from the text that ir_measures understands to a plain description."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,31 +94,31 @@ def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure
         row.takes_gain and table is not None and "rel" not in params
     )
     uses_level = not graded and "rel" in row.parameters
-    described = {
-        "name": name,
-        "cutoff": params.get("cutoff"),
-        "persistence": float(params.get("p", 0.8)) if "p" in row.parameters else None,
-        "relevance_level": params.get("rel", relevance_level) if uses_level else 1,
-        "gains": (inline or table) if graded else None,
-        "graded": graded,
-        "discount": params.get("dcg", "log2"),
-        "kind": row.kind,
-    }
-    return Measure(**described, label=_label(described, inline))
+    described = Measure(
+        name,
+        cutoff=params.get("cutoff"),
+        persistence=float(params.get("p", 0.8)) if "p" in row.parameters else None,
+        relevance_level=params.get("rel", relevance_level) if uses_level else 1,
+        gains=(inline or table) if graded else None,
+        graded=graded,
+        discount=params.get("dcg", "log2"),
+        kind=row.kind,
+    )
+    return replace(described, label=_label(described, inline))
 
 
-def _label(described: dict[str, Any], gains: tuple | None) -> str:
+def _label(measure: Measure, gains: tuple | None) -> str:
     """Write the canonical text of a measure."""
     shown = []
-    if described["persistence"] is not None:
-        shown.append(f"p={described['persistence']:.12g}")
-    if described["relevance_level"] != 1:
-        shown.append(f"rel={described['relevance_level']}")
-    if described["discount"] != "log2":
-        shown.append(f"dcg='{described['discount']}'")
+    if measure.persistence is not None:
+        shown.append(f"p={measure.persistence:.12g}")
+    if measure.relevance_level != 1:
+        shown.append(f"rel={measure.relevance_level}")
+    if measure.discount != "log2":
+        shown.append(f"dcg='{measure.discount}'")
     if gains:
         shown.append(
             "gains={" + ",".join(f"{grade:.12g}:{gain:.12g}" for grade, gain in gains) + "}"
         )
-    text = described["name"] + (f"({','.join(shown)})" if shown else "")
-    return text if described["cutoff"] is None else f"{text}@{described['cutoff']}"
+    text = measure.name + (f"({','.join(shown)})" if shown else "")
+    return text if measure.cutoff is None else f"{text}@{measure.cutoff}"
