@@ -146,11 +146,16 @@ def check_one_sample(collection: xr.DataTree, what: str) -> None:
 
 def with_node(collection: xr.DataTree, name: str, dataset: xr.Dataset | None) -> xr.DataTree:
     """Copy of a collection with one node replaced, or left out when ``dataset`` is None."""
-    nodes = {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
+    nodes = datasets(collection)
     nodes.pop(f"/{name}", None)
     if dataset is not None:
         nodes[f"/{name}"] = _unlabelled(dataset)
     return xr.DataTree.from_dict(nodes)
+
+
+def datasets(collection: xr.DataTree) -> dict[str, xr.Dataset]:
+    """Dataset of every node, by its path."""
+    return {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
 
 
 def check_collection(collection: xr.DataTree) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import same_strings
-from bayeseval.collection.schema import SCHEMA, check_collection
+from bayeseval.collection.schema import SCHEMA, check_collection, datasets
 from bayeseval.whole_file import whole_file, whole_folder
 
 
@@ -93,7 +93,7 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     if chunks is None:
         with collection:
             collection = collection.load()
-    nodes = {path: _restored(node) for path, node in _datasets(collection).items()}
+    nodes = {path: _restored(node) for path, node in datasets(collection).items()}
     collection = xr.DataTree.from_dict(nodes)
     check_collection(collection)
     return collection
@@ -125,10 +125,6 @@ def _is_saved(folder: Path) -> bool:
     return str(schema).startswith(SCHEMA.rstrip("0123456789"))
 
 
-def _datasets(collection) -> dict:
-    return {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
-
-
 def _encoding(collection) -> dict:
     return {
         path: {
@@ -136,7 +132,7 @@ def _encoding(collection) -> dict:
             for name, variable in node.variables.items()
             if variable.dtype.kind in "iuf" and variable.size > 10_000
         }
-        for path, node in _datasets(collection).items()
+        for path, node in datasets(collection).items()
     }
 
 
