@@ -238,8 +238,9 @@ def _check_complete(
         if extra.any():
             raise ValueError(
                 f"{source} judges {int(extra.sum())} pairs that were not selected, the first is "
-                f"{_first(design, extra)}; the estimates need exactly the selected pairs: leave "
-                "out the others, or give the design of the sample that was judged"
+                f"{describe_pair(design, int(np.argmax(extra)))}; the estimates need exactly the "
+                "selected pairs: leave out the others, or give the design of the sample that was "
+                "judged"
             )
         return
     stratum = design["stratum"].to_numpy()
@@ -271,7 +272,8 @@ def _lacking_pairs(
     kept = max(int((lacking & certain).sum()) - n_others, 0)
     parts = [
         f"{source} has no judgment for {number} pairs that were selected, the first is "
-        f"{_first(design, lacking)}; the estimates need exactly the selected pairs"
+        f"{describe_pair(design, int(np.argmax(lacking)))}; the estimates need exactly the "
+        "selected pairs"
     ]
     if kept < number:
         parts.append(": judge them; grade 0 if a document cannot be judged")
@@ -327,11 +329,6 @@ def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
         return []
     due = pair_topic[design["selected"].to_numpy().astype(bool)]
     return topics[np.setdiff1d(due, pair_topic[judged])].tolist()
-
-
-def _first(design: xr.Dataset, chosen: np.ndarray) -> str:
-    """Topic and document of the first chosen pair."""
-    return describe_pair(design, int(np.flatnonzero(chosen)[0]))
 
 
 def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.ndarray) -> None:

@@ -50,11 +50,6 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     return np.array([budget[topic] for topic in topics], dtype=np.int64)
 
 
-def told_budget(budgets: np.ndarray) -> int | list[int]:
-    """Budgets as the attributes of a design tell them: one number where all are the same."""
-    return int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist()
-
-
 def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
     """What every design begins with, checked: budgets, runs and frame, and how attributes tell."""
     check_collection(collection)
@@ -62,7 +57,7 @@ def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) ->
     chosen = contributing_runs(collection, runs)
     mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
     parameters = {
-        "budget": told_budget(budgets),
+        "budget": int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist(),
         "frame": frame_name,
         "pool_depth": pool_depth if pool_depth is None else int(pool_depth),
         "runs": collection["run"].to_numpy()[chosen].tolist(),
