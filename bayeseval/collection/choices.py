@@ -10,11 +10,6 @@ from bayeseval.messages import Message, Option
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Refuse a value that an option does not have, and list those it has.
 
-    Raises
-    ------
-    ValueError
-        Where `value` is not one of `allowed`.
-
     Examples
     --------
     >>> check_choice("outside", "nonrelevant", ("nonrelevant", "missing"))
@@ -30,11 +25,6 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
 
 def check_ci_prob(ci_prob: float) -> None:
     """Refuse a probability of coverage that no interval has.
-
-    Raises
-    ------
-    ValueError
-        No number, or outside (0, 1).
 
     Examples
     --------
@@ -54,11 +44,6 @@ def check_ci_prob(ci_prob: float) -> None:
 def check_seed(random_seed: int | None) -> None:
     """Refuse a seed that no generator takes.
 
-    Raises
-    ------
-    ValueError
-        Below 0, or no whole number.
-
     Examples
     --------
     >>> check_seed(None)
@@ -77,12 +62,7 @@ def check_seed(random_seed: int | None) -> None:
 
 
 def check_whole_numbers(least: int, **numbers) -> None:
-    """Refuse numbers of things that are no integers, or too small.
-
-    Raises
-    ------
-    ValueError
-        Where one of `numbers` is no whole number, or below `least`.
+    """Refuse numbers of things that are no integers, or below the least.
 
     Examples
     --------

@@ -15,20 +15,10 @@ _FLOATING = re.compile(r"[0-9]+\.0")
 
 
 def topic_order(labels) -> np.ndarray:
-    """Positions that put topic labels in natural order.
+    """Positions (topic,) that put topic labels in natural order.
 
     Labels that are all whole numbers are ordered as numbers; any others with each run of digits
     read as a number (``q2`` before ``q10``). Equal numbers (``1`` and ``01``) go by their text.
-
-    Parameters
-    ----------
-    labels : sequence of str (topic,)
-        Topic labels in any order.
-
-    Returns
-    -------
-    ndarray of int64 (topic,)
-        Position in ``labels`` of the first, second, ... topic.
 
     Examples
     --------
@@ -48,15 +38,7 @@ def _natural_key(label: str) -> tuple:
 def topic_starts(collection) -> np.ndarray:
     """Where each topic's pairs start: those of topic ``t`` are ``starts[t]:starts[t + 1]``.
 
-    Parameters
-    ----------
-    collection : DataTree or Dataset
-        A collection, or a design: anything with ``pair_topic(pair)`` and ``topic(topic)``.
-
-    Returns
-    -------
-    ndarray of int64 (topic + 1,)
-        Boundaries; the last one is the number of pairs.
+    Of a collection, a design, or whatever has ``pair_topic(pair)`` and ``topic(topic)``.
 
     Examples
     --------
@@ -69,19 +51,7 @@ def topic_starts(collection) -> np.ndarray:
 
 
 def pair_positions(collection, topic_labels, document_labels) -> np.ndarray:
-    """Positions of topic-document pairs, found by their labels.
-
-    Parameters
-    ----------
-    collection : DataTree or Dataset
-        A collection or a design.
-    topic_labels, document_labels : sequence of str (n,)
-        The pairs to find.
-
-    Returns
-    -------
-    ndarray of int64 (n,)
-        Position of each pair along ``pair``; -1 where the collection lacks it.
+    """Positions (n,) of pairs of a collection or design, by their labels; -1 where it lacks one.
 
     Examples
     --------
@@ -114,10 +84,7 @@ def label_positions(own, labels) -> np.ndarray:
 def asked_labels(labels) -> list[str]:
     """Labels that an option names, as text: one, or several in any container.
 
-    Parameters
-    ----------
-    labels : str, int or iterable of them
-        A set, which has no order of its own, comes in the order of the alphabet.
+    A set, which has no order of its own, comes in the order of the alphabet.
 
     Examples
     --------
@@ -133,26 +100,9 @@ def asked_labels(labels) -> list[str]:
 
 
 def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
-    """Positions of the runs or topics that an option names: one label or several.
+    """Positions of the runs or topics that an option names, in the order of its labels.
 
-    Parameters
-    ----------
-    collection : DataTree or Dataset
-    dim : {"run", "topic"}
-    labels : str or sequence of str
-        As :func:`asked_labels` takes them.
-    option : str
-        Name of the option, for the message.
-
-    Returns
-    -------
-    ndarray of int64
-        Positions along `dim`, in the order of the labels.
-
-    Raises
-    ------
-    ValueError
-        Where no label is given, or one that the collection lacks.
+    Refused where no label is given, or one that the collection lacks.
 
     Examples
     --------
@@ -280,12 +230,6 @@ def floating_topics(one: str, other: str) -> str:
 
 def alike_document(dataset, topic: str, document: str) -> str:
     """Text on a document of the topic that is written nearly as this one, where there is one.
-
-    Parameters
-    ----------
-    dataset : DataTree or Dataset
-        With ``topic``, ``document`` and ``pair_topic``.
-    topic, document : str
 
     Examples
     --------

@@ -15,11 +15,7 @@ RUN_COORDS = ("contributed", "team")
 def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.Variable]:
     """Coords of results along run: whether a run contributed, and its team.
 
-    Parameters
-    ----------
-    collection : DataTree
-    runs : array of str, optional
-        Labels of the runs of the result; default: all.
+    ``runs`` are the labels of the runs of the result; by default all.
 
     Examples
     --------

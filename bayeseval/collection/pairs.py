@@ -21,19 +21,7 @@ def add_pairs(collection: xr.DataTree, topic_labels, document_labels) -> xr.Data
 
     A new pair has grade NaN, ``pooled`` False, stratum -1, inclusion probability 0 (NaN where the
     design says nothing of the documents it does not list) and predictors NaN. Topics that
-    the collection lacked are added too.
-
-    Parameters
-    ----------
-    collection : DataTree
-        The collection; it is not changed.
-    topic_labels, document_labels : sequence of str (n,)
-        Pairs, in any order, repeated or not.
-
-    Returns
-    -------
-    DataTree
-        A collection with rankings, judgments, design and predictors renumbered.
+    the collection lacked are added too. The labels (n,) come in any order, repeated or not.
 
     Examples
     --------

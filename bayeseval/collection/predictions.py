@@ -61,13 +61,7 @@ def warn_of_copies(name: str, values: NDArray[np.float64], grade: NDArray[np.flo
     """Say of labels that agree with every judgment that they may have been overwritten by them.
 
     No judge is right about 50 documents of which 10 are relevant and 10 are not.
-
-    Parameters
-    ----------
-    name : str
-        Of the labels.
-    values, grade : float array (pair,)
-        NaN where there is none.
+    Labels and grades (pair,) are NaN where there is none.
     """
     both = ~np.isnan(values) & ~np.isnan(grade)
     relevant = grade[both] > 0

@@ -159,18 +159,7 @@ def datasets(collection: xr.DataTree) -> dict[str, xr.Dataset]:
 
 
 def check_collection(collection: xr.DataTree) -> None:
-    """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``.
-
-    Parameters
-    ----------
-    collection : DataTree
-        What is said to be a collection.
-
-    Raises
-    ------
-    ValueError
-        Where it is not one, or where its labels are not those it was made with.
-    """
+    """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``."""
     if not isinstance(collection, xr.DataTree) or collection.attrs.get("schema") != SCHEMA:
         found = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
         raise ValueError(

@@ -147,17 +147,9 @@ def chosen_by_hedge(start, relevant, known, learning_rate, list_length, *, learn
 def loss_sizes(ranking: np.ndarray, list_length: int | None) -> tuple[np.ndarray, np.ndarray]:
     """ln(Z / rank) at each rank, and what stands in its place in each run for the rest.
 
-    Parameters
-    ----------
-    ranking : int array (run, rank)
-        Positions, -1 for none.
-    list_length : int or None
-        Z; None is the number of different documents.
-
-    Returns
-    -------
-    tuple of float arrays (rank,), (run,)
-        Never negative, and no rank's value is below that of the run's missing documents.
+    Arrays (rank,) and (run,). Z is the length of the list; where it is None, the number of
+    different documents. Values are never negative, and no rank's value is below that of the run's
+    missing documents.
     """
     from scipy.special import gammaln
 

@@ -24,14 +24,7 @@ def level_covariance(levels: Levels, first: Sequence[Floats], second: Sequence[F
     with p_j the predicted probability of level j or more: a document that reaches a level reaches
     those below it. With the steps of a gain for a and b its variance; of relevance p (1 - p). Where
     the doubts v of the levels are known their errors are taken to go together,
-    :math:`\sum_{jk} a_j b_k \sqrt{v_j v_k}`.
-
-    Parameters
-    ----------
-    levels : list of (step, FilledRelevance)
-        With predictions.
-    first, second : list of float arrays (replicate,)
-        a and b.
+    :math:`\sum_{jk} a_j b_k \sqrt{v_j v_k}`. a and b are the first and second, (replicate,) each.
     """
     doubt = [level.doubt for _, level in levels if level.doubt is not None]
     if len(doubt) == len(levels):
@@ -103,14 +96,7 @@ def of_differences(topic: TopicRelevance, weights: Floats, levels: Levels) -> Fl
 
     .. math:: \sum_d \frac{1 - \pi_d}{\pi_d} (w_{da} - w_{db})^2 \, Var(gain_d)
 
-    Of one sample.
-
-    Parameters
-    ----------
-    topic : TopicRelevance
-    weights : float array (run, pair)
-    levels : list of (step, FilledRelevance)
-        With predictions.
+    Of one sample, by weights w (run, pair) and levels that have predictions.
     """
     gain = _steps(levels)
     spread = topic.odds * level_covariance(levels, gain, gain)[:, 0]

@@ -275,23 +275,8 @@ def filled_relevance(
 
     .. math:: v(d) = M(d) + \frac{1[d \in J]}{\pi(d)} (rel(d) - M(d))
 
-    Parameters
-    ----------
-    sample : Sample
-        Frame and design.
-    topic : int
-        Position of the topic.
-    slots : Slots
-        Sampled pairs of the topic.
-    observed : float array (replicate, frame_pair)
-        Relevance of the selected pairs, 0 elsewhere.
-    model : float array (replicate, frame_pair) or None
-        M; None is 0 everywhere, the Horvitz-Thompson estimator.
-
-    Returns
-    -------
-    FilledRelevance
-        Values (pair, replicate) and expanded residuals (replicate, slot).
+    ``observed`` (replicate, frame_pair) is the relevance of the selected pairs, 0 elsewhere; M is
+    the model's (replicate, frame_pair), and 0 where that is None, the Horvitz-Thompson estimator.
     """
     inside = sample.of_topic(topic)
     seen = observed[:, inside]

@@ -64,16 +64,6 @@ def fused_order(score: NDArray[np.float64]) -> NDArray[np.int64]:
     Pairs of a topic are sorted by document id, so "ties by document id descending" is "ties by
     position descending".
 
-    Parameters
-    ----------
-    score : float array (pair,)
-        Scores of :func:`reciprocal_rank_fusion`, or any other.
-
-    Returns
-    -------
-    ndarray (pair,)
-        Positions, best first.
-
     Examples
     --------
     >>> fused_order(np.array([0.1, 0.3, 0.1]))

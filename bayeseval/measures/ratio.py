@@ -56,18 +56,6 @@ def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.f
     Linear between two whole counts, constant past the cutoff, 0 below 0: the ideal discounted gain
     of ``count`` documents of gain 1, extended to estimated (fractional) counts.
 
-    Parameters
-    ----------
-    count : float array
-        Numbers of documents.
-    cutoff : int or None
-        Rank at which the measure stops.
-
-    Returns
-    -------
-    ndarray
-        Sums, of the shape of ``count``.
-
     Examples
     --------
     >>> discount_sum(np.array([1.0, 1.5, 3.0]), cutoff=2).round(4)
@@ -83,16 +71,6 @@ def discount_slope(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np
     """Derivative of :func:`discount_sum`: the discount of the next rank, 0 past the cutoff.
 
     At a whole count, where the function has a kink, it is the mean of the two sides.
-
-    Parameters
-    ----------
-    count, cutoff
-        As for :func:`discount_sum`.
-
-    Returns
-    -------
-    ndarray
-        Slopes, of the shape of ``count``.
 
     Examples
     --------

@@ -8,24 +8,12 @@ from bayeseval.measures.table import MEASURES, names_of
 
 
 def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
-    r"""Weight of every rank in a measure.
+    r"""Weight (rank,) of every rank in a measure, down to its cutoff or to the depth.
 
     .. math:: score = \sum_i weight_i \, relevance(d_i)
 
     for a linear measure; for the others, how much a document at each rank matters beside those at
     other ranks.
-
-    Parameters
-    ----------
-    measure : Measure
-        Any measure, as ``parse_measures`` gives it.
-    depth : int
-        Ranks of the longest ranking.
-
-    Returns
-    -------
-    ndarray (rank,)
-        Weights down to the measure's cutoff, or to ``depth`` where that is less.
 
     Examples
     --------
@@ -91,10 +79,7 @@ def plain_scores(
 def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
     """What a measure takes from a topic: relevant documents or ideal gain (column,), or nothing.
 
-    Parameters
-    ----------
-    measure, value
-        As for :func:`plain_scores`.
+    Of values (pair, column), as for :func:`plain_scores`.
 
     Examples
     --------

@@ -103,19 +103,7 @@ def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray
     full have no variance and are left alone. The variance over a joined group is on average too
     large where the strata's totals differ, and right where the documents of the group are alike but
     for chance; for one set of documents it can be too small. Cochran, Sampling Techniques, 1977,
-    section 5A.12.
-
-    Parameters
-    ----------
-    stratum : int array (slot,)
-        Strata, ascending among those that are not judged in full; -1 for none.
-    probability : float array (slot,)
-        Inclusion probabilities.
-
-    Returns
-    -------
-    int array (slot,)
-        Group numbers.
+    section 5A.12. Strata (slot,) ascend among those that are not judged in full; -1 is none.
 
     Examples
     --------
