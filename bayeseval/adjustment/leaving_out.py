@@ -28,27 +28,10 @@ def left_out_bias(
 
     with p the mean score by all judgments Q and u that by :math:`Q' = Q \setminus \{\text{uniquely
     pooled from } s\} \cup \{\text{returned by } r\}`, over the topics on which both s and r have a
-    score. Internal: ``adjust_scores`` has the example.
-
-    Parameters
-    ----------
-    collection : DataTree
-        Rankings and judgments.
-    pool : Pool
-        Which runs return which judged documents.
-    group : int array (pooled_run,)
-        Runs of a group leave together; numbered from 0.
-    visible : bool array (pair,)
-        The judgments Q.
-    scored : bool DataArray (measure, run, topic)
-        Topics on which each unpooled run has a score.
-    measures, base, **options
-        As for ``adjust_scores``.
-
-    Returns
-    -------
-    DataArray (measure, run, left_out)
-        For every unpooled run r and pooled run s; NaN where they have no topic in common.
+    score. (measure, run, left_out), for every unpooled run r and pooled run s; NaN where they have
+    no topic in common. Q are the ``visible`` judgments (pair,); pooled runs of a ``group``
+    (pooled_run,), numbered from 0, leave together; ``scored`` (measure, run, topic) says on which
+    topics an unpooled run has a score.
     """
     given = options | {"base": "nonrelevant"}
     pooled = rescored(collection, pool.pooled_runs, visible[None], measures, **given)
@@ -81,24 +64,8 @@ def adjusted_by_runs(
     SE is the error of predicting the bias of one more run of the same kind: the spread of the
     biases (its estimate over S, plus what S underestimates it by) and the error of their mean. With
     every run a group of its own it is :math:`s_\beta^2 (1 + 1/|S|)`. Student's t has G - 1 degrees
-    of freedom. S and G leave out runs whose bias is NaN. Internal: ``adjust_scores`` has the
-    example.
-
-    Parameters
-    ----------
-    unadjusted : DataArray (measure, run)
-        Mean unpooled scores of the unpooled runs.
-    bias : DataArray (measure, run, left_out)
-        Of ``left_out_bias``.
-    group : int array (left_out,)
-        Groups of pooled runs that are independent of each other: runs or teams.
-    ci_prob : float
-        Coverage of the interval.
-
-    Returns
-    -------
-    Dataset (measure, run)
-        As ``adjust_scores`` says.
+    of freedom. S and G leave out runs whose bias is NaN. Groups (left_out,) of pooled runs are
+    independent of each other: runs or teams.
     """
     from scipy.special import ndtr
 

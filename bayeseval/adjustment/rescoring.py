@@ -29,20 +29,9 @@ def rescored(
 ) -> xr.DataArray:
     """Scores (measure, run, topic, replicate) of runs by the judgments that are visible.
 
-    Internal: ``adjust_scores`` has the example.
-
-    Parameters
-    ----------
-    collection : DataTree
-        Rankings and judgments.
-    runs : int array (run,)
-        Positions of the runs to score.
-    visible : bool array (replicate, pair)
-        Judgments to score them with; each row is a set of judgments of its own.
-    measures, **options
-        As for ``evaluate``.
-    base : {"nonrelevant", "condensed"}
-        What becomes of documents without a visible judgment.
+    Runs are positions (run,), and each row of ``visible`` (replicate, pair) is a set of judgments
+    of its own. The base is what becomes of documents without a visible judgment; measures and
+    options are those of ``evaluate``.
     """
     ranking = Rankings.of(collection).pair[runs]
     needed = visible.any(axis=0)

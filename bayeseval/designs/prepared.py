@@ -120,7 +120,7 @@ def _check_certain(topics, budgets: np.ndarray, certain: list, rest: list) -> No
 
 
 def labelled_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    r"""Order (pair,) of documents that stand in fused order, moved by their labels.
+    r"""Order (pair,) of a topic's documents in fused order, moved by their labels (pair, judge).
 
     .. math:: rank(d) \; 2^{1 - 2 s(d)}
 
@@ -128,11 +128,6 @@ def labelled_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
     mean over the judges, 1/2 where a label is missing: the best labelled stand at half their rank,
     the worst at double. Moving them further gained next to nothing with a good judge and lost much
     with a bad one (``benchmarks/external_labels.py --design``).
-
-    Parameters
-    ----------
-    values : float array (pair, judge)
-        Labels of one topic in fused order.
 
     Examples
     --------

@@ -18,13 +18,7 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
 
     with k of the n sampled documents of stratum h of topic t relevant: where few are sampled a rate
     leans on the same place in other topics. Places are counted among the strata of a topic that are
-    not wholly judged.
-
-    Parameters
-    ----------
-    sample : Sample
-    observed : float array (replicate, frame_pair)
-        Relevance of the selected pairs, 0 elsewhere.
+    not wholly judged. ``observed`` is the relevance of the selected pairs, 0 elsewhere.
 
     Examples
     --------
@@ -95,13 +89,6 @@ def squared_residuals(
 
     Of predictions p that are taken as they are, p (1 - p) says nothing of their errors. Without
     strata those of a topic stand for them, but for what is judged for certain.
-
-    Parameters
-    ----------
-    sample : Sample
-    observed : float array (replicate, frame_pair)
-        Relevance of the selected pairs, 0 elsewhere.
-    predicted : float array (replicate, frame_pair)
 
     Examples
     --------

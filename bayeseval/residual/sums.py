@@ -49,7 +49,7 @@ def residual_sums(
     cutoff: int | None = None,
     tail: str = "unjudged",
 ) -> xr.Dataset:
-    r"""Sums of the weights of a run's ranks, by what is known of them.
+    r"""Sums of the weights of a run's ranks, by what is known of them, (run, topic, replicate).
 
     .. math:: base = (1-p) \sum_{i \in J} rel_i p^{i-1}, \quad
               weight = (1-p) \sum_{i \in U} p^{i-1}, \quad
@@ -57,26 +57,8 @@ def residual_sums(
 
     With ``tail="unjudged"`` U holds all ranks past the end of the run, which add :math:`p^d` to
     the weight and :math:`(1-p) p^{2d} / (1+p)` to the squares of a run of length d (less what
-    lies past the cutoff, if there is one).
-
-    Parameters
-    ----------
-    collection : DataTree
-        Rankings and judgments.
-    persistence : float
-        p, in (0, 1).
-    relevance_level : int
-        Lowest relevant grade.
-    cutoff : int, optional
-        Deepest rank with a weight.
-    tail : {"unjudged", "nonrelevant"}
-        What lies past the end of a run.
-
-    Returns
-    -------
-    Dataset
-        ``base``, ``weight`` and ``squares`` over run, topic and replicate, if any; NaN in topics
-        without a judgment. ``retrieved`` (run, topic): whether the run has the topic.
+    lies past the cutoff, if there is one). NaN in topics without a judgment; ``retrieved``
+    (run, topic) says whether the run has the topic.
 
     Examples
     --------

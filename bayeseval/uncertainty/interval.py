@@ -107,20 +107,7 @@ def degrees_of_freedom(variance, spread):
     .. math:: df = \frac{(\sum_h V_h)^2}{\sum_h V_h^2 / (n_h - 1)}
 
     A variance that a few strata dominate is itself poorly known, and the normal quantile is then
-    too small.
-
-    Parameters
-    ----------
-    variance : array or DataArray
-        Sum of the strata's variances.
-    spread : array or DataArray
-        Sum of the strata's variances squared, each by its sampled documents less one.
-
-    Returns
-    -------
-    array or DataArray
-        Degrees of freedom; infinite where the variance is 0 or the spread is rounding alone, at
-        least 1 elsewhere.
+    too small. The spread is the sum below; where it is 0, or rounding alone, df is infinite.
 
     References
     ----------
