@@ -3,22 +3,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
+CONSTANT = 60.0  # added to every rank
 _HEAD = 2.0**32  # the head of a term is a multiple of 2^-32
 
 
-def reciprocal_rank_fusion(
-    ranking: NDArray[np.integer], n_pairs: int, *, constant: float = 60.0
-) -> NDArray[np.float64]:
+def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArray[np.float64]:
     r"""Fused score of every document of one topic.
 
-    .. math:: score(d) = \sum_r \frac{1}{constant + rank_r(d)}
+    .. math:: score(d) = \sum_r \frac{1}{60 + rank_r(d)}
 
     over the runs that retrieved d. The sum is rounded once, exactly as ``math.fsum`` does, so
     neither the order of the runs nor the grouping of the terms can change a score or break a tie.
-    To that end each double 1 / (constant + rank) is cut into a head, a multiple of :math:`2^{-32}`,
+    To that end each double 1 / (60 + rank) is cut into a head, a multiple of :math:`2^{-32}`,
     and a tail below it; heads and tails are each added without any rounding error (they are
-    integers below :math:`2^{53}` times a power of two) while ``constant`` is at least 1, ranks stay
-    below 65,000 and runs below 65,000.
+    integers below :math:`2^{53}` times a power of two) while ranks and runs stay below 65,000.
 
     Parameters
     ----------
@@ -26,8 +24,6 @@ def reciprocal_rank_fusion(
         Position of the document at each rank among the topic's pairs, -1 where nothing is there.
     n_pairs : int
         Number of pairs of the topic.
-    constant : float
-        Added to every rank, at least 1.
 
     Returns
     -------
@@ -45,10 +41,8 @@ def reciprocal_rank_fusion(
     >>> reciprocal_rank_fusion(ranking, 4).round(4)
     array([0.0323, 0.0325, 0.0161, 0.    ])
     """
-    if constant < 1:
-        raise ValueError(f"constant of reciprocal-rank fusion is {constant}; allowed: 1 or more.")
     n_ranks = ranking.shape[-1]
-    term = 1.0 / (constant + np.arange(1, n_ranks + 1))
+    term = 1.0 / (CONSTANT + np.arange(1, n_ranks + 1))
     head = np.floor(term * _HEAD) / _HEAD
     flat = ranking.ravel()
     retrieved = np.flatnonzero(flat >= 0)

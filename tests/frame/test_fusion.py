@@ -40,10 +40,5 @@ def test_fusion_of_no_runs_or_no_ranks_is_zero():
     assert reciprocal_rank_fusion(np.zeros((2, 0), np.int32), 4).tolist() == [0.0] * 4
 
 
-def test_fusion_constant_below_one_is_an_error():
-    with pytest.raises(ValueError, match="1 or more"):
-        reciprocal_rank_fusion(np.zeros((1, 1), np.int32), 1, constant=0.0)
-
-
 def test_ties_go_to_the_later_document_id():
     assert fused_order(np.array([0.5, 0.7, 0.5, 0.7])).tolist() == [3, 1, 2, 0]
