@@ -241,16 +241,16 @@ class EstimatedRelevance:
     def _counted(self, topic: int, counted: tuple, higher: bool) -> FilledRelevance:
         """Filled relevance where the grades ``counted`` are relevant."""
         if (counted, higher) not in self._filled:
-            observed = self._relevant(counted)
-            model = None
-            if self._model is not None:
+            observed, model = self._relevant(counted), None
+            if self._model is None:
+                known = {
+                    "predicted": stratum_rates(self.sample, observed),
+                    "beside": rates_beside(self.sample, observed),
+                }
+            else:
                 model = self._model(self.sample, observed, counted, higher)
-            predicted = stratum_rates(self.sample, observed) if model is None else model
-            doubt = None
-            if model is not None and self._as_given:
-                doubt = squared_residuals(self.sample, observed, model)
-            beside = rates_beside(self.sample, observed) if model is None else None
-            known = {"predicted": predicted, "doubt": doubt, "beside": beside}
+                doubt = squared_residuals(self.sample, observed, model) if self._as_given else None
+                known = {"predicted": model, "doubt": doubt}
             self._filled[counted, higher] = (observed, model, known)
         observed, model, known = self._filled[counted, higher]
         filled = filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
