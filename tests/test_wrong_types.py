@@ -37,6 +37,8 @@ def test_a_collection_is_no_design(collection, tmp_path):
         be.save_design(collection, tmp_path / "design.nc")
     with pytest.raises(ValueError, match=said):
         be.attach_judgments(collection, collection, be.qrels_frame(collection))
+    with pytest.raises(ValueError, match=said):
+        be.reveal(collection, collection)
     assert not list(tmp_path.iterdir())
 
 

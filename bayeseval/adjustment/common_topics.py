@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
@@ -92,8 +93,7 @@ def adjust_by_topics(
     >>> round(adjusted.adjustment.item(), 6), round(adjusted.adjusted.item(), 6)
     (0.2, 0.5)
     """
-    if n_boot < 0:
-        raise ValueError(f"n_boot must be 0 or more, not {n_boot}")
+    check_whole_numbers(0, n_boot=n_boot)
     true = true.reindex_like(unadjusted)
     delta = _differences(true, unadjusted, _common_like(common, unadjusted))
     if delta.isnull().all():

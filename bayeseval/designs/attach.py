@@ -76,6 +76,7 @@ def reveal(
     if "judgments" not in collection.children:
         raise ValueError("reveal needs a collection with judgments to take as the truth")
     check_choice("unjudged", unjudged, ("error", "nonrelevant"))
+    check_design(design)
     if selected is None:
         if design.attrs["scheme"] != "deterministic":
             raise ValueError("selected may be left out only for a deterministic design; call draw")

@@ -197,8 +197,9 @@ def test_mistakes_are_named():
         be.adjust_by_topics(true, scores(UNPOOLED), ~common)
     with pytest.raises(ValueError, match="ci_prob"):
         be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, ci_prob=1.0)
-    with pytest.raises(ValueError, match="n_boot"):
-        be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, n_boot=-1)
+    for n_boot in (-1, 2.5):
+        with pytest.raises(ValueError, match="n_boot"):
+            be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, n_boot=n_boot)
 
 
 def test_common_topics_without_any_score_are_refused():
