@@ -10,6 +10,7 @@ from bayeseval.estimators.counts.cells import cells
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.frame.sample import Sample
 from bayeseval.processors import each_on_a_core
+from bayeseval.rounding import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +143,10 @@ class CountModel:
 
     def _own_variance(self, unsampled) -> NDArray[np.float64]:
         """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic)."""
-        size = self._cells.size
-        rows = []
-        for drawn, sampled in zip(unsampled, self._sampled, strict=True):
-            left = size - sampled
-            p = np.where(left > 0, drawn.mean(axis=1) / np.maximum(left, 1.0), 0.0)
-            cell = size * left / np.maximum(sampled, 1.0) * p * (1.0 - p)
-            rows.append(self._by_topic(cell[:, None])[:, 0])
-        return np.array(rows)
+        size, left = self._cells.size, self._cells.size - self._sampled
+        p = ratio([drawn.mean(axis=1) for drawn in unsampled], left)
+        cell = size * left / np.maximum(self._sampled, 1.0) * p * (1.0 - p)
+        return self._by_topic(cell.T).T
 
     def _expanded(self, observed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum (replicate, topic) of relevance by inclusion probability."""
