@@ -147,7 +147,7 @@ def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:
     return row
 
 
-def pair_labels(collection: xr.DataTree, pairs=slice(None)) -> np.ndarray:
+def pair_labels(collection: xr.DataTree, pairs: slice | np.ndarray = slice(None)) -> np.ndarray:
     """Text ``topic document`` of some pairs, as objects."""
     topic = collection["topic"].to_numpy().astype(object)
     document = collection["document"].to_numpy().astype(object)

@@ -52,7 +52,7 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
         for name in ("stratum_stage", "stratum_size", "stratum_sample_size")
         if name in design
     }
-    of_strata["stratum_topic"] = ("stratum_id", topic.astype(np.int32))
+    of_strata["stratum_topic"] = xr.Variable("stratum_id", topic.astype(np.int32))
     return xr.Dataset(placed | of_strata, attrs=design.attrs)
 
 
