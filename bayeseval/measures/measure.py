@@ -60,22 +60,10 @@ def described_gains(measures: Iterable[Measure]) -> str:
 
 
 def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:
-    """Relevance that a measure sees in grades; NaN (not judged) stays NaN.
+    """Relevance that a measure sees in grades of any shape; NaN (not judged) stays NaN.
 
     Binary measures see 1 where ``grade >= relevance_level``; graded ones see the gain, never
     below 0, or ``2**gain - 1`` in the ``exp-log2`` form of DCG.
-
-    Parameters
-    ----------
-    measure : Measure
-        The measure.
-    grade : array
-        Grades of any shape, NaN where not judged.
-
-    Returns
-    -------
-    array of float64
-        Same shape as `grade`.
 
     Examples
     --------

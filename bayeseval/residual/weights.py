@@ -16,20 +16,8 @@ MOST_RANKS = 25_000
 class UnjudgedWeights:
     """Unjudged ranks of a collection's runs with their weights and probabilities of relevance.
 
-    Parameters
-    ----------
-    collection : DataTree
-        Rankings and judgments.
-    persistence : float
-        p.
-    cutoff : int or None
-        Deepest rank with a weight.
-    tail : {"nonrelevant", "unjudged"}
-        Ranks past the end of a run.
-    probability : DataArray (run, topic)
-        Probability of relevance.
-    scored : DataArray (run, topic)
-        Whether a topic counts in the mean of a run.
+    Persistence, cutoff and tail are those of :func:`bayeseval.rbp_uncertainty`; ``scored``
+    (run, topic) says whether a topic counts in the mean of a run.
 
     Examples
     --------
