@@ -85,7 +85,7 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
                 f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}."
             )
     persistence = params.get("p", 0.8)
-    if isinstance(persistence, bool | str) or not 0 < persistence < 1:
+    if not isinstance(persistence, int | float | np.floating) or not 0 < persistence < 1:
         raise ValueError(
             f"{where} has p={persistence}, the probability of going on to the next rank, "
             "which must lie between 0 and 1, neither included."

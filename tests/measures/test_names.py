@@ -63,6 +63,7 @@ REFUSED = [
     ("RBP(p=1)", "p=1, the probability of going on .* between 0 and 1"),
     ("RBP(p=0.0)", r"p=0\.0"),
     ("RBP(p='a')", "p=a"),
+    ("RBP(p=None)", "p=None"),
     ("Bpref@10", "has no parameter cutoff; Bpref knows these: rel"),
     ("NumRet@10", "has no parameter cutoff; NumRet knows these: none"),
     ("nDCG(dcg='ln')", "dcg='ln'; allowed are"),
