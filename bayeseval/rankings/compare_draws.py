@@ -96,21 +96,21 @@ def compare_draws(
         if prior is not None:
             raise ValueError("posterior draws have the prior of their model; leave prior= out")
         return _of_draws(result, known, (first, second), margins, scores["estimate"])
-    freedom = np.stack([one.freedom[first, second] for one in known])
+    freedom = np.array([[one.freedom] for one in known])
     prior = prior or ("flat" if known[0].combined else "normal")
     check_prior(prior)
     every = np.triu_indices(runs.size, k=1)
     knowledge = None
     if prior == "normal":
-        parts = ([one.difference, one.error, one.freedom] for one in known)
-        whole = np.array([[part[every] for part in of_measure] for of_measure in parts])
-        knowledge = prior_knowledge(whole[:, 0], whole[:, 1], whole[:, 2])
+        knowledge = [
+            prior_knowledge(one.difference[every], one.error[every], one.freedom) for one in known
+        ]
     result = result.assign(
         interval=interval(
             result["estimate"],
             result["standard_error"],
             ci_prob=ci_prob,
-            degrees_of_freedom=xr.DataArray(freedom, dims=dims),
+            degrees_of_freedom=xr.DataArray(freedom[:, 0], dims="measure"),
         ),
         probability_better=(
             dims, probability_better(estimate, error, freedom, knowledge)

@@ -23,7 +23,7 @@ def check_prior(prior: str) -> None:
     check_choice("prior", prior, PRIORS)
 
 
-def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats) -> Floats:
+def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats | float) -> Floats:
     """What a normal prior of differences is learned from: all pairs, NaN where nothing is random.
 
     Differences from one run would not do: all share its error, so they look as if they were more
@@ -31,7 +31,7 @@ def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats) -> Floats:
 
     Parameters
     ----------
-    estimate, error, freedom : float arrays (measure, pair)
+    estimate, error, freedom : float arrays (..., pair) that broadcast together
         Of all pairs of runs, each once.
     """
     return np.where(error > 0, studentised(estimate, error, freedom), np.nan)
@@ -44,7 +44,7 @@ def probability_better(
 
     Parameters
     ----------
-    estimate, error, freedom : float arrays (measure, comparison)
+    estimate, error, freedom : float arrays (measure, comparison) that broadcast together
     z_of_pairs : iterable over measures of float array (pair,), optional
         Of :func:`prior_knowledge`; None: the prior is flat.
     """

@@ -25,8 +25,8 @@ class Evidence:
     estimate : float array (run,)
     covariance : float array (run, run)
         Of the estimates' errors, or of the draws.
-    freedom : float array (run, run)
-        Degrees of freedom of the variance of each difference; infinite where it is known.
+    freedom : float
+        Degrees of freedom of the variances of differences; infinite where they are known.
     draws : float array (draw, run) or None
         Posterior draws.
     combined : bool
@@ -35,7 +35,7 @@ class Evidence:
 
     estimate: Floats
     covariance: Floats
-    freedom: Floats
+    freedom: float
     draws: Floats | None
     combined: bool
 
@@ -106,9 +106,8 @@ def _from_draws(estimate: xr.DataArray) -> list[Evidence]:
     draws = estimate.stack(all_draws=("chain", "draw")).transpose("measure", "all_draws", "run")
     values = draws.to_numpy()
     _refuse_nan(values)
-    unlimited = np.full((values.shape[-1],) * 2, np.inf)
     return [
-        Evidence(one.mean(axis=0), np.cov(one, rowvar=False), unlimited, one, combined=False)
+        Evidence(one.mean(axis=0), np.cov(one, rowvar=False), np.inf, one, combined=False)
         for one in values
     ]
 
@@ -128,9 +127,9 @@ def _from_topics(scores: xr.Dataset) -> list[Evidence]:
         _refuse_nan(kept)
         if len(kept) < 2:
             raise ValueError("the spread over topics needs at least 2 topics with scores")
-        freedom = np.full((kept.shape[1],) * 2, len(kept) - 1.0)
+        freedom = len(kept) - 1.0
         matrix = np.cov(kept, rowvar=False) / len(kept)
-        matrix += _between_topics(scores, index, counting) / (len(kept) * (len(kept) - 1.0))
+        matrix += _between_topics(scores, index, counting) / (len(kept) * freedom)
         found.append(Evidence(kept.mean(axis=0), matrix, freedom, None, combined=False))
     return found
 
@@ -187,9 +186,8 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
         )
     # the degrees of freedom of single runs say little of differences: some have 3 where the normal
     # distribution serves the pairs (benchmarks/rankings_reliability.py)
-    unlimited = np.full((estimate.shape[1],) * 2, np.inf)
     return [
-        Evidence(one, 0.5 * (of + of.T), unlimited, None, combined=own)
+        Evidence(one, 0.5 * (of + of.T), np.inf, None, combined=own)
         for one, of in zip(estimate, matrix, strict=True)
     ]
 

@@ -10,7 +10,7 @@ Floats = NDArray[np.floating]
 Pairs = NDArray[np.bool_]
 
 
-def studentised(difference: Floats, error: Floats, freedom: Floats) -> Floats:
+def studentised(difference: Floats, error: Floats, freedom: Floats | float) -> Floats:
     """Differences over their errors as standard normal quantiles.
 
     Student's t is brought to the normal scale at equal tail probability. A difference without error

@@ -68,8 +68,7 @@ def test_pairs_found_apart_are_those_of_brute_force(simultaneous):
     n_runs, n_draws = 5, 200
     covariance = shared_errors(n_runs, 1)
     estimate = np.array([0.50, 0.44, 0.43, 0.40, 0.33])
-    unlimited = np.full((n_runs, n_runs), np.inf)
-    evidence = Evidence(estimate, covariance, unlimited, None, combined=False)
+    evidence = Evidence(estimate, covariance, np.inf, None, combined=False)
     found = separated(
         evidence, ci_prob=0.9, simultaneous=simultaneous, n_draws=n_draws,
         random=np.random.default_rng(4),
