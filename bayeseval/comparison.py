@@ -7,10 +7,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_seed, check_whole_numbers
+from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.rankings.comparisons import (
-    check_prior,
+    PRIORS,
     equivalence_margins,
     equivalence_probability,
     prior_knowledge,
@@ -182,7 +182,7 @@ def compare(
 
 def _check_request(reference, prior: str, n_permutations: int, random_seed: int) -> None:
     """Refuse what could only fail after the work."""
-    check_prior(prior)
+    check_choice("prior", prior, PRIORS)
     check_seed(random_seed)
     check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):

@@ -8,7 +8,7 @@ import xarray as xr
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.evaluation import compared_pairs
 from bayeseval.rankings.comparisons import (
-    check_prior,
+    chosen_prior,
     equivalence_margins,
     equivalence_probability,
     prior_knowledge,
@@ -92,13 +92,10 @@ def compare_draws(
         },
         attrs=scores.attrs | {"ci_prob": ci_prob, "reference": reference or ""},
     )
-    if known[0].draws is not None:
-        if prior is not None:
-            raise ValueError("posterior draws have the prior of their model; leave prior= out")
+    prior = chosen_prior(prior, known[0])
+    if prior is None:
         return _of_draws(result, known, (first, second), margins, scores["estimate"])
     freedom = np.array([[one.freedom] for one in known])
-    prior = prior or ("flat" if known[0].combined else "normal")
-    check_prior(prior)
     every = np.triu_indices(runs.size, k=1)
     knowledge = None
     if prior == "normal":

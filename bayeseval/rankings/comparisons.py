@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.difference_prior import learned_weights, probability_positive
+from bayeseval.rankings.evidence import Evidence
 from bayeseval.rankings.separation import studentised
 from bayeseval.significance import upper_tail
 
@@ -18,9 +19,15 @@ PRIORS = ("normal", "flat")
 Floats = NDArray[np.floating]
 
 
-def check_prior(prior: str) -> None:
-    """Refuse an unknown prior."""
+def chosen_prior(prior: str | None, evidence: Evidence) -> str | None:
+    """The prior asked for, else that of such estimates; None for draws, which have their own."""
+    if evidence.draws is not None:
+        if prior is not None:
+            raise ValueError("posterior draws have the prior of their model; leave prior= out")
+        return None
+    prior = prior or ("flat" if evidence.combined else "normal")
     check_choice("prior", prior, PRIORS)
+    return prior
 
 
 def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats | float) -> Floats:

@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
-from bayeseval.rankings.comparisons import check_prior
+from bayeseval.rankings.comparisons import chosen_prior
 from bayeseval.rankings.difference_prior import (
     learned_weights,
     probability_positive,
@@ -89,15 +89,11 @@ def rank_probabilities(
     >>> rank_probabilities(post).better.sel(run="a", run_other="b").item()
     0.75
     """
-    if prior is not None:
-        check_prior(prior)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, n_draws=n_draws)
     measures, runs, known = evidence_by_measure(scores, covariance)
-    if known[0].draws is not None and prior is not None:
-        raise ValueError("posterior draws have the prior of their model; leave prior= out")
-    prior = prior or ("flat" if known[0].combined else "normal")
+    prior = chosen_prior(prior, known[0])
     random = np.random.default_rng(random_seed)
     better, drawn = [], []
     for one in known:
@@ -108,14 +104,14 @@ def rank_probabilities(
         better.append(of_pairs)
         drawn.append(of_ranks)
     attrs = scores.attrs | {"ci_prob": ci_prob, "ci_kind": "eti"}
-    if known[0].draws is None:
+    if prior is not None:
         attrs["prior"] = prior
     estimate = np.stack([one.estimate for one in known])
     return _labelled(measures, runs, estimate, np.stack(better), drawn, ci_prob).assign_attrs(attrs)
 
 
 def _normal(
-    evidence: Evidence, prior: str, n_draws: int, random: np.random.Generator
+    evidence: Evidence, prior: str | None, n_draws: int, random: np.random.Generator
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Probability (run, run) of being better, and draws (draw, run) of ranks."""
     from scipy.stats import rankdata
