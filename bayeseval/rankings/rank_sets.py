@@ -99,29 +99,26 @@ def rank_sets(
         raise ValueError(
             Message(Option("top"), f" must be a number of runs from 1 to {runs.size}, not {top}")
         )
-    options = {"ci_prob": ci_prob, "n_draws": n_draws}
-    bounds, groups, apart = [], [], []
-    for one in known:
-        together = separated(
-            one, simultaneous=True, random=np.random.default_rng(random_seed), **options
-        )
-        by_run = together
-        if not simultaneous:
-            by_run = separated(
-                one, simultaneous=False, random=np.random.default_rng(random_seed), **options
-            )
-        bounds.append(rank_bounds(by_run))
-        groups.append(tie_groups(one.estimate, together[0]))
-        apart.append(together[0])
+
+    def found(of_all: bool) -> list[Pairs]:
+        options = {"ci_prob": ci_prob, "simultaneous": of_all, "n_draws": n_draws}
+        return [
+            separated(one, random=np.random.default_rng(random_seed), **options) for one in known
+        ]
+
+    together = found(of_all=True)
+    bounds = [rank_bounds(one) for one in (together if simultaneous else found(of_all=False))]
+    apart = np.stack([one[0] for one in together])
     estimate = np.stack([one.estimate for one in known])
+    groups = [tie_groups(*one) for one in zip(estimate, apart, strict=True)]
     dims = ("measure", "run")
     result = xr.Dataset(
         {
             "estimate": (dims, estimate),
-            "rank": (dims, np.stack([ranks(one.estimate[None])[0] for one in known])),
+            "rank": (dims, ranks(estimate)),
             "interval": ((*dims, "ci_bound"), np.stack(bounds)),
             "tie_group": (dims, np.stack(groups)),
-            "separated": ((*dims, "run_other"), np.stack(apart)),
+            "separated": ((*dims, "run_other"), apart),
         },
         coords={
             "measure": measures,
@@ -129,13 +126,12 @@ def rank_sets(
             "run_other": runs,
             "ci_bound": ["lower", "upper"],
         },
-        attrs=scores.attrs | {"ci_prob": ci_prob, "ci_kind": "rank_set"},
+        attrs=scores.attrs
+        | {"ci_prob": ci_prob, "ci_kind": "rank_set", "simultaneous": int(simultaneous)},
     )
-    result.attrs["simultaneous"] = int(simultaneous)
     if top is None:
         return result
-    best = np.stack([1 + found.sum(axis=0) <= top for found in apart])
-    return result.assign(best=(dims, best)).assign_attrs(top=top)
+    return result.assign(best=(dims, 1 + apart.sum(axis=1) <= top)).assign_attrs(top=top)
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:
