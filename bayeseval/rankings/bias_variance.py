@@ -143,10 +143,11 @@ def bias_variance(
         check_whole_numbers(1, n_topics=n_topics)
     _check_runs(table_x, table_gold)
     values, gold = table_values(table_x), table_values(table_gold)
-    if topics == "together":
-        _check_same_topics(table_x, table_gold)
+    labels = _topics(table_x, table_gold)
+    if topics == "together" and not np.array_equal(*labels):
+        raise ValueError("topics='together' needs tables with the same topics in the same order")
     request = Request(n_boot, n_topics, similarity, distance, topics, replicates)
-    measured = geometry(values, gold, request, np.random.default_rng(random_seed))
+    measured, _ = geometry(values, gold, request, np.random.default_rng(random_seed))
     _check_orders(measured.noise)
     result = _labelled(measured)
     if n_outer is not None:
@@ -155,7 +156,7 @@ def bias_variance(
         seed = None if random_seed is None else [random_seed, 1]
         found = geometry_interval(
             (values, gold),
-            _topics(table_x, table_gold),
+            labels,
             request,
             n_outer=n_outer,
             ci_prob=ci_prob,
@@ -215,11 +216,6 @@ def _check_runs(table: xr.DataArray, gold: xr.DataArray) -> None:
         raise ValueError("table_x and table_gold must have the same runs in the same order")
     if table.sizes.get("run", 2) < 2:
         raise ValueError("a ranking needs at least 2 runs")
-
-
-def _check_same_topics(table: xr.DataArray, gold: xr.DataArray) -> None:
-    if not np.array_equal(*_topics(table, gold)):
-        raise ValueError("topics='together' needs tables with the same topics in the same order")
 
 
 def _topics(table: xr.DataArray, gold: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:

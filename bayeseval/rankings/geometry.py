@@ -17,15 +17,7 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Request:
-    """What to draw and how to measure distances.
-
-    Parameters
-    ----------
-    n_boot : int
-    n_topics : int or None
-    similarity, distance, topics, replicates : str
-        As for ``bias_variance``.
-    """
+    """What to draw and how to measure distances: options of ``bias_variance``."""
 
     n_boot: int
     n_topics: int | None
@@ -46,55 +38,37 @@ class Geometry:
 
     Parameters
     ----------
-    distance : float
-        Delta(X, G).
-    variance, variance_gold : float
-        sigma^2 of X and of G.
+    distances : float array (3,)
+        Delta(X, G), sigma^2(X), sigma^2(G).
     noise : float array (result, 3)
-        First-order share of each bootstrap result in the error of (Delta, sigma^2(X), sigma^2(G));
-        their mean is 0.
+        First-order share of each bootstrap result in their errors, of mean 0.
     """
 
-    distance: float
-    variance: float
-    variance_gold: float
+    distances: Floats
     noise: Floats
-
-    @property
-    def squared_bias(self) -> float:
-        """b^2 = Delta - sigma^2(X) - sigma^2(G)."""
-        return self.distance - self.variance - self.variance_gold
-
-    @property
-    def mse(self) -> float:
-        """b^2 + sigma^2(X)."""
-        return self.distance - self.variance_gold
 
     def squares(self) -> Floats:
         """(b^2, sigma^2(X), sigma^2(G), MSE)."""
-        return settled(np.array([self.squared_bias, self.variance, self.variance_gold, self.mse]))
+        return settled(_squares(*self.distances))
 
     def squares_error(self) -> Floats:
         """Monte Carlo standard errors of these, of the finite number of bootstrap results."""
-        distance, variance, gold = self.noise.T
-        parts = np.stack([distance - variance - gold, variance, gold, distance - gold])
+        parts = _squares(*self.noise.T)
         return np.sqrt(parts.var(axis=1, ddof=1) / parts.shape[1])
+
+
+def _squares(distance, variance, gold) -> Floats:
+    """b^2 = Delta - sigma^2(X) - sigma^2(G), both variances, MSE = b^2 + sigma^2(X)."""
+    return np.stack([distance - variance - gold, variance, gold, distance - gold])
 
 
 def geometry(
     table: Floats, gold: Floats, request: Request, random: np.random.Generator
-) -> Geometry:
-    """Distances between bootstrap results of two tables (replicate, topic, run)."""
-    return traced_geometry(table, gold, request, random)[0]
-
-
-def traced_geometry(
-    table: Floats, gold: Floats, request: Request, random: np.random.Generator
 ) -> tuple[Geometry, list[NDArray[np.int64]]]:
-    """The same, with the topics (result, slot) of the results that the rows of its noise are of.
+    """Distances between bootstrap results of two tables (replicate, topic, run).
 
-    One list of topics for each table, one after the other; one in all where they are drawn
-    together.
+    And the topics (result, slot) of the results that the rows of the noise are of: one list for
+    each table, one after the other; one in all where they are drawn together.
     """
     if request.topics == "together":
         return _together(table, gold, request, random)
@@ -108,7 +82,7 @@ def traced_geometry(
 def distances_between(scores: Floats, scores_gold: Floats, request: Request) -> Geometry:
     """Distances of independent results (result, run): all pairs of one set, and across sets."""
     across = request.squared(similarity_matrix(scores, scores_gold, request.similarity))
-    distance = float(across.mean())
+    distance = across.mean()
     variance, share = _own(scores, request)
     variance_gold, share_gold = _own(scores_gold, request)
     # results of X and of G are independent: their shares stand one after the other
@@ -118,17 +92,17 @@ def distances_between(scores: Floats, scores_gold: Floats, request: Request) -> 
     noise[n:, 0] = (across.mean(axis=0) - distance) * (n + n_gold) / n_gold
     noise[:n, 1] = share * (n + n_gold) / n
     noise[n:, 2] = share_gold * (n + n_gold) / n_gold
-    return Geometry(distance, variance, variance_gold, noise)
+    return Geometry(np.array([distance, variance, variance_gold]), noise)
 
 
-def _own(scores: Floats, request: Request) -> tuple[float, Floats]:
+def _own(scores: Floats, request: Request) -> tuple[np.floating, Floats]:
     """Half the mean squared distance of different results, and each one's share in its error."""
     n_results = len(scores)
     square = request.squared(similarity_matrix(scores, scores, request.similarity))
     np.fill_diagonal(square, 0.0)
     of_result = square.sum(axis=1) / (n_results - 1)
     mean = of_result.mean()
-    return float(0.5 * mean), of_result - mean
+    return 0.5 * mean, of_result - mean
 
 
 def _together(
@@ -145,5 +119,5 @@ def _together(
     across = 0.5 * (square(first, gold_first) + square(second, gold_second))
     own, own_gold = 0.5 * square(first, second), 0.5 * square(gold_first, gold_second)
     noise = np.stack([across, own, own_gold], axis=1)
-    distance, variance, variance_gold = noise.mean(axis=0).tolist()
-    return Geometry(distance, variance, variance_gold, noise - noise.mean(axis=0)), [topics]
+    distances = noise.mean(axis=0)
+    return Geometry(distances, noise - distances), [topics]

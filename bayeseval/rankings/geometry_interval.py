@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_ci_prob, check_whole_numbers
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.progress import track
-from bayeseval.rankings.geometry import Geometry, Request, geometry, traced_geometry
+from bayeseval.rankings.geometry import Geometry, Request, geometry
 from bayeseval.rankings.influence import Influence, influences, topic_counts
 from bayeseval.rounding import ratio
 
@@ -40,31 +40,18 @@ def geometry_interval(
     that of :math:`2 \log v - \log v^*` follows by the slope of v* on v that the outer samples
     show, with the Monte Carlo errors added.
 
-    Bounds of a variance are Student's, of its logarithm. b^2 and the MSE are sums of distances with
-    signs; how far their bounds lie is recovered from what lies above the distances that count for
-    and below those that count against (upwards; the other way downwards), with the errors'
-    correlations (Zou and Donner 2008, "Construction of confidence limits about effect measures"),
-    and so is as lopsided as theirs.
-
-    Parameters
-    ----------
-    tables : pair of float arrays (replicate, topic, run)
-    labels : pair of arrays (topic,)
-        Tables with the same topics are drawn together.
-    request : Request
-    n_outer : int
-    ci_prob : float
-    random : Generator
+    Bounds of a variance are Student's, of its logarithm; those of b^2 and the MSE, sums of
+    distances with signs, are recovered from theirs (:func:`bounds_of_differences`), and so as
+    lopsided. Tables (replicate, topic, run) whose labels (topic,) are the same are drawn together.
     """
     from scipy.stats import t as student
 
     check_whole_numbers(20, n_outer=n_outer)
-    check_ci_prob(ci_prob)
     tables, paired = _paired(tables, labels)
     sizes = [table.shape[1] for table in tables]
     most = replace(request, n_boot=max(request.n_boot, LEAST_BY_TOPIC * max(sizes)))
-    found, drawn = traced_geometry(*tables, most, random)
-    influence = _joined(influences(found, drawn, sizes), sizes, paired)
+    found, drawn = geometry(*tables, most, random)
+    influence = _joined(influences(found, drawn, sizes), paired)
     outer = _outer(tables, paired, request, n_outer, random)
     corrected, variance = _corrected(found, influence, outer)
     error = np.sqrt(np.maximum(np.diagonal(variance), 0.0))
@@ -161,52 +148,30 @@ def _outer(
     value, noise = np.empty((n_outer, 3)), np.zeros((3, 3))
     for index, row in enumerate(track(value, f"{n_outer} outer samples")):
         one, other = (table[:, d[index]] for table, d in zip(tables, drawn, strict=True))
-        found = geometry(one, other, few, random)
-        row[:] = _distances(found)
+        found, _ = geometry(one, other, few, random)
+        row[:] = found.distances
         noise += _noise(found) / n_outer
     counts = [topic_counts(d, size) for d, size in zip(drawn, sizes, strict=True)]
     return _Outer(value, counts[0] if paired else np.concatenate(counts, axis=1), noise)
 
 
-def _distances(found: Geometry) -> Floats:
-    return np.array([found.distance, found.variance, found.variance_gold])
-
-
 def _noise(found: Geometry) -> Floats:
-    """Covariance (3, 3) of their Monte Carlo errors."""
+    """Covariance (3, 3) of the Monte Carlo errors of the distances."""
     return found.noise.T @ found.noise / len(found.noise) ** 2
 
 
-@dataclass(frozen=True)
-class _Influence:
-    """Influence (distance, topic), and what a topic's square counts in a variance, (topic,)."""
-
-    found: Floats
-    freed: Floats
-    scale: Floats
-    size: Floats
-
-
-def _joined(by_table: list[Influence], sizes: list[int], paired: bool) -> _Influence:
+def _joined(by_table: list[Influence], paired: bool) -> Influence:
     """Influences of the topics of both tables: their sum where the topics are the same."""
-    together = len(by_table) == 1 or paired
-    size = np.full(sizes[0], float(sizes[0])) if together else np.repeat(sizes, sizes).astype(float)
-
-    def joined(parts: list[Floats]) -> Floats:
-        return np.sum(parts, axis=0) if together else np.concatenate(parts, axis=1)
-
-    return _Influence(
-        found=joined([one.found for one in by_table]),
-        freed=joined([one.freed for one in by_table]),
-        scale=1.0 / (size * np.maximum(size - 1.0, 1.0)),
-        size=size,
-    )
+    found, freed, size = zip(*by_table, strict=True)
+    if paired or len(by_table) == 1:
+        return Influence(np.sum(found, axis=0), np.sum(freed, axis=0), size[0])
+    return Influence(*(np.concatenate(parts, axis=-1) for parts in (found, freed, size)))
 
 
-def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[Floats, Floats]:
+def _corrected(found: Geometry, influence: Influence, outer: _Outer) -> tuple[Floats, Floats]:
     """Corrected distances (3,) and the covariance (3, 3) of their errors."""
-    here = _distances(found)
-    linear = outer.count @ (influence.found / influence.size).T  # (sample, distance), of mean 0
+    here, size = found.distances, influence.size
+    linear = outer.count @ (influence.found / size).T  # (sample, distance), of mean 0
     away, off = linear - linear.mean(axis=0), outer.value - outer.value.mean(axis=0)
     seen = ratio((away * off).sum(axis=0), np.square(away).sum(axis=0))
     there = outer.value.mean(axis=0) - seen * linear.mean(axis=0)
@@ -215,10 +180,11 @@ def _corrected(found: Geometry, influence: _Influence, outer: _Outer) -> tuple[F
     by_there = ratio(corrected, there)
     # noise of the influences, which makes `seen` too small, is no part of how v* follows v, and v*
     # follows v at most one for one
-    free = outer.count @ (influence.freed / influence.size).T
+    free = outer.count @ (influence.freed / size).T
     squares = np.square(free - free.mean(axis=0)).sum(axis=0)
     slope = np.clip(ratio((away * off).sum(axis=0), squares), 0.0, 1.0)
-    jackknife = (influence.freed * influence.scale) @ influence.freed.T
+    of_square = 1.0 / (size * np.maximum(size - 1.0, 1.0))  # what one counts in a variance
+    jackknife = (influence.freed * of_square) @ influence.freed.T
     variance = _between(jackknife, np.cov(outer.value.T) - outer.noise)
     change = by_here - by_there * slope
     left = (off - seen * away) * by_there

@@ -1,6 +1,6 @@
 """What each topic does to the mean squared distances of bootstrap rankings."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,15 @@ LEAST_KEPT = 0.05  # share of the squares of influences that is kept, however no
 Floats = NDArray[np.floating]
 
 
-@dataclass(frozen=True)
-class Influence:
-    """Influence (distance, topic) of topics: as found, and with squares freed of chance."""
+class Influence(NamedTuple):
+    """Influence (distance, topic) of topics: as found, and with squares freed of chance.
+
+    And the number of topics of the table that each is of, (topic,).
+    """
 
     found: Floats
     freed: Floats
+    size: Floats
 
 
 def influences(
@@ -34,9 +37,8 @@ def influences(
 
     Parameters
     ----------
-    found : Geometry
-    drawn : list of int arrays (result, slot)
-        Of ``traced_geometry``.
+    found, drawn
+        Of ``geometry``.
     sizes : list of int
         Topics of each table.
 
@@ -46,13 +48,10 @@ def influences(
     Association 109 (2014), doi:10.1080/01621459.2013.823775. Wager, Hastie and Efron, "Confidence
     intervals for random forests", Journal of Machine Learning Research 15 (2014).
     """
-    share = len(found.noise) / np.array([len(topics) for topics in drawn])
     blocks = np.split(found.noise, np.cumsum([len(topics) for topics in drawn])[:-1])
     return [
-        _of_table(topics, block / factor, size)
-        for topics, block, factor, size in zip(
-            drawn, blocks, share, sizes[: len(drawn)], strict=True
-        )
+        _of_table(topics, block / (len(found.noise) / len(topics)), size)
+        for topics, block, size in zip(drawn, blocks, sizes[: len(drawn)], strict=True)
     ]
 
 
@@ -72,7 +71,8 @@ def _of_table(topics: NDArray[np.int64], share: Floats, size: int) -> Influence:
     noise = n_slots * size * np.square(left).sum(axis=0) / freedom / n_results
     square = np.square(influence).mean(axis=1)
     kept = ratio(square - noise, square, 1.0)
-    return Influence(influence, influence * np.sqrt(np.maximum(kept, LEAST_KEPT))[:, None])
+    freed = influence * np.sqrt(np.maximum(kept, LEAST_KEPT))[:, None]
+    return Influence(influence, freed, np.full(size, float(size)))
 
 
 def topic_counts(topics: NDArray[np.int64], size: int) -> NDArray[np.int64]:
