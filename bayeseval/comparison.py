@@ -18,6 +18,7 @@ from bayeseval.rankings.comparisons import (
     with_equivalence,
 )
 from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
+from bayeseval.rounding import ratio
 from bayeseval.significance import holm, student_p, tukey_normal, tukey_randomised, upper_tail
 
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
@@ -170,7 +171,7 @@ def compare(
     kept = found.drop_vars(["difference", "believed", "believed_freedom"])
     result = kept.drop_dims("topic", errors="ignore").assign(
         probability_better=(dims, better),
-        standardised=(dims, _sizes(estimate, over_topics.transpose(*dims).to_numpy())),
+        standardised=(dims, ratio(estimate, over_topics.transpose(*dims).to_numpy(), np.nan)),
         p_value=(dims, p_value),
         p_holm=(dims, holm(p_value)),
         p_tukey=(dims, p_tukey),
@@ -285,8 +286,3 @@ def _of_pairs(error: Floats, pairs, n_runs: int) -> Floats:
     square = np.zeros((n_runs, n_runs))
     square[pairs] = np.square(error)
     return covariance_of_differences(square + square.T)
-
-
-def _sizes(estimate: Floats, spread: Floats) -> Floats:
-    """Mean differences over their standard deviations over topics; NaN where these are 0."""
-    return np.where(spread > 0, estimate / np.where(spread > 0, spread, 1.0), np.nan)

@@ -138,9 +138,7 @@ def _weight(frame: Frame, rows: NDArray) -> NDArray[np.float64]:
     children = frame.collection.children
     if "design" not in children or children["design"].attrs["scheme"] not in BY_CHANCE:
         return np.ones(rows.size)
-    probability = frame.sample.inclusion_probability[rows]
-    known = np.isfinite(probability) & (probability > 0)
-    return np.where(known, 1.0 / np.where(known, probability, 1.0) - 1.0, 0.0)
+    return ratio(1.0, frame.sample.inclusion_probability[rows], 1.0) - 1.0
 
 
 def _groups(

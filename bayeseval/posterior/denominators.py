@@ -12,6 +12,7 @@ from bayeseval.estimators.registry import ESTIMATORS, estimated_relevance
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
 from bayeseval.measures.measure import Measure
+from bayeseval.rounding import ratio
 
 DENOMINATORS = ("counts", "model")
 MOST = 10.0  # documents that one counts for, so that no single draw of a rare one decides
@@ -97,9 +98,8 @@ class Denominators:
             expected = expected * max(numbers.counts - seen, 0.0) / expected.sum()
         share = value[left].mean(axis=1, dtype=np.float64)
         model = np.bincount(cell[left], weights=share, minlength=expected.size)
-        ratio = np.ones(expected.size)
-        np.divide(expected, model, out=ratio, where=model > 0)
-        moved = 1.0 - numbers.share + numbers.share * np.minimum(ratio, MOST)
+        factor = np.minimum(ratio(expected, model, 1.0), MOST)
+        moved = 1.0 - numbers.share + numbers.share * factor
         weight = np.ones(left.size)
         weight[left] = moved[cell[left]]
         return weight

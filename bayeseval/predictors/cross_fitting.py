@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
+from bayeseval.rounding import ratio
 
 N_POISSON_GROUPS = 20
 
@@ -74,8 +75,7 @@ def held_out_prevalence(sample: Sample, relevance: NDArray[np.float64]) -> NDArr
             _outside(np.bincount(group, values, n_groups).astype(np.float64), topic_of_group)
             for values in (weight * observed, weight)
         )
-        share = np.divide(relevant, whole, out=np.zeros(n_groups), where=whole > 0)
-        prevalence[replicate] = np.minimum(share, 1.0)[group]
+        prevalence[replicate] = np.minimum(ratio(relevant, whole), 1.0)[group]
     return prevalence
 
 

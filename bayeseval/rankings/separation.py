@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.rankings.evidence import Evidence
-from bayeseval.rounding import settled
+from bayeseval.rounding import ratio, settled
 
 Floats = NDArray[np.floating]
 Pairs = NDArray[np.bool_]
@@ -25,10 +25,10 @@ def studentised(difference: Floats, error: Floats, freedom: Floats | float) -> F
 
     difference = settled(difference)  # between runs without an error apart
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(difference == 0, 0.0, np.abs(difference) / error)
-    known = np.isinf(freedom) | np.isinf(ratio) | np.isnan(freedom)
-    tail = stdtr(np.where(known, 1.0, np.maximum(freedom, 1.0)), -np.where(known, 0.0, ratio))
-    return np.sign(difference) * np.where(known, ratio, -ndtri(np.maximum(tail, 1e-300)))
+        size = np.where(difference == 0, 0.0, np.abs(difference) / error)
+    known = np.isinf(freedom) | np.isinf(size) | np.isnan(freedom)
+    tail = stdtr(np.where(known, 1.0, np.maximum(freedom, 1.0)), -np.where(known, 0.0, size))
+    return np.sign(difference) * np.where(known, size, -ndtri(np.maximum(tail, 1e-300)))
 
 
 def separated(
@@ -98,7 +98,7 @@ def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float)
 
     rejected = np.isposinf(statistic)
     family = (error > 0) & ~rejected
-    inverse = _inverse(error)
+    inverse = ratio(1.0, error)  # 0 for runs that are one and the same
     while family.any():
         limit = np.quantile(largest_ratio(errors, inverse, family), ci_prob)
         more = family & (statistic > limit)
@@ -109,17 +109,12 @@ def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float)
     return rejected
 
 
-def _inverse(error: Floats) -> Floats:
-    """1 / error, 0 for runs that are one and the same."""
-    return np.where(error > 0, 1.0 / np.where(error > 0, error, 1.0), 0.0)
-
-
 def _step_down_by_run(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
     """The same in the family of each run's pairs, both directions of each."""
     from bayeseval.rankings.largest_ratio import largest_ratio_of_run
 
     better, worse = np.isposinf(statistic), np.isneginf(statistic)
-    inverse = _inverse(error)
+    inverse = ratio(1.0, error)
     for run in range(len(error)):
         above, below = ((error[run] > 0) & ~found[run] for found in (better, worse))
         while above.any() or below.any():

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
+from bayeseval.rounding import ratio
 
 CHUNK = 4096  # pairs of runs held at once
 
@@ -124,8 +125,7 @@ def _below_top(scores: Floats) -> Floats:
     from scipy.stats import rankdata
 
     above = rankdata(-scores, method="min", axis=1).T - 1.0
-    below = above > 0
-    return np.where(below, 1.0 / np.where(below, above, 1.0), 0.0) / below.sum(axis=0)
+    return ratio(1.0, above) / (above > 0).sum(axis=0)
 
 
 def _lower(weight: Floats, sign: Floats, pairs: tuple[NDArray, NDArray]) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
+from bayeseval.rounding import ratio
 
 PENALTY = 0.25  # of a slope and of topics' intercepts: standard deviation 2
 
@@ -42,7 +43,7 @@ class JudgedLines(NamedTuple):
             np.bincount(predictors.topic, weights=part, minlength=n_topics)
             for part in (weight, weighted[:, 1])
         )
-        middles = np.where(total > 0, rank / np.where(total > 0, total, 1.0), middle)
+        middles = ratio(rank, total, middle)
         inverse = np.linalg.inv(weighted.T @ line)
         of_block = {
             block.effect: inverse @ (weighted.T @ block.values)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.rounding import ratio
+
 Floats = NDArray[np.floating]
 MOST = 0.95  # of the design's variance that can be shared
 
@@ -62,7 +64,5 @@ class Independent:
         cls, mean: Floats, variance: Floats, design: Floats, design_variance: Floats
     ) -> "Independent":
         """Of a model's mean and variance, and of a design's estimate and variance."""
-        known = design_variance > 0
-        share = np.where(known, variance / np.where(known, design_variance, 1.0), 0.0)
-        gain = 1.0 / (1.0 - np.minimum(share, MOST))
+        gain = 1.0 / (1.0 - np.minimum(ratio(variance, design_variance), MOST))
         return cls(design + gain * (mean - design), gain * variance, gain)
