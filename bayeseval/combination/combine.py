@@ -205,7 +205,7 @@ def _each(sources: Sources, prior: Prior, ci_prob: float) -> tuple[Floats, Float
     topics = ndtri(0.5 * (1.0 + ci_prob)) ** 2 * sources.topic_variance
     rows = []
     for index, design in enumerate(sources.design):
-        one = Prior(*(part[index] for part in (prior.mean, prior.near, prior.far, prior.weight)))
+        one = Prior(*(part[index] for part in prior))
         low, high = intervals_for_each(one, design, error[index], ci_prob)
         # topics as a sample add an error of their own on each side
         below, above = (

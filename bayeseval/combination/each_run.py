@@ -56,8 +56,7 @@ def intervals_for_each(
         if s <= 0.0:
             low[run] = high[run] = d
             continue
-        parts = (prior.mean, prior.near, prior.far, prior.weight)
-        own = Prior(*(np.asarray(part[run]) for part in parts))
+        own = Prior(*(part[run] for part in prior))
         score = np.linspace(d - REACH * s, d + REACH * s, N_SCORES)
         accepted = score[_accepted(score, own, d, s, tails)]
         for bounds, end, outwards in ((low, accepted.min(), -1.0), (high, accepted.max(), 1.0)):

@@ -1,6 +1,7 @@
 """A robust mixture: the model's prior for most runs, a wide one for those unlike all others."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +10,7 @@ Floats = NDArray[np.floating]
 STEPS = 40  # halvings of the bracket of a quantile
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(NamedTuple):
     r"""Prior of the true scores around the model's means.
 
     .. math:: \theta \sim (1 - w)\, N(m, A_0) + w\, N(m, A_1)
