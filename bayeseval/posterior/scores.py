@@ -169,9 +169,8 @@ def posterior_scores(
         of_documents = {"departures": departures, "denominator": denominator}
     scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **of_documents)
     judged = scored.judged_topic
-    weights = topic_weights(judged, draws.n_draws, draws.seed_word, over, population)
-    mean_of = topic_weights(judged, draws.n_draws, draws.seed_word, "topic", population)
-    estimate, modelled, lost, spread = _streamed(scored, draws.n_draws, weights, mean_of)
+    weights = topic_weights(judged, draws.n_draws, draws.seed_word, population)
+    estimate, modelled, lost, spread = _streamed(scored, weights, over)
     if not judged.all():
         n_others = int(judged.sum()) if over == "topic" else None
         unjudged = scored.labels["topic"][~judged]
@@ -236,27 +235,28 @@ def _topic_by_topic(scored, topics: list[int]) -> Iterator[tuple[list[NDArray], 
 
 
 def _streamed(
-    scored, n_draws: int, weights: NDArray | None, mean_of: NDArray
+    scored, weights: NDArray, over: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
     """Scores (measure, run, draw) or (measure, run, topic, draw), and what else is asked of them.
 
     That is: means over topics (measure, departing run, draw) of the runs that depart from the
     model, as it has them; the weight outside; the widest range over draws of a topic's score.
+    Means take the ``weights`` (topic, draw).
     """
     by_topic = tuple(len(scored.labels[dim]) for dim in ("measure", "run", "topic"))
     lost = np.full(by_topic, np.nan)
-    whole, start = (by_topic, np.nan) if weights is None else (by_topic[:2], 0.0)
-    estimate = np.full((*whole, n_draws), start)
-    modelled = np.zeros((by_topic[0], scored.departing.size, n_draws))
+    whole, start = (by_topic, np.nan) if over is None else (by_topic[:2], 0.0)
+    estimate = np.full((*whole, weights.shape[1]), start)
+    modelled = np.zeros((by_topic[0], scored.departing.size, weights.shape[1]))
     n_runs, spread = by_topic[1], 0.0
     topics = np.flatnonzero(scored.judged_topic).tolist()
     for topic, (scores, outside) in zip(topics, _topic_by_topic(scored, topics), strict=True):
         lost[:, :, topic] = outside
         for index, score in enumerate(scores):
             spread = max(spread, np.ptp(score[:n_runs], axis=-1).max())
-            if weights is None:
+            if over is None:
                 estimate[index, :, topic] = score[:n_runs]
             else:
                 estimate[index] += weights[topic] * score[:n_runs]
-            modelled[index] += mean_of[topic] * score[n_runs:]
+            modelled[index] += weights[topic] * score[n_runs:]
     return estimate, modelled, lost, spread
