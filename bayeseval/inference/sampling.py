@@ -156,8 +156,7 @@ def fit(
         )
     assert isinstance(fitted, xr.DataTree)
     fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
-    _check_unbroken(fitted, [variable.name for variable in conditioned.free_RVs])
-    found = verdict(fitted)
+    found = _unbroken_verdict(fitted, [variable.name for variable in conditioned.free_RVs])
     if not found["passed"].all():
         warnings.warn(SamplerWarning(found), stacklevel=2)
     return fitted
@@ -267,8 +266,8 @@ def _check_model(model) -> None:
         )
 
 
-def _check_unbroken(fitted: xr.DataTree, names: list[str]) -> None:
-    """Refuse draws that no warning could make usable."""
+def _unbroken_verdict(fitted: xr.DataTree, names: list[str]) -> xr.Dataset:
+    """Verdict on the sampler, after refusing draws that no warning could make usable."""
     statistics = fitted.children["sample_stats"].to_dataset()
     if "diverging" not in statistics or "energy" not in statistics:
         raise RuntimeError(
@@ -284,10 +283,12 @@ def _check_unbroken(fitted: xr.DataTree, names: list[str]) -> None:
     share = float(statistics["diverging"].mean())
     if share > BROKEN_DIVERGENCES:
         raise RuntimeError(f"the sampler is broken: {share:.0%} of its draws diverged")
-    worst = verdict(fitted).sel(check="r_hat")
+    found = verdict(fitted)
+    worst = found.sel(check="r_hat")
     if float(worst["value"]) > BROKEN_RHAT:
         raise RuntimeError(
             f"the sampler is broken: its chains disagree on {worst['worst'].item()}, r_hat "
             f"{float(worst['value']):.2f}; with more draws and tune they may agree, or with "
             "another random_seed, which begins elsewhere"
         )
+    return found
