@@ -14,7 +14,6 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
-from bayeseval.messages import Message, Option
 from bayeseval.models.identity import changed_parts
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.processors import usable_processors
@@ -131,9 +130,9 @@ def fit(
     """
     import pymc as pm
 
-    _check_request(model, sampler, random_seed)
+    _check_request(model, sampler)
     check_whole_numbers(1, draws=draws, chains=chains, cores=1 if cores is None else cores)
-    check_whole_numbers(0, tune=tune)
+    check_whole_numbers(0, tune=tune, random_seed=random_seed)
     known: dict[Any, Any] = known_values(model) if observed is None else dict(observed)
     if approximation is not None:
         return _approximated(model, known, approximation, draws * chains, random_seed)
@@ -227,7 +226,7 @@ def known_values(model) -> dict[str, Any]:
     }
 
 
-def _check_request(model, sampler: str, random_seed: int) -> None:
+def _check_request(model, sampler: str) -> None:
     import pymc as pm
 
     if not isinstance(model, pm.Model):
@@ -242,12 +241,6 @@ def _check_request(model, sampler: str, random_seed: int) -> None:
         raise ImportError(
             f"sampler '{sampler}' needs {' and '.join(missing)}, which this Python does not have; "
             f"pip install {' '.join(missing)}, or leave sampler out to use nutpie"
-        )
-    if not isinstance(random_seed, int | np.integer) or random_seed < 0:
-        raise ValueError(
-            Message(
-                Option("random_seed"), f" is {random_seed!r}; allowed: a whole number, 0 or more"
-            )
         )
 
 
