@@ -8,14 +8,7 @@ import xarray as xr
 from bayeseval.messages import percent
 
 
-def forest(
-    values: xr.DataArray,
-    ci_prob: float,
-    max_rows: int,
-    *,
-    backend: Any = None,
-    **pc_kwargs: Any,
-):
+def forest(values: xr.DataArray, ci_prob: float, max_rows: int, **pc_kwargs: Any):
     """Forest of draws of one value a run, the highest posterior mean on top.
 
     Parameters
@@ -26,8 +19,8 @@ def forest(
         Probability of the long interval; the short one has at most half.
     max_rows : int
         Rows at most: the highest.
-    backend, **pc_kwargs
-        As ``arviz.plot_forest`` takes them.
+    **pc_kwargs
+        What ``arviz.plot_forest`` takes, such as ``backend``.
 
     Returns
     -------
@@ -43,22 +36,20 @@ def forest(
     rows, total = shown.sizes[dim], values.sizes[dim]
     size = {"figsize": (8, 1.4 + 0.2 * rows), "figsize_units": "inches", "width_ratios": [1, 5]}
     figure = size | pc_kwargs.pop("figure_kwargs", {})
-    chosen: Any = backend  # ArviZ knows more than its annotation says
+    half = min(0.5, ci_prob / 2)
     drawing = az.plot_forest(
         xr.DataTree.from_dict({"posterior": shown.to_dataset(name=values.name)}),
         combined=True,
         labels=[dim],
         ci_kind="eti",
-        ci_probs=[min(0.5, ci_prob / 2), ci_prob],
+        ci_probs=[half, ci_prob],
         point_estimate="mean",
-        backend=chosen,
         figure_kwargs=figure,
         **pc_kwargs,
     )
     which = f"{total} {dim}s" if rows == total else f"the highest {rows} of {total} {dim}s"
-    thick = f"{percent(min(0.5, ci_prob / 2))} (thick)"
-    title = f"{values.name}: {which}, {thick} and {percent(ci_prob)} intervals"
-    drawing.add_title(title)
+    said = f"{percent(half)} (thick) and {percent(ci_prob)} intervals"
+    drawing.add_title(f"{values.name}: {which}, {said}")
     if drawing.backend == "matplotlib":  # no empty rows above and below, no axis under labels
         figure_drawn = drawing.viz["figure"].item()
         figure_drawn.axes[-1].set_ylim(-0.8, rows - 0.2)
