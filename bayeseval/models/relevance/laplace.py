@@ -100,7 +100,8 @@ def _newton(
     regression: Regression, spreads: Spreads, common: NDArray, own: NDArray, n_steps: int
 ) -> tuple[NDArray, NDArray, Arrow]:
     """Mode given the spreads, with steps halved until the posterior does not fall."""
-    precision, own_precision = (part[..., 0] for part in _single(spreads.precisions()))
+    common_prior, own_prior = spreads.precisions()
+    precision, own_precision = common_prior[:, 0], own_prior[0]
 
     def posterior(common, own):
         logit = regression.logit(common[:, None], own[:, :, None])
@@ -125,11 +126,6 @@ def _newton(
         if expected < 1e-6:
             break
     return common, own, arrow
-
-
-def _single(precisions: tuple[NDArray, NDArray]) -> tuple[NDArray, NDArray]:
-    """Precisions with the draws last."""
-    return precisions[0], np.moveaxis(precisions[1], 0, -1)
 
 
 def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> None:
