@@ -58,9 +58,8 @@ def relevant_numbers(fitted: xr.DataTree, *, random_seed: int | None = None) -> 
     number = random.binomial(constant["cell_unjudged"].to_numpy().astype(int), share)
     number = number + constant["cell_relevant"].to_numpy().astype(int)
     topics = fitted["posterior"]["topic"].to_numpy()
-    total = np.zeros((*number.shape[:2], topics.size), dtype=np.int64)
-    for topic in range(topics.size):
-        total[..., topic] = number[..., constant["cell_topic"].to_numpy() == topic].sum(axis=-1)
+    inside = constant["cell_topic"].to_numpy()[:, None] == np.arange(topics.size)
+    total = number @ inside
     return xr.DataArray(
         total, dims=("chain", "draw", "topic"), coords={"topic": topics}, name="relevant_number"
     )
