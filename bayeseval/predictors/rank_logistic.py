@@ -69,13 +69,14 @@ def rank_logistic(
     predicted = np.zeros(sample.selected.shape)
 
     def fill(rows: slice) -> None:
-        block = np.zeros((len(range(*rows.indices(len(predicted)))), x.size))
+        selected = np.ascontiguousarray(sample.selected[rows][:, order])
+        block = np.zeros(selected.shape)
         held_out_predictions(
             x,
             sample.start,
             group_start,
             first_group,
-            np.ascontiguousarray(sample.selected[rows][:, order]),
+            selected,
             np.ascontiguousarray(relevance[rows][:, order], dtype=float),
             probability,
             ridge,

@@ -25,12 +25,8 @@ def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[
     values : float array (frame_pair,) or (frame_pair, judge), optional
     n_pairs : int
     """
-    if values is None:
-        return np.zeros((n_pairs, 0))
-    if values.ndim == 2:
-        parts = [_features(column) for column in values.T]
-        return np.column_stack([np.zeros((n_pairs, 0)), *parts])
-    return _features(values)
+    judges = () if values is None else values.reshape(n_pairs, -1).T
+    return np.column_stack([np.zeros((n_pairs, 0)), *map(_features, judges)])
 
 
 def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
