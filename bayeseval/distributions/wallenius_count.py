@@ -105,8 +105,9 @@ def check_numbers(**numbers: Any) -> None:
         if wrong.any():
             found = number[wrong].flat[0]
             raise ValueError(f"{name} must be whole numbers, 0 or more; found {found}.")
-    for name in fixed.keys() - {"n_documents"} if "n_documents" in fixed else ():
-        number, limit = np.broadcast_arrays(fixed[name], fixed["n_documents"])
+    most = fixed.pop("n_documents", np.asarray(np.inf))
+    for name, number in fixed.items():
+        number, limit = np.broadcast_arrays(number, most)
         if (number > limit).any():
             found, allowed = number[number > limit].flat[0], limit[number > limit].flat[0]
             raise ValueError(f"{name} must be at most n_documents; found {found} for {allowed}.")

@@ -152,9 +152,8 @@ def _check(n_documents: Any, judged: Any, n_relevant: Any, logit_prevalence: Any
             f"judged must have the dims {core}, none of them empty, last; found shape "
             f"{np.shape(judged)}."
         )
-    check_numbers(n_documents=n_documents)
-    if n_relevant is not None:
-        check_numbers(n_documents=n_documents, n_relevant=n_relevant)
+    known = {} if n_relevant is None else {"n_relevant": n_relevant}
+    check_numbers(n_documents=n_documents, **known)
 
 
 def check_weight(likelihood_weight: Any) -> None:
