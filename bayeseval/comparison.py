@@ -19,7 +19,7 @@ from bayeseval.rankings.comparisons import (
 )
 from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
 from bayeseval.rounding import ratio
-from bayeseval.significance import holm, student_p, tukey_normal, tukey_randomised, upper_tail
+from bayeseval.significance import holm, share_at_least, student_p, tukey_randomised, upper_tail
 
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
 
@@ -269,7 +269,7 @@ def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int
             chosen = apart & (first == run)
             ratio = (errors[:, [run]] - errors[:, second[chosen]]) / size[chosen]
             np.maximum(largest, np.abs(ratio).max(axis=1), out=largest)
-        row[:] = tukey_normal(of_measure, largest)
+        row[:] = share_at_least(np.abs(of_measure), largest)
     return result
 
 

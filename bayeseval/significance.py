@@ -106,7 +106,7 @@ def tukey_randomised(
     observed = np.abs((scores[:, first] - scores[:, second]).mean(axis=0))
     largest = permuted_maximum(scores, pairs, n_permutations=n_permutations, random=random)
     # rounding must not part a difference from the same one found under a permutation
-    return _share_at_least(observed - 1e-10, largest)
+    return share_at_least(observed - 1e-10, largest)
 
 
 def permuted_maximum(
@@ -129,26 +129,21 @@ def permuted_maximum(
     return largest
 
 
-def tukey_normal(z: Floats, ratios: Floats) -> Floats:
-    """Tukey's adjustment with a known joint distribution: share of draws with a larger maximum.
+def share_at_least(observed: Floats, largest: Floats) -> Floats:
+    """Share of drawn maxima at or above each observed one, itself among them: a p value.
 
     Parameters
     ----------
-    z : float array (comparison,)
-        Studentised differences.
-    ratios : float array (draw,)
-        Largest absolute studentised error over the comparisons in draws of the joint distribution.
+    observed : float array (comparison,)
+        NaN stays.
+    largest : float array (draw,)
+        Maxima over the comparisons, drawn under the hypothesis that no two runs differ.
 
     Examples
     --------
-    >>> tukey_normal(np.array([-3.0, 0.5]), np.array([1.0, 2.0, 4.0]))
+    >>> share_at_least(np.array([3.0, 0.5]), np.array([1.0, 2.0, 4.0]))
     array([0.5, 1. ])
     """
-    return _share_at_least(np.abs(z), ratios)
-
-
-def _share_at_least(observed: Floats, largest: Floats) -> Floats:
-    """Share of maxima at or above each observation, which counts as one of them; NaN stays."""
     ordered = np.sort(largest)
     number = largest.size - np.searchsorted(ordered, observed, side="left")
     return np.where(np.isnan(observed), np.nan, (1.0 + number) / (1.0 + largest.size))

@@ -8,8 +8,8 @@ from statsmodels.stats.multitest import multipletests
 from bayeseval.significance import (
     holm,
     permuted_maximum,
+    share_at_least,
     student_p,
-    tukey_normal,
     tukey_randomised,
 )
 
@@ -98,7 +98,7 @@ def test_the_normal_adjustment_of_independent_runs_is_the_studentised_range():
     errors = random.normal(size=(40_000, 4))
     first, second = np.triu_indices(4, k=1)
     largest = np.abs(errors[:, first] - errors[:, second]).max(axis=1) / np.sqrt(2)
-    found = tukey_normal(np.array([2.0, 2.6, np.nan]), largest)
+    found = share_at_least(np.array([2.0, 2.6, np.nan]), largest)
     expected = scipy.stats.studentized_range.sf(np.array([2.0, 2.6]) * np.sqrt(2), 4, np.inf)
     np.testing.assert_allclose(found[:2], expected, atol=0.008)
     assert np.isnan(found[2])
