@@ -89,6 +89,12 @@ class Frame:
             return False
         return bool(np.isnan(design["inclusion_probability"].to_numpy()).any())
 
+    @property
+    def scheme(self) -> str | None:
+        """How the design draws; None without a design."""
+        design = self.collection.children.get("design")
+        return None if design is None else design.attrs["scheme"]
+
     @cached_property
     def rankings(self) -> Rankings:
         """Rankings of all runs."""

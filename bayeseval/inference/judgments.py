@@ -135,8 +135,7 @@ def judgments_by(draws: RelevanceDraws, random_seed: int = 0) -> xr.Dataset:
 
 def _weight(frame: Frame, rows: NDArray) -> NDArray[np.float64]:
     """Documents that each judged one stands for besides itself; 1 where no probability tells."""
-    children = frame.collection.children
-    if "design" not in children or children["design"].attrs["scheme"] not in BY_CHANCE:
+    if frame.scheme not in BY_CHANCE:
         return np.ones(rows.size)
     return ratio(1.0, frame.sample.inclusion_probability[rows], 1.0) - 1.0
 

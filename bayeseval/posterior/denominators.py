@@ -120,9 +120,7 @@ class Denominators:
     @cached_property
     def _relevance(self) -> EstimatedRelevance | None:
         """What ``dyn`` knows of the sample; None where there is nothing to know."""
-        collection = self._frame.collection
-        schemes = ESTIMATORS["dyn"].schemes or ()
-        known = "design" in collection.children and collection["design"].attrs["scheme"] in schemes
+        known = self._frame.scheme in (ESTIMATORS["dyn"].schemes or ())
         if self._asked == "model" or not known or self._frame.lists_sampled_alone:
             return None
         with warnings.catch_warnings():

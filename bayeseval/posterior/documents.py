@@ -49,9 +49,7 @@ class DocumentScores:
         denominator: str = "counts",
     ) -> None:
         parsed = modelled_measures(measures, draws, sampled)
-        children = sampled.children
-        poisson = "design" in children and children["design"].attrs["scheme"] == "poisson"
-        self._problem = Problem(draws.frame, parsed, random=poisson)
+        self._problem = Problem(draws.frame, parsed, random=draws.frame.scheme == "poisson")
         self._draws, self._outside = draws, outside
         beyond = outside == "model"  # then the number is of more documents than the frame's
         self._denominators = Denominators(draws.frame, "model" if beyond else denominator)
