@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
-from bayeseval.collection.origin import RUN_COORDS, check_alike, check_covariance
+from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
 from bayeseval.measures.names import parse_measures
@@ -129,9 +129,6 @@ def combine(
     (array([[0.483]]), array([[0.01]]))
     """
     check_choice("guarantee", guarantee, GUARANTEES)
-    check_alike(mean, post, ("the means", "the posterior scores"))
-    if covariance is not None:
-        check_covariance(mean, covariance)
     sources = Sources.of(mean, post, covariance)
     known, group = constants_by_group(mean, groups, constants, post.coords.get("learned"))
     says = sources.independent

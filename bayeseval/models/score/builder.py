@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.origin import check_alike
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
@@ -112,7 +111,6 @@ def score_model(
     import pytensor.tensor as pt
 
     numbers = checked_priors(PRIORS, priors)
-    check_alike(mean, post, ("the means", "the posterior scores"))
     if mean.sizes.get("measure", 1) != 1:
         raise ValueError(
             f"a score model is of one measure, not {mean.sizes['measure']}; pick one with "

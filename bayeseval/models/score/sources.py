@@ -8,6 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.origin import (
+    check_alike,
+    check_covariance,
     check_drawn_together,
     check_errors_once,
     check_several_draws,
@@ -110,6 +112,7 @@ class Sources:
         own, topics = _variances(mean)
         matrix = None
         if covariance is not None:
+            check_covariance(mean, covariance)
             if covariance.attrs.get("raised", 0) == 1:
                 raise ValueError(
                     "a raised covariance is for orders of means; give be.covariance without raised="
@@ -141,6 +144,7 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     for name, scores in (("mean", mean), ("post", post)):
         if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
             raise ValueError(f"{name} must be a Dataset with `estimate`")
+    check_alike(mean, post, ("the means", "the posterior scores"))
     if "standard_error" not in mean or "topic" in mean["estimate"].dims:
         raise ValueError("mean must be what mean_over_topics returns")
     if "fingerprint" in mean.attrs and "population" not in mean.attrs:

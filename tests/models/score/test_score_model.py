@@ -121,6 +121,12 @@ def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
         (means(), draws(), {"constants": {"new": {"far": 1}}}, "far"),
         (means(), draws(), {"groups": {"old": "new"}}, "no group for run 'older'"),
         (means(), be.with_model_errors(draws()), {}, "own errors already"),
+        (
+            means(estimator="dyn"),
+            draws(),
+            {"covariance": xr.DataArray(attrs={"estimator": "stat"})},
+            "the covariance is of estimator 'stat'",
+        ),
     ],
 )
 def test_what_cannot_be_modelled_is_refused(mean, post, options, said):
