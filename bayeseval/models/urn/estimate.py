@@ -124,7 +124,7 @@ def urn_estimate(
             "log_odds_standard_error": ("run", error[1:]),
             "contrast": ("run", best[0] - best[1:]),
             "contrast_standard_error": ("run", np.sqrt(contrast)),
-            "log_likelihood": lists.log_likelihood(best[0], best[1:])[0],
+            "log_likelihood": lists.log_likelihood(best)[0],
             "covariance": (("parameter", "parameter_other"), covariance),
             "profile_log_likelihood": ("logit", value),
             "profile_log_odds": (("logit", "run"), along),
@@ -144,20 +144,23 @@ def _maximum(
     """
     from scipy.optimize import minimize
 
+    def turned(parameters):
+        """Logit q and log w as logit q and contrasts, or the other way round."""
+        return np.append(parameters[0], parameters[0] - parameters[1:])
+
     def loss(parameters):
-        value, gradient = lists.log_likelihood(parameters[0], parameters[0] - parameters[1:])
+        value, gradient = lists.log_likelihood(turned(parameters))
         by_logit = gradient[0] + gradient[1:].sum()
         return -value, np.append(-by_logit, gradient[1:])
 
-    begin = _start(lists) if start is None else start
-    begin = np.append(begin[0], begin[0] - begin[1:])
+    begin = turned(_start(lists) if start is None else start)
     reach = (LOGIT_RANGE[0] - LOG_ODDS_RANGE[1], LOGIT_RANGE[1] - LOG_ODDS_RANGE[0])
     bounds = [LOGIT_RANGE if logit is None else (logit, logit)] + [reach] * lists.n_runs
     begin[0] = begin[0] if logit is None else logit
     found = minimize(
         loss, begin, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13}
     )
-    return np.append(found.x[0], found.x[0] - found.x[1:])
+    return turned(found.x)
 
 
 def _start(lists: UrnLists) -> NDArray[np.float64]:
@@ -176,8 +179,8 @@ def _covariance(lists: UrnLists, best: NDArray[np.float64]) -> NDArray[np.float6
     for column in track(range(best.size), "standard errors of the urn"):
         shift = np.zeros(best.size)
         shift[column] = STEP
-        above = lists.log_likelihood(*_split(best + shift))[1]
-        below = lists.log_likelihood(*_split(best - shift))[1]
+        above = lists.log_likelihood(best + shift)[1]
+        below = lists.log_likelihood(best - shift)[1]
         information[:, column] = (below - above) / (2.0 * STEP)
     information = 0.5 * (information + information.T)
     if np.linalg.eigvalsh(information).min() <= 1e-9:
@@ -190,10 +193,6 @@ def _profile(lists: UrnLists, best, points) -> tuple[NDArray, NDArray]:
     value, along = np.empty(points.size), np.empty((points.size, best.size - 1))
     for index, logit in enumerate(track(points.tolist(), "profile likelihood")):
         held = _maximum(lists, np.append(logit, best[1:] + logit - best[0]), logit)
-        value[index] = lists.log_likelihood(*_split(held))[0]
+        value[index] = lists.log_likelihood(held)[0]
         along[index] = held[1:]
     return value, along
-
-
-def _split(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    return float(parameters[0]), parameters[1:]

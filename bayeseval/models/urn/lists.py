@@ -39,7 +39,7 @@ class UrnLists:
     Examples
     --------
     >>> lists = UrnLists(np.array([[[1, -1, 0]]], np.int8), np.array([4]))
-    >>> value, gradient = lists.log_likelihood(0.0, np.zeros(1))
+    >>> value, gradient = lists.log_likelihood(np.zeros(2))
     >>> float(np.exp(value)), gradient  # order at random: 1/2 times 1/2
     (0.25, array([ 0.    , -0.4167]))
     """
@@ -52,25 +52,15 @@ class UrnLists:
         """Number of runs."""
         return self.relevance.shape[1]
 
-    def log_likelihood(
-        self, logit: float, log_odds: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Log-likelihood and its gradient (1 + run) by logit q and each log w.
-
-        Parameters
-        ----------
-        logit : float
-            Logit of q.
-        log_odds : float array (run,)
-            log w, the logs of the relevance ratios.
-        """
+    def log_likelihood(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Log-likelihood and its gradient by logit q and each log w, all (1 + run,)."""
         from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihoods
 
         n_topics = len(self.relevance)
         value, slope, change = topic_log_likelihoods(
             self.relevance,
-            np.tile(np.asarray(log_odds, dtype=np.float64), (n_topics, 1)),
-            np.full(n_topics, float(logit)),
+            np.tile(parameters[1:], (n_topics, 1)),
+            np.full(n_topics, parameters[0]),
             np.asarray(self.n_documents, dtype=np.int64),
             np.ones(n_topics),
         )

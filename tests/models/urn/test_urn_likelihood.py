@@ -109,24 +109,23 @@ def test_the_number_of_relevant_documents_belongs_to_the_topic():
                 )
             total += term
         expected += np.log(total)
-    value, gradient = lists.log_likelihood(np.log(q / (1 - q)), log_odds)
-    assert value == pytest.approx(expected, rel=1e-12)
     parameters = np.append(np.log(q / (1 - q)), log_odds)
+    value, gradient = lists.log_likelihood(parameters)
+    assert value == pytest.approx(expected, rel=1e-12)
     for i in range(3):
         step = np.zeros(3)
         step[i] = 1e-5
         up, down = parameters + step, parameters - step
-        slope = lists.log_likelihood(up[0], up[1:])[0] - lists.log_likelihood(down[0], down[1:])[0]
+        slope = lists.log_likelihood(up)[0] - lists.log_likelihood(down)[0]
         assert gradient[i] == pytest.approx(slope / 2e-5, rel=1e-6, abs=1e-8)
 
 
 def information(n_documents, q, w, depth):
     """Fisher information of (logit q, log w) in one judged top, over all 2^depth lists."""
-    logit, log_odds = np.log(q / (1 - q)), np.array([np.log(w)])
-    total = np.zeros((2, 2))
+    parameters, total = np.array([np.log(q / (1 - q)), np.log(w)]), np.zeros((2, 2))
     for relevance in itertools.product([0, 1], repeat=depth):
         one = UrnLists(np.array([[relevance]], dtype=np.int8), np.array([n_documents]))
-        value, score = one.log_likelihood(logit, log_odds)
+        value, score = one.log_likelihood(parameters)
         total += np.exp(value) * np.outer(score, score)
     return total
 
