@@ -13,12 +13,6 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.blocks import EFFECTS
 
-LINES = ("topic", "population")  # intercept and slope, of topics beside those of all together
-COMMON, OWN = (
-    tuple(n for n, effect in EFFECTS.items() if effect.by_topic == own and n not in LINES)
-    for own in (False, True)
-)
-
 
 class Regression(NamedTuple):
     """Judged pairs topic by topic, in arrays with room for as many as any topic has.
@@ -58,10 +52,12 @@ class Regression(NamedTuple):
             for name in EFFECTS
             if name in names
         }
-        by_topic = {"topic": held["topic"]} if "topic" in held else {}
-        by_topic |= {name: held[name] for name in OWN if name in held}
-        shared = {"population": held.get("topic", held.get("population"))}
-        shared |= {name: held[name] for name in COMMON if name in held}
+        by_topic, shared = (
+            {name: values for name, values in held.items() if EFFECTS[name].by_topic == own}
+            for own in (True, False)
+        )
+        if "topic" in held:  # intercept and slope of topics stand beside those of all together
+            shared = {"population": held["topic"]} | shared
         topic = data["judged_topic"]
         count = np.bincount(topic, minlength=n_topics)
         order = np.argsort(topic, kind="stable")
