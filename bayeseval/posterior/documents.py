@@ -139,9 +139,7 @@ def modelled_measures(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> 
     parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
     check_modelled(parsed)
     for measure in parsed:
-        if level is None:
-            continue
-        if told_by_relevance(measure, level, grades):
+        if level is None or told_by_relevance(measure, level, grades):
             continue
         if measure.graded:
             raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
