@@ -10,20 +10,9 @@ MANY_GRADES = 8
 def calibration(seen: xr.DataTree, ci_prob: float):
     """Share observed against predicted probability; for grades, one panel for each step.
 
-    The curve is the isotonic regression of the data on their predicted probabilities, the band what
-    the model expects of such a curve. The model has seen these data, so a good one may be a little
-    steeper than the diagonal.
-
-    Parameters
-    ----------
-    seen : DataTree
-        Of :func:`seen_data`.
-    ci_prob : float
-        Probability of the band.
-
-    Returns
-    -------
-    arviz_plots.PlotCollection
+    The curve is the isotonic regression of the data (of :func:`seen_data`) on their predicted
+    probabilities, the band, of probability ``ci_prob``, what the model expects of such a curve. The
+    model has seen these data, so a good one may be a little steeper than the diagonal.
     """
     import arviz as az
 
@@ -46,17 +35,8 @@ def calibration(seen: xr.DataTree, ci_prob: float):
 def seen_data(drawn: xr.DataTree, name: str) -> xr.DataTree:
     """Data of one variable and their predictions along one dim, without negative ones (no data).
 
-    Parameters
-    ----------
-    drawn : DataTree
-        Of :func:`bayeseval.inference.predictive_draws`.
-    name : str
-        An observed variable.
-
-    Returns
-    -------
-    DataTree
-        observed_data over ``observation``, posterior_predictive over chain and draw too.
+    ``drawn`` is of :func:`bayeseval.inference.predictive_draws`. The groups are observed_data over
+    ``observation``, and posterior_predictive over chain and draw too.
     """
     observed = drawn["observed_data"][name]
     value = observed.to_numpy().ravel()

@@ -11,20 +11,9 @@ from bayeseval.messages import percent
 def forest(values: xr.DataArray, ci_prob: float, max_rows: int, **pc_kwargs: Any):
     """Forest of draws of one value a run, the highest posterior mean on top.
 
-    Parameters
-    ----------
-    values : DataArray (chain, draw, and one more dim)
-        Named; rows whose mean is NaN are left out.
-    ci_prob : float
-        Probability of the long interval; the short one has at most half.
-    max_rows : int
-        Rows at most: the highest.
-    **pc_kwargs
-        What ``arviz.plot_forest`` takes, such as ``backend``.
-
-    Returns
-    -------
-    arviz_plots.PlotCollection
+    ``values`` are named, over chain, draw and one more dim; rows whose mean is NaN are left out,
+    and those below the highest ``max_rows``. ``ci_prob`` is of the long interval; the short one has
+    at most half.
     """
     import arviz as az
 

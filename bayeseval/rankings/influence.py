@@ -35,12 +35,7 @@ def influences(
     jackknife), here by least squares. The squares are freed of what the finite number of rankings
     adds to them.
 
-    Parameters
-    ----------
-    found, drawn
-        Of ``geometry``.
-    sizes : list of int
-        Topics of each table.
+    ``found`` and ``drawn`` are of ``geometry``, ``sizes`` the numbers of topics of each table.
 
     References
     ----------

@@ -57,20 +57,7 @@ def ridge_logistic(
     with penalties :math:`\lambda_j \beta_j^2 / 2` and :math:`\mu_k \gamma_{tk}^2 / 2`. The Hessian
     is block diagonal in the topics' :math:`\gamma_t`, which are eliminated (Schur complement), so
     that the cost grows linearly with the number of topics. Steps are halved until the penalised
-    likelihood does not fall. Relevance may lie between 0 and 1.
-
-    Parameters
-    ----------
-    rows : TopicRows
-        Training rows.
-    relevance : float array (row,)
-        Responses in [0, 1].
-    penalty : Penalty
-        Ridge penalties.
-
-    Returns
-    -------
-    Coefficients
+    likelihood does not fall. Relevance (row,) may lie between 0 and 1.
     """
     coefficients = Coefficients(
         np.zeros(rows.features.shape[1]), np.zeros((rows.n_topics, rows.topic_features.shape[1]))

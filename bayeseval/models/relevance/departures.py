@@ -192,20 +192,10 @@ class Departures:
 
 
 def departing_columns(rank: NDArray, seen: NDArray, n_bands: int = len(BANDS)) -> NDArray:
-    """What the effects of the first bands multiply, for documents at some ranks.
+    """What the effects of the first bands multiply (document, column), two columns a band.
 
-    Parameters
-    ----------
-    rank : int array (document,)
-        Rank in the run, from 1.
-    seen : float array (document, 2)
-        Of :meth:`RelevanceDraws.logit`.
-    n_bands : int
-
-    Returns
-    -------
-    float array (document, column)
-        Two columns a band.
+    ``rank`` (document,) is that in the run, from 1, ``seen`` (document, 2) of
+    :meth:`RelevanceDraws.logit`.
     """
     parts = [column for band in BANDS[:n_bands] for column in band.columns(rank, seen)]
     return np.column_stack(parts) if parts else np.zeros((rank.size, 0))

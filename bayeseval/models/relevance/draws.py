@@ -130,14 +130,8 @@ class RelevanceDraws:
     def shares(self, topic: int, pairs: NDArray) -> NDArray[np.float64]:
         """P(relevant) (pair, draw) of some pairs of a topic, whether they are judged or not.
 
-        For a model of grades relevant is what has a grade above the lowest.
-
-        Parameters
-        ----------
-        topic : int
-            Position of the topic in the collection.
-        pairs : int array (pair,)
-            Positions among the topic's pairs.
+        For a model of grades relevant is what has a grade above the lowest. Topic and pairs are
+        given as to :meth:`topic`.
         """
         start = int(self.frame.rankings.start[topic])
         ranks = self.frame.ranks(topic)

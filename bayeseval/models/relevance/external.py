@@ -160,20 +160,8 @@ def drawn_error_rates(
     r"""Draws of a column's shares and error rates, exact given judgments and labels.
 
     Of the pairs of one state that have label j or a later one, :math:`n_j` have j and :math:`m_j` a
-    later one; the share of label j is then :math:`Beta(1 + n_j, K - j + m_j)`.
-
-    Parameters
-    ----------
-    model : pymc.Model
-    column : str
-    known : dict
-        Values of ``relevance`` and of the column's labels.
-    n_draws : int
-    random : Generator
-
-    Returns
-    -------
-    dict of variable -> float array (draw, state, step or value)
+    later one; the share of label j is then :math:`Beta(1 + n_j, K - j + m_j)`. ``known`` holds
+    ``relevance`` and the column's labels; draws are by variable, (draw, state, step or value).
     """
     edges, states = model.coords[f"{column}_value"], model.coords["state"]
     row = {label: number for number, label in enumerate(model.coords["judged_pair"])}

@@ -56,11 +56,7 @@ class TopicDraws:
     ) -> NDArray[np.uint8]:
         """Codes (row, draw) of kept pairs with ``columns @ effect`` added to what predicts them.
 
-        Parameters
-        ----------
-        rows : int array (row,)
-        columns : float32 array (row, column)
-        effect : float32 array (column, draw)
+        ``columns`` are (row, column), ``effect`` (column, draw).
         """
         kept = self.row[rows]
         if self.draws.labelled:
