@@ -232,10 +232,33 @@ def random_counts(rng, n_draws, n_relevant, n_documents, log_odds):
     return count
 
 
-class WalleniusCountLogp(Op):
-    """Log pmf of vectors (count, draws, relevant, documents, log odds), and d/d log odds."""
+class KernelOp(Op):
+    """Operation whose outputs a compiled kernel returns."""
 
     __props__ = ()
+    kernel: Any
+    version = KERNEL_VERSION
+
+    def perform(self, node, inputs, output_storage):
+        """All outputs, outside numba."""
+        for storage, value in zip(output_storage, self.kernel(*inputs), strict=True):
+            storage[0] = value
+
+
+@numba_basic.register_funcify_default_op_cache_key(KernelOp)
+def _numba_outputs(op, node, **kwargs):
+    kernel = op.kernel
+
+    @numba_basic.numba_njit
+    def wallenius_outputs(*inputs):
+        return kernel(*inputs)
+
+    return wallenius_outputs, op.version
+
+
+class WalleniusCountLogp(KernelOp):
+    """Log pmf of vectors (count, draws, relevant, documents, log odds), and d/d log odds."""
+
     kernel = staticmethod(log_pmfs)
 
     def make_node(self, count, n_draws, n_relevant, n_documents, log_odds):
@@ -243,11 +266,6 @@ class WalleniusCountLogp(Op):
         integers = [pt.cast(x, "int64") for x in (count, n_draws, n_relevant, n_documents)]
         inputs = [*integers, pt.cast(log_odds, "float64")]
         return Apply(self, inputs, [pt.dvector(), pt.dvector()])
-
-    def perform(self, node, inputs, output_storage):
-        """Both vectors, outside numba."""
-        for storage, value in zip(output_storage, self.kernel(*inputs), strict=True):
-            storage[0] = value
 
     def infer_shape(self, node, input_shapes):
         """Both outputs are as long as the inputs."""
@@ -266,17 +284,6 @@ class WalleniusCountLogcdf(WalleniusCountLogp):
     """Log cdf of the same vectors, and d/d log odds."""
 
     kernel = staticmethod(log_cdfs)
-
-
-@numba_basic.register_funcify_default_op_cache_key(WalleniusCountLogp)
-def _numba_values(op, node, **kwargs):
-    values = op.kernel
-
-    @numba_basic.numba_njit
-    def wallenius_count_values(count, n_draws, n_relevant, n_documents, log_odds):
-        return values(count, n_draws, n_relevant, n_documents, log_odds)
-
-    return wallenius_count_values, KERNEL_VERSION
 
 
 class WalleniusCountRV(RandomVariable):

@@ -14,12 +14,12 @@ from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.shape_utils import rv_size_is_none
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 
 from bayeseval.distributions import wallenius_sequence_draws, wallenius_sequence_kernel
+from bayeseval.distributions.wallenius_count_variable import KernelOp
 
 # PyTensor keeps compiled functions on disk: a changed kernel must change their key.
 KERNEL_VERSION = zlib.crc32(
@@ -30,22 +30,17 @@ KERNEL_VERSION = zlib.crc32(
 )
 
 
-class SequenceLogp(Op):
+class SequenceLogp(KernelOp):
     """Log-likelihood of colours (row, rank) given log odds, N and M of each row; d/d log odds."""
 
-    __props__ = ()
+    kernel = staticmethod(wallenius_sequence_kernel.run_log_likelihoods)
+    version = KERNEL_VERSION
 
     def make_node(self, colour, log_odds, n_documents, n_relevant):
         """Node with colours as int8, the log odds as float64 and int64 numbers."""
         numbers = [pt.cast(x, "int64") for x in (n_documents, n_relevant)]
         inputs = [pt.cast(colour, "int8"), pt.cast(log_odds, "float64"), *numbers]
         return Apply(self, inputs, [pt.dvector(), pt.dvector()])
-
-    def perform(self, node, inputs, output_storage):
-        """Both vectors, outside numba."""
-        outputs = wallenius_sequence_kernel.run_log_likelihoods(*inputs)
-        for storage, value in zip(output_storage, outputs, strict=True):
-            storage[0] = value
 
     def infer_shape(self, node, input_shapes):
         """Both outputs have one number a row."""
@@ -61,21 +56,11 @@ class SequenceLogp(Op):
         return [disconnected_type(), change, disconnected_type(), disconnected_type()]
 
 
-@numba_basic.register_funcify_default_op_cache_key(SequenceLogp)
-def _numba_sequence(op, node, **kwargs):
-    kernel = wallenius_sequence_kernel.run_log_likelihoods
-
-    @numba_basic.numba_njit
-    def wallenius_sequence_logp(colour, log_odds, n_documents, n_relevant):
-        return kernel(colour, log_odds, n_documents, n_relevant)
-
-    return wallenius_sequence_logp, KERNEL_VERSION
-
-
-class TopicLogp(Op):
+class TopicLogp(KernelOp):
     """Log-likelihood of topics (topic, run, rank), M summed out, and its two derivatives."""
 
-    __props__ = ()
+    kernel = staticmethod(wallenius_sequence_kernel.topic_log_likelihoods)
+    version = KERNEL_VERSION
 
     def make_node(self, colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
         """Node with colours as int8, float64 parameters and N as int64."""
@@ -83,12 +68,6 @@ class TopicLogp(Op):
         fixed = [pt.cast(n_documents, "int64"), pt.cast(likelihood_weight, "float64")]
         inputs = [pt.cast(colour, "int8"), *parameters, *fixed]
         return Apply(self, inputs, [pt.dvector(), pt.dmatrix(), pt.dvector()])
-
-    def perform(self, node, inputs, output_storage):
-        """The three arrays, outside numba."""
-        outputs = wallenius_sequence_kernel.topic_log_likelihoods(*inputs)
-        for storage, value in zip(output_storage, outputs, strict=True):
-            storage[0] = value
 
     def infer_shape(self, node, input_shapes):
         """One number a topic, and one for each run of it."""
@@ -105,17 +84,6 @@ class TopicLogp(Op):
         odds = pt.mul(cotangent[:, None], outputs[1])
         prevalence = pt.mul(cotangent, outputs[2])
         return [disconnected_type(), odds, prevalence, disconnected_type(), disconnected_type()]
-
-
-@numba_basic.register_funcify_default_op_cache_key(TopicLogp)
-def _numba_topic(op, node, **kwargs):
-    kernel = wallenius_sequence_kernel.topic_log_likelihoods
-
-    @numba_basic.numba_njit
-    def wallenius_topic_logp(colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
-        return kernel(colour, log_odds, logit_prevalence, n_documents, likelihood_weight)
-
-    return wallenius_topic_logp, KERNEL_VERSION
 
 
 class SequenceRV(RandomVariable):
