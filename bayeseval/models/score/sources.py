@@ -103,9 +103,8 @@ class Sources:
         variance = np.diagonal(model_covariance, axis1=1, axis2=2).copy()
         modelled, modelled_variance = model, variance
         if "modelled_mean" in post:
-            departs = post["modelled_mean"].notnull().transpose(*DIMS).to_numpy()
-            plain = (post[f"modelled_{name}"].transpose(*DIMS) for name in ("mean", "error"))
-            centre, error = (values.to_numpy() for values in plain)
+            centre, error = _array(post["modelled_mean"]), _array(post["modelled_error"])
+            departs = ~np.isnan(centre)
             modelled = np.where(departs, centre, model)
             modelled_variance = np.where(departs, error**2, variance)
         design = _array(mean["estimate"])
