@@ -133,13 +133,7 @@ def with_model_errors(
 
 
 def _of_documents(values: NDArray, of_runs: list[Constants]) -> tuple[NDArray, NDArray]:
-    """Standard deviations (run,) of what all runs share and of what is each one's own.
-
-    Parameters
-    ----------
-    values : float array (chain, draw, run)
-    of_runs : list of Constants
-    """
+    """Standard deviations (run,) of what all runs share and of what is each one's own."""
     alone = np.array([one.alone_ratio for one in of_runs])
     ratio = np.array([one.apart_ratio for one in of_runs])
     n_runs = len(of_runs)

@@ -64,14 +64,6 @@ def chains_band(n_chains: int, n_draws: int) -> tuple[NDArray[np.floating], NDAr
     for L chains of n draws. The band is a multiple of its root, such that all chains lie within it
     everywhere with probability .99 where ranks are dealt at random, by simulation.
 
-    Parameters
-    ----------
-    n_chains, n_draws : int
-
-    Returns
-    -------
-    share, width : array (point,)
-
     Examples
     --------
     >>> share, width = chains_band(2, 400)

@@ -15,15 +15,10 @@ STEEPEST = 50.0  # exponents that are tried for the bound of a probability
 
 
 def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
-    """Features (frame_pair, feature) of external predictions, none where there is none.
+    """Features (frame_pair, feature) of external predictions (frame_pair,) or (frame_pair, judge).
 
     Up to 20 different values are labels, each a column of its own. More are numbers: the value
     with mean 0 and standard deviation 1, its square, and whether it is missing.
-
-    Parameters
-    ----------
-    values : float array (frame_pair,) or (frame_pair, judge), optional
-    n_pairs : int
     """
     judges = () if values is None else values.reshape(n_pairs, -1).T
     return np.column_stack([np.zeros((n_pairs, 0)), *map(_features, judges)])

@@ -34,12 +34,7 @@ def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats | float) ->
     """What a normal prior of differences is learned from: all pairs, NaN where nothing is random.
 
     Differences from one run would not do: all share its error, so they look as if they were more
-    alike, or further apart, than runs are.
-
-    Parameters
-    ----------
-    estimate, error, freedom : float arrays (..., pair) that broadcast together
-        Of all pairs of runs, each once.
+    alike, or further apart, than runs are. Each pair counts once; the arrays broadcast together.
     """
     return np.where(error > 0, studentised(estimate, error, freedom), np.nan)
 

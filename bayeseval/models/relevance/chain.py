@@ -18,15 +18,8 @@ class Chains:
     their standard deviation together, then moves all effects along a Hamiltonian path in the units
     of the arrow's factor, in which the posterior is nearly a standard normal.
 
-    Parameters
-    ----------
-    regression : Regression
-    spreads : Spreads
-        Where the chains start.
-    arrow : Arrow
-    common, own : float arrays (column, chain), (topic, own column, chain)
-        Effects where the chains start.
-    random : Generator
+    They start from the values of ``spreads`` and the effects ``common`` (column, chain) and ``own``
+    (topic, own column, chain).
     """
 
     def __init__(
