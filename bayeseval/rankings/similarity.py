@@ -61,9 +61,10 @@ def rank_similarity(
     >>> rank_similarity(one, two).round(4).values
     array([[0.3333]])
     """
-    if "run" in scores.coords and "run" in scores_other.coords:
-        if not np.array_equal(scores["run"], scores_other["run"]):
-            raise ValueError("the two sets of rankings must have the same runs in the same order")
+    check_choice("similarity", similarity, SIMILARITIES)
+    labelled = "run" in scores.coords and "run" in scores_other.coords
+    if labelled and not np.array_equal(scores["run"], scores_other["run"]):
+        raise ValueError("the two sets of rankings must have the same runs in the same order")
     values = similarity_matrix(
         scores.transpose("resample", "run").to_numpy(),
         scores_other.transpose("resample", "run").to_numpy(),
@@ -74,14 +75,12 @@ def rank_similarity(
 
 def similarity_matrix(scores: Floats, other: Floats, similarity: str) -> Floats:
     """Similarity (ranking, other ranking) of score vectors (ranking, run)."""
-    check_choice("similarity", similarity, SIMILARITIES)
     with np.errstate(invalid="ignore", divide="ignore"):
         return SIMILARITIES[similarity](scores, other, _every)
 
 
 def similarity_rows(scores: Floats, other: Floats, similarity: str) -> Floats:
     """Similarity (ranking,) of each score vector with the one that stands in its place."""
-    check_choice("similarity", similarity, SIMILARITIES)
     with np.errstate(invalid="ignore", divide="ignore"):
         return SIMILARITIES[similarity](scores, other, _each)
 
