@@ -202,7 +202,8 @@ def _beside(every: xr.Dataset, pairs, runs: NDArray) -> xr.Dataset:
     )
     turned = xr.DataArray(first > second, dims="comparison")
     back = found["interval"].isel(ci_bound=[1, 0]).assign_coords(ci_bound=found["ci_bound"])
-    for name, other in (*((n, found[n]) for n in ("estimate", "difference")), ("interval", back)):
+    others = {"estimate": found["estimate"], "difference": found["difference"], "interval": back}
+    for name, other in others.items():
         kept = xr.where(turned, 0.0 - other, found[name], keep_attrs=False)
         found[name] = kept.transpose(*found[name].dims).assign_attrs(found[name].attrs)
     return found
@@ -262,7 +263,7 @@ def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int
     first, second = pairs
     result = np.empty(z.shape)
     for row, of_measure, size, matrix in zip(result, z, error, matrices, strict=True):
-        errors = normal_draws(np.asarray(matrix), N_DRAWS, np.random.default_rng(random_seed))
+        errors = normal_draws(matrix, N_DRAWS, np.random.default_rng(random_seed))
         largest = np.zeros(N_DRAWS)
         apart = size > 0  # runs that are one and the same have no error
         for run in np.unique(first[apart]):

@@ -54,7 +54,7 @@ class Evidence:
 
 
 def evidence_by_measure(
-    scores: xr.Dataset, covariance: xr.DataArray | None = None
+    scores: xr.Dataset, covariance: xr.DataArray | None
 ) -> tuple[list[str], NDArray, list[Evidence]]:
     """Labels of measures and runs, and what is known of each measure.
 
