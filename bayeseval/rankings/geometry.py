@@ -95,7 +95,7 @@ def distances_between(scores: Floats, scores_gold: Floats, request: Request) -> 
     return Geometry(np.array([distance, variance, variance_gold]), noise)
 
 
-def _own(scores: Floats, request: Request) -> tuple[np.floating, Floats]:
+def _own(scores: Floats, request: Request) -> tuple[float, Floats]:
     """Half the mean squared distance of different results, and each one's share in its error."""
     n_results = len(scores)
     square = request.squared(similarity_matrix(scores, scores, request.similarity))
