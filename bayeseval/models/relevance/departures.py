@@ -234,9 +234,7 @@ class Judged:
     @classmethod
     def of(cls, draws: RelevanceDraws, runs: NDArray) -> "Judged":
         """All of them, topic by topic."""
-        frame = draws.frame
-        grade = np.full(frame.rankings.n_pairs + 1, np.nan)  # the last serves position -1
-        grade[frame.pair] = frame.grade[0]
+        frame, grade = draws.frame, draws.grade
         weight = np.ones(frame.rankings.n_pairs)
         weight[frame.pair] = unjudged_weight(frame.sample.inclusion_probability)
         found = []

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -95,7 +96,7 @@ class RelevanceDraws:
         """
         random = np.random.default_rng([self.seed_word, TOPIC_STREAM, topic])
         start = int(self.frame.rankings.start[topic])
-        grade = self._grade(start + pairs)
+        grade = self.grade[start + pairs]
         codes = np.empty((pairs.size, self.n_draws), dtype=np.uint8)
         known = ~np.isnan(grade)
         codes[known] = self._code(grade[known])[:, None]
@@ -177,11 +178,12 @@ class RelevanceDraws:
         """Which grades are what :meth:`shares` speaks of."""
         return grade >= self.scale[1]
 
-    def _grade(self, pairs: NDArray) -> NDArray[np.float64]:
-        """Grades of pairs of the collection, NaN where not judged."""
-        grade = np.full(self.frame.collection.sizes["pair"], np.nan)
+    @cached_property
+    def grade(self) -> NDArray[np.float64]:
+        """Grades (pair + 1,) of all pairs, NaN where not judged; the last serves position -1."""
+        grade = np.full(self.frame.rankings.n_pairs + 1, np.nan)
         grade[self.frame.pair] = self.frame.grade[0]
-        return grade[pairs]
+        return grade
 
     def _code(self, grade: NDArray) -> NDArray[np.integer]:
         if self.graded:
