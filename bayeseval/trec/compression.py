@@ -8,11 +8,11 @@ import os
 import zlib
 from pathlib import Path
 
-from bayeseval.whole_file import check_writable, whole_file
+from bayeseval.whole_file import whole_file
 
 HDF5 = b"\x89HDF"  # how a netCDF file begins
-ENDINGS = (".gz", ".xz", ".bz2", ".zst")
 _FORMATS = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstandard"}
+ENDINGS = tuple(_FORMATS)
 _UNKNOWN = (".zip", ".z", ".7z", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".br", ".sz", ".zstd")
 _FIRST_BYTES = {
     b"\x1f\x8b": ".gz",
@@ -51,7 +51,7 @@ def read_bytes(path: Path, kind: str) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}).") from error
-    if ending:
+    if data and ending:
         data = _uncompressed(path, ending, data)
     else:
         _refuse_compressed(path, data)
@@ -65,7 +65,6 @@ def read_bytes(path: Path, kind: str) -> bytes:
 def write_whole(path: str | os.PathLike, text: str) -> None:
     """Write text to a file, compressed as its ending says: whole or not at all."""
     path = Path(path)
-    check_writable(path)
     ending = _known_ending(path)
     data = text.encode()
     if ending == ".gz":
@@ -89,23 +88,17 @@ def _known_ending(path: Path) -> str:
 
 
 def _uncompressed(path: Path, ending: str, data: bytes) -> bytes:
-    if not data:
-        raise ValueError(f"{path} is empty; a file needs at least one line.")
     codec = _codec(ending, path)
-    broken = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, RuntimeError)
+    broken = [OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, RuntimeError]
+    if ending == ".zst":
+        broken.append(codec.ZstdError)
     try:
         return codec.decompress(data)
-    except (*broken, *_own_errors(codec)) as error:
+    except tuple(broken) as error:
         if not any(data.startswith(first) for first, of in _FIRST_BYTES.items() if of == ending):
             text = f"{path} is not {_FORMATS[ending]} data (its name ends in {ending})."
             raise ValueError(text) from error
         raise ValueError(f"{path} is not a whole {ending} file ({error}).") from error
-
-
-def _own_errors(codec) -> tuple:
-    return tuple(
-        getattr(codec, name) for name in ("ZstdError",) if isinstance(getattr(codec, name, 0), type)
-    )
 
 
 def _codec(ending: str, path: Path):
