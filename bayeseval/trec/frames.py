@@ -26,10 +26,8 @@ def checked_frame(
         raise ValueError(f"{kind} DataFrame is empty; it needs at least one row.")
     checked = {}
     for column in labels:
-        text = frame[column].astype(object)
-        checked[column] = text.map(str)
-        wrong = frame[column].isna().to_numpy() | checked[column].isin(["", "\0"]).to_numpy()
-        wrong |= checked[column].str.contains("\0", regex=False).to_numpy(dtype=bool)
+        text = checked[column] = frame[column].astype(object).map(str)
+        wrong = frame[column].isna() | (text == "") | text.str.contains("\0", regex=False)
         if wrong.any():
             where = row_name(kind, frame, int(np.argmax(wrong)))
             raise ValueError(

@@ -6,7 +6,7 @@ import xarray as xr
 
 from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import floating_topics, label_positions
-from bayeseval.trec.labels import Labels, spans_of
+from bayeseval.trec.labels import spans_of
 from bayeseval.trec.ranking import Ranked, ranked_pairs
 from bayeseval.trec.run import Run, RunReader
 
@@ -43,8 +43,8 @@ def gathered(
     """
     judged_topic = judged_document = np.empty(0, dtype=np.int32)
     if judgments is not None:
-        judged_topic = _encoded(reader.topics, judgments["topic"])
-        judged_document = _encoded(reader.documents, judgments["document"])
+        judged_topic = reader.topics.encode(spans_of(judgments["topic"]))
+        judged_document = reader.documents.encode(spans_of(judgments["document"]))
     topics, topic_position = reader.topics.resolve()
     documents, document_position = reader.documents.resolve()
     order = topic_order(topics)
@@ -67,13 +67,9 @@ def gathered(
     judged = (
         topic_position[judged_topic].astype(np.int64) * span + document_position[judged_document]
     )
-    codes, pairs = pd.factorize(np.concatenate([keys[filled], judged]))
-    sort = np.argsort(pairs)
-    position = np.empty(sort.size, dtype=np.int32)
-    position[sort] = np.arange(sort.size)
+    codes, pairs = pd.factorize(np.concatenate([keys[filled], judged]), sort=True)
     ranking = np.full(keys.shape, -1, dtype=np.int32)
-    ranking[filled] = position[codes[: codes.size - judged.size]]
-    pairs = pairs[sort]
+    ranking[filled] = codes[: codes.size - judged.size]
     return assemble(
         topics=topics,
         runs=[run.name for run in runs],
@@ -83,10 +79,6 @@ def gathered(
         attrs=facts | {"runs_cut": sum(ranking.cut for ranking in rankings)},
         **_run_facts([run.name for run in runs], run_table),
     )
-
-
-def _encoded(labels: Labels, texts) -> np.ndarray:
-    return labels.encode(spans_of(texts))
 
 
 def _table(rankings: list[Ranked], n_topics: int) -> np.ndarray:

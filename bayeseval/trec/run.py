@@ -42,9 +42,8 @@ class RunReader:
     """Runs that share their labels of topics and documents."""
 
     def __init__(self, *, on_duplicate: str = "error", score_type: str = "float64"):
-        allowed = {"on_duplicate": ("error", "best"), "score_type": ("float64", "float32")}
-        for option, value in (("on_duplicate", on_duplicate), ("score_type", score_type)):
-            check_choice(option, value, allowed[option])
+        check_choice("on_duplicate", on_duplicate, ("error", "best"))
+        check_choice("score_type", score_type, ("float64", "float32"))
         self.topics = Labels()
         self.documents = Labels()
         self.best = on_duplicate == "best"
