@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import chosen_runs, name_of, of_measure
+from bayeseval.plots.shown import name_of, of_measure, runs_in_order
 from bayeseval.plots.style import (
     COLORS,
     bare,
@@ -77,9 +77,8 @@ def plot_combined(
     if "combined" not in table.get("source", []):
         raise ValueError("table must be of compare_intervals with a combination")
     shown = of_measure(table, measure, "the table")
-    shown = shown.sel(run=chosen_runs(shown, runs, "the table"))
-    best = np.argsort(-shown["estimate"].sel(source="combined").to_numpy(), kind="stable")
-    shown = shown.isel(run=best)
+    score = shown["estimate"].sel(source="combined")
+    shown = shown.sel(run=runs_in_order(-score, runs, "the table"))
     if ax is None:
         ax = rows_axes(0.24 * shown.sizes["run"], (1.2, 18.6), width=7.5, margin=1.4)
     _draw(ax, shown)

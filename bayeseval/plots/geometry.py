@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayeseval.messages import percent
 from bayeseval.plots.shown import check_named
-from bayeseval.plots.style import COLORS, MARKERS, bare
+from bayeseval.plots.style import COLORS, MARKERS, bare, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
             raise ValueError(f"{name} lacks {sorted(absent)[0]}")
     points = np.array([(g["bias"].item(), g["sigma"].item()) for g in geometries.values()])
     bounds = [_bounds(found) for found in geometries.values()]
-    ax = _axes() if ax is None else ax
+    ax = new_axes(7.0, 4.6) if ax is None else ax
     _arcs(ax, np.concatenate([points, *(corners.T for corners in bounds)]))
     for index, name in enumerate(geometries):
         color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
@@ -82,12 +82,6 @@ def _bounds(found: xr.Dataset) -> np.ndarray:
         return np.array([[found[name].item()] * 2 for name in ("bias", "sigma")])
     bounds = found["interval"].sel(quantity=["bias", "sigma"])
     return bounds.transpose("quantity", "ci_bound").to_numpy()
-
-
-def _axes() -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(7.0, 4.6), layout="tight")[1]
 
 
 def _arcs(ax: Axes, points: np.ndarray) -> None:

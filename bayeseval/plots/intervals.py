@@ -10,7 +10,14 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import check_named, chosen_runs, having, name_of, of_measure
+from bayeseval.plots.shown import (
+    check_named,
+    chosen_runs,
+    having,
+    name_of,
+    of_measure,
+    runs_in_order,
+)
 from bayeseval.plots.style import (
     COLORS,
     GREY,
@@ -96,7 +103,8 @@ def plot_intervals(
         true_score = _one_measure(
             truth["estimate"] if isinstance(truth, xr.Dataset) else truth, measure, "truth"
         )
-    order = _ordered_runs(first["estimate"] if true_score is None else true_score, first, runs)
+    score = first["estimate"] if true_score is None else true_score
+    order = runs_in_order(-score, chosen_runs(first, runs), "the score that orders the runs")
     if ax is None:
         ax = rows_axes(len(order) * min(0.11 + 0.09 * len(shown), 0.5), (1.2, 22.0))
     palette, markers = cycle(COLORS), cycle(MARKERS)
@@ -122,11 +130,7 @@ def _common_ci_prob(estimates) -> float | None:
 
 
 def _one_measure(data, measure: str | None, name: str):
-    _check_dims(data, name)
-    return of_measure(data, measure, name)
-
-
-def _check_dims(data, name: str) -> None:
+    """Means over topics by one measure."""
     if "topic" in data.dims:
         raise ValueError(
             f"{name} has a score for every topic; average them first with be.mean_over_topics."
@@ -136,13 +140,7 @@ def _check_dims(data, name: str) -> None:
         raise ValueError(
             f"{name} must have the dim run, and measure at most, not {', '.join(data.dims)}."
         )
-
-
-def _ordered_runs(score: xr.DataArray, first: xr.Dataset, runs) -> list[str]:
-    runs = chosen_runs(first, runs)
-    runs = chosen_runs(score, runs, "the score that orders the runs")
-    values = score.sel(run=runs).to_numpy()
-    return [runs[i] for i in np.argsort(-values, kind="stable")]  # NaN goes last
+    return of_measure(data, measure, name)
 
 
 def _draw(ax, data: xr.Dataset, row, name: str, palette, marker: str) -> tuple:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from bayeseval.messages import percent
 from bayeseval.plots.shown import having, name_of, of_measure
-from bayeseval.plots.style import COLORS, GREY, MARKERS, TOPICS, bare
+from bayeseval.plots.style import COLORS, GREY, MARKERS, TOPICS, bare, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def plot_plan(planned: xr.Dataset, measure: str | None = None, *, ax: Axes | Non
     from matplotlib.ticker import FixedLocator, LogLocator
 
     shown = of_measure(having(planned, ["half_width", "judgments"], "the plan"), measure)
-    ax = _axes() if ax is None else ax
+    ax = new_axes(5.4, 4.0) if ax is None else ax
     for number, n_topics in enumerate(shown["n_topics"].to_numpy().tolist()):
         widths = shown["half_width"].sel(n_topics=n_topics).transpose("budget", "run")
         colour = COLORS[number % len(COLORS)]
@@ -86,9 +86,3 @@ def _plain(axis, locator) -> None:
     axis.set_major_locator(locator)
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-
-
-def _axes() -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(5.4, 4.0), layout="tight")[1]

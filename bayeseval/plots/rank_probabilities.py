@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.shown import chosen_runs, having, name_of, of_measure
-from bayeseval.plots.style import label_rows
+from bayeseval.plots.shown import having, name_of, of_measure, runs_in_order
+from bayeseval.plots.style import label_rows, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def plot_rank_probabilities(
     ['b', 'a']
     """
     shown = of_measure(having(ranks, ("probability", "expected_rank")), measure)
-    order = _by_expected_rank(shown, runs)
+    order = runs_in_order(shown["expected_rank"], runs)
     values = shown["probability"].sel(run=order).transpose("run", "rank").to_numpy()
     ax = _square_axes(len(order), values.shape[1]) if ax is None else ax
     # the root makes small probabilities visible beside sure ranks
@@ -107,7 +107,7 @@ def plot_better(
     ['1  b', '2  a']
     """
     shown = of_measure(having(ranks, ("better", "expected_rank")), measure)
-    order = _by_expected_rank(shown, runs)
+    order = runs_in_order(shown["expected_rank"], runs)
     values = shown["better"].sel(run=order, run_other=order).transpose("run", "run_other")
     ax = _square_axes(len(order), len(order)) if ax is None else ax
     image = ax.imshow(values.to_numpy(), aspect="auto", cmap="RdBu", vmin=0.0, vmax=1.0,
@@ -121,19 +121,11 @@ def plot_better(
     return ax
 
 
-def _by_expected_rank(shown: xr.Dataset, runs: Sequence[str] | None) -> list[str]:
-    some = chosen_runs(shown, runs)
-    expected = shown["expected_rank"].sel(run=some).to_numpy()
-    return [some[i] for i in np.argsort(expected, kind="stable")]
-
-
 def _square_axes(n_rows: int, n_columns: int) -> Axes:
     """Axes whose rows have room for a label."""
-    import matplotlib.pyplot as plt
-
     height = float(np.clip(0.16 * n_rows, 2.0, 18.0))
     width = float(np.clip(0.11 * n_columns, 3.0, 11.0))
-    return plt.subplots(figsize=(width + 3.0, height + 1.2), layout="constrained")[1]
+    return new_axes(width + 3.0, height + 1.2, layout="constrained")
 
 
 def _label_runs(ax: Axes, labels: list[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import chosen_runs, having, name_of, of_measure
+from bayeseval.plots.shown import having, name_of, of_measure, runs_in_order
 from bayeseval.plots.style import COLORS, bare, key_above, name_rows, rows_axes
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ def plot_rank_sets(
     ['b', 'a']
     """
     shown = of_measure(having(sets, ("rank", "interval", "tie_group")), measure)
-    some = chosen_runs(shown, runs)
-    place = shown["rank"].sel(run=some).to_numpy()
-    order = [some[i] for i in np.argsort(place, kind="stable")]
+    order = runs_in_order(shown["rank"], runs)
     shown = shown.sel(run=order)
     if ax is None:
         ax = rows_axes(0.16 * len(order), (1.6, 18.0), width=7.5, margin=1.0)

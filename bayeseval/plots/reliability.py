@@ -12,7 +12,7 @@ import xarray as xr
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.messages import percent
 from bayeseval.plots.shown import check_named
-from bayeseval.plots.style import COLORS, MARKERS, bare
+from bayeseval.plots.style import COLORS, MARKERS, bare, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def plot_reliability(
 
     _check(tables)
     check_ci_prob(ci_prob)
-    ax = _axes() if ax is None else ax
+    ax = new_axes(4.6, 4.4) if ax is None else ax
     ax.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=0.9, zorder=0)
     reach = float(norm.ppf(0.5 + 0.5 * ci_prob))
     least = 1.0
@@ -96,9 +96,3 @@ def _check(tables) -> None:
         stated = np.asarray(table["probability"], float)
         if not ((stated >= 0) & (stated <= 1)).all():
             raise ValueError(f"{name} has a probability outside [0, 1]")
-
-
-def _axes() -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(4.6, 4.4), layout="tight")[1]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import xarray as xr
 
 
@@ -47,6 +48,14 @@ def chosen_runs(data, runs: str | Sequence[str] | None, name: str = "the result"
     if absent:
         raise ValueError(f"run {absent[0]!r} is not in {name}")
     return chosen
+
+
+def runs_in_order(
+    value: xr.DataArray, runs: str | Sequence[str] | None, name: str = "the result"
+) -> list[str]:
+    """Labels of the runs to show, that of the lowest value (run,) first, NaN last."""
+    chosen = chosen_runs(value, runs, name)
+    return [chosen[i] for i in np.argsort(value.sel(run=chosen).to_numpy(), kind="stable")]
 
 
 def name_of(shown: xr.Dataset, measure: str | None = None) -> str:

@@ -26,14 +26,18 @@ def bare(ax: Axes, *, rows: bool) -> None:
     ax.set_axisbelow(True)
 
 
+def new_axes(width: float, height: float, *, layout: str = "tight") -> Axes:
+    """Axes of a new figure, in inches."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout=layout)[1]
+
+
 def rows_axes(
     height: float, bounds: tuple[float, float], *, width: float = 7.0, margin: float = 1.3
 ) -> Axes:
     """New axes, as high as their rows need within bounds, and a margin."""
-    import matplotlib.pyplot as plt
-
-    size = (width, margin + float(np.clip(height, *bounds)))
-    return plt.subplots(figsize=size, layout="tight")[1]
+    return new_axes(width, margin + float(np.clip(height, *bounds)))
 
 
 def label_rows(ax: Axes, labels: Sequence[str]) -> None:
