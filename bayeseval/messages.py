@@ -1,4 +1,4 @@
-"""Sentences that name options, as Python's arguments here and a shell's there; percentages."""
+"""Sentences that name options, as Python's arguments or a shell's; counts, percentages."""
 
 from decimal import Decimal
 from typing import Self
@@ -62,6 +62,11 @@ class Message(str):
         message = super().__new__(cls, "".join(parts))
         message.parts = parts
         return message
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, whose plural ends in s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def percent(ci_prob: float) -> str:

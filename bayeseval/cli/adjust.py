@@ -20,10 +20,10 @@ from bayeseval.cli.reading import (
     ordered_files,
     pooled_collection,
 )
-from bayeseval.cli.remarks import counted, mean_outside, outside_shares, remark_depth
+from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth
 from bayeseval.cli.tables import COLUMNS, add_cells, as_json, as_trec_eval, new_table
 from bayeseval.cli.typeset import as_rows
-from bayeseval.messages import percent
+from bayeseval.messages import counted, percent
 
 if TYPE_CHECKING:
     import pandas as pd

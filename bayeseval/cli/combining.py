@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import bayeseval as be
 from bayeseval.cli.output import remark, write_result, written_whole
-from bayeseval.cli.remarks import counted
 from bayeseval.cli.typeset import WRITERS
+from bayeseval.messages import counted
 from bayeseval.whole_file import picture_name
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import bayeseval as be
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, told, write_result
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
-from bayeseval.cli.remarks import counted
 from bayeseval.cli.suspicions import (
     check_shared,
     of_judgments,
@@ -24,6 +23,7 @@ from bayeseval.cli.suspicions import (
     suspicions,
 )
 from bayeseval.cli.tables import rendered
+from bayeseval.messages import counted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,14 +24,10 @@ from bayeseval.cli.reading import (
     judged_files,
     label_files,
 )
-from bayeseval.cli.remarks import (
-    counted,
-    cut_measures,
-    remark_depth,
-    remark_lacking,
-)
+from bayeseval.cli.remarks import cut_measures, remark_depth, remark_lacking
 from bayeseval.cli.tables import FURTHER, as_json, score_rows
 from bayeseval.cli.typeset import WRITERS
+from bayeseval.messages import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import bayeseval as be
 from bayeseval.cli.output import remark
-from bayeseval.cli.remarks import counted, outside_shares
+from bayeseval.cli.remarks import outside_shares
+from bayeseval.messages import counted
 
 if TYPE_CHECKING:
     import xarray as xr

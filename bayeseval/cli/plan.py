@@ -10,10 +10,10 @@ from bayeseval.cli.estimating import chosen_predictor, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures, label_files
-from bayeseval.cli.remarks import counted, remark_depth
+from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
-from bayeseval.messages import percent
+from bayeseval.messages import counted, percent
 
 if TYPE_CHECKING:
     import numpy as np

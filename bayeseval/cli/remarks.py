@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import remark
-from bayeseval.messages import SHOWN
+from bayeseval.messages import SHOWN, counted
 
 if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, whose plural ends in s."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset) -> None:

@@ -19,7 +19,8 @@ from bayeseval.cli.output import (
     written_whole,
 )
 from bayeseval.cli.reading import input_files, label_files, labelled
-from bayeseval.cli.remarks import counted, remark_depth
+from bayeseval.cli.remarks import remark_depth
+from bayeseval.messages import counted
 from bayeseval.whole_file import is_special
 
 if TYPE_CHECKING:

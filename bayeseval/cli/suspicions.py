@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
-from bayeseval.cli.remarks import counted
 from bayeseval.cli.tables import add_cells, new_table
+from bayeseval.messages import counted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from bayeseval.collection.predictions import label_names
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import SHOWN, percent
+from bayeseval.messages import SHOWN, counted, percent
 from bayeseval.report.answers import (
     COMBINED,
     N_CHAINS,
@@ -126,7 +126,8 @@ def evaluation_page(
     sections.append(section("What to be careful of", listed(told)))
     sections.append(section("What the words mean", facts(meanings(answers, both, named))))
     sections.append(_how(sampled, answers, both, options, how))
-    lead = f"{_counted(sampled, 'run')} on {_counted(sampled, 'topic')}, {_judged(sampled)}."
+    runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
+    lead = f"{runs} on {topics}, {_judged(sampled)}."
     return page(title or "Evaluation of search runs", lead, sections)
 
 
@@ -272,12 +273,6 @@ def _told_apart(sets: xr.Dataset | None, name: str) -> str:
     pairs = sets.sizes["run"] * (sets.sizes["run"] - 1) // 2
     verb = "is" if told == 1 else "are"
     return f"By {name}. Of {pairs} pairs of runs {told} {verb} told apart, all at once."
-
-
-def _counted(sampled: xr.DataTree, noun: str) -> str:
-    """Number of runs or topics."""
-    number = sampled.sizes[noun]
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _judged(sampled: xr.DataTree) -> str:

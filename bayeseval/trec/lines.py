@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayeseval.messages import counted
 from bayeseval.trec.decimals import plain_decimals
 from bayeseval.trec.labels import PADDING, Spans
 
@@ -169,7 +170,7 @@ def _check_fields(lines: Lines, columns: str) -> None:
     needed = len(columns.split())
     if lines.count.min() < needed:
         line = int(np.argmax(lines.count < needed))
-        found = "1 field" if lines.count[line] == 1 else f"{lines.count[line]} fields"
+        found = counted(lines.count[line], "field")
         text = (
             f"{lines.name}, line {lines.number[line]}: {found} where at least {needed} are needed"
         )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, counted
 from bayeseval.trec.run import Run
 
 
@@ -116,9 +116,9 @@ def _best_copies(run: Run, pair: np.ndarray) -> np.ndarray:
     kept = np.sort(order[~pd.Series(pair[order]).duplicated().to_numpy()])
     dropped = pair.size - kept.size
     warnings.warn(
-        f"{run.source or 'runs DataFrame'}: run '{run.name}' has {dropped} "
-        f"document{'' if dropped == 1 else 's'} a second time in one ranking; the best-ranked "
-        "copies are kept, the others dropped.",
+        f"{run.source or 'runs DataFrame'}: run '{run.name}' has "
+        f"{counted(dropped, 'document')} a second time in one ranking; the best-ranked copies are "
+        "kept, the others dropped.",
         stacklevel=2,
     )
     return kept
