@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -98,7 +99,7 @@ def adjust(
     _check_measures(measures, relevance_level)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
     check_apart(runs, unpooled)
-    topic_file = Path(common_topics) if common_topics and Path(common_topics).is_file() else None
+    topic_file = _topic_file(common_topics)
     read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
     check_outputs({"--output": output}, read)
     seed = option.chosen_seed(seed)
@@ -153,14 +154,20 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
         raise ValueError("--leave-out team and --teams go together; give both or neither")
 
 
+def _topic_file(given: str | None) -> Path | None:
+    """File of common topics, where one is named; a long list of topics is no name of a file."""
+    return Path(given) if given and os.path.isfile(given) else None
+
+
 def _topics(
     given: str | None, more: pd.DataFrame | None, collection: xr.DataTree
 ) -> list[str] | None:
     """Common topics: those named, else those of the common judgments, else none."""
     if given is None:
         return None if more is None else more["topic"].drop_duplicates().tolist()
-    if Path(given).is_file():
-        return Path(given).read_text(encoding="utf-8").split()
+    file = _topic_file(given)
+    if file is not None:
+        return file.read_text(encoding="utf-8").split()
     labels = [label.strip() for label in given.split(",") if label.strip()]
     like_a_path = Path(given).suffix or len(Path(given).parts) > 1
     if like_a_path and not set(labels) & set(collection["topic"].to_numpy().tolist()):

@@ -112,7 +112,7 @@ def test_common_topics_come_as_labels_or_as_a_file(command, pool):
         collection(pool, "all"), common_topics=["1", "10"], pool_depth=3, n_boot=0
     )
     (pool / "topics").write_text("10\n1\n")
-    for given in ("1,10", pool / "topics"):
+    for given in ("1,10", 300 * "1," + "10", pool / "topics"):
         flags = ["--format", "csv", "--common-topics", given]
         code, out, err = command(*words(pool, *flags, qrels="all"))
         assert code == 0, err
