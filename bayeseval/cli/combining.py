@@ -23,8 +23,8 @@ NAMED = 5  # runs that are unlike the model
 def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
     """Refuse before the fit what dyn will refuse after it: labels that tell what was sampled."""
     if "predictors" in collection.children and not _lacking(collection, request):
-        level = {"relevance_level": request["relevance_level"]}
-        be.evaluate(collection, ["P@1"], estimator="dyn", **level)
+        level = request["relevance_level"]
+        be.evaluate(collection, ["P@1"], estimator="dyn", relevance_level=level)
 
 
 def write_combined(
@@ -76,21 +76,24 @@ def write_combined(
         text = WRITERS[request["format"]](rows.query("estimator == 'combined'"), about)
         write_result(text, None)
     written = [INTERVALS]
-    for measure in table["measure"].to_numpy().tolist() if plots else []:
-        name = picture_name(f"intervals_{measure}")
-        figure: Any = be.plots.plot_combined(table, measure).figure
-        with written_whole(output / name) as unfinished:
-            figure.savefig(unfinished, dpi=150)
-        _close(figure)
-        written.append(name)
+    if plots:
+        written += _pictures(table, output)
     _remark(table)
     return written
 
 
-def _close(figure: Any) -> None:
+def _pictures(table: xr.Dataset, output: Path) -> list[str]:
+    """Draw the intervals by every measure; returns the names of the files."""
     import matplotlib.pyplot as plt
 
-    plt.close(figure)
+    names = []
+    for measure in table["measure"].to_numpy().tolist():
+        names.append(picture_name(f"intervals_{measure}"))
+        figure: Any = be.plots.plot_combined(table, measure).figure
+        with written_whole(output / names[-1]) as unfinished:
+            figure.savefig(unfinished, dpi=150)
+        plt.close(figure)
+    return names
 
 
 def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:

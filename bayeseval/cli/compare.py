@@ -92,16 +92,15 @@ def compare(
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
     if pairs.attrs["population"] == "sample":
-        remark_no_error(pairs.assign_attrs(estimator=estimated.estimator))
+        remark_no_error(pairs)
     _remark_outside(collection, measure, options)
     if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
         remark(
             "a difference on 1 topic has no standard error: that comes from its spread over topics"
         )
-    about = {"estimator": estimated.estimator, "population": pairs.attrs["population"]}
+    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob")}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).loc[:, columns]
-    about |= {"ci_prob": ci_prob}
     write_result(as_rows(rows, about, format, _table), output)
 
 

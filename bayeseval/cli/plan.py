@@ -97,10 +97,7 @@ def _rows(planned: "xr.Dataset") -> "pd.DataFrame":
         largest_half_width=widths.max("run"),
         error=(planned["error"] ** 2).mean("run") ** 0.5,
     )
-    rows = over_runs.to_dataframe().reset_index()
-    order = planned["measure"].to_numpy().tolist()
-    rows = rows.assign(place=[order.index(label) for label in rows["measure"]])
-    rows = rows.sort_values(["place", "n_topics", "budget"], kind="stable", ignore_index=True)
+    rows = over_runs.to_dataframe(dim_order=["measure", "n_topics", "budget"]).reset_index()
     rows["judgments"] = rows["judgments"].round().astype(int)
     last = ["budget_needed"] if "budget_needed" in rows else []
     return rows.loc[:, [*KEYS, "judgments", *COLUMNS, "detectable", *last]]
