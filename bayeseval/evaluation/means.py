@@ -100,11 +100,12 @@ def mean_over_topics(
             "outside_weight": outside.where(known | (outside > 0)).mean("topic", skipna=True),
             "n_topics": n_topics,
             "n_limited": scores["limited"].sum("topic"),
+            "raised_error": raised_error,
+            "raised_freedom": raised,
         },
         attrs=scores.attrs
         | {"population": population, "ci_prob": ci_prob, "topics": averaged_topics(estimate)},
     )
-    result = result.assign(raised_error=raised_error, raised_freedom=raised)
     if population == "topics":
         result = result.assign(design_error=design_error)
     if "modelled_share" in scores:

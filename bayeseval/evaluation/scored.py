@@ -56,13 +56,13 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
 
 def _placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
     """Array with the values of one measure and topic, widened where they have more directions."""
-    if values.ndim == 2 and values.shape[1] > array.shape[-1]:
-        wider = [(0, 0)] * 3 + [(0, values.shape[1] - array.shape[-1])]
-        array = np.pad(array, wider)
-    if values.ndim == 2:
-        array[index, topic, :, : values.shape[1]] = values
-    else:
+    if values.ndim == 1:
         array[index, topic] = values
+        return array
+    missing = values.shape[1] - array.shape[-1]
+    if missing > 0:
+        array = np.pad(array, [(0, 0)] * 3 + [(0, missing)])
+    array[index, topic, :, : values.shape[1]] = values
     return array
 
 

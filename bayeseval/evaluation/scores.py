@@ -231,7 +231,7 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
         )
     lost = (arrays["outside_weight"] > 1e-12) & ~np.isnan(arrays["estimate"])
     if outside == "error" and lost.any():
-        measure, run, topic, _ = np.argwhere(lost)[0]
+        measure, run, topic, _ = first = tuple(np.argwhere(lost)[0])
         labels = problem.labels
         where = "outside the frame" if problem.random else "on unjudged documents"
         raise ValueError(
@@ -240,7 +240,7 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
                 f" allows no weight {where}, and {int(lost.sum())} of {lost.size} scores have "
                 f"some, the first is {labels['measure'][measure]} of run '{labels['run'][run]}' "
                 f"on topic '{labels['topic'][topic]}' with "
-                f"{arrays['outside_weight'][tuple(np.argwhere(lost)[0])]:.3g}",
+                f"{arrays['outside_weight'][first]:.3g}",
             )
         )
     for name in ("estimate", "standard_error", "anticipated_error"):

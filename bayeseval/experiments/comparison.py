@@ -155,9 +155,7 @@ def _methods(summary: xr.Dataset, budget: int, sample: str, design: xr.Dataset) 
         "judgments": np.full(size, probability.sum() / topics),
     }
     return (
-        summary.rename_vars(estimator="name")
+        summary.reset_index("estimator")
         .rename_dims(estimator="method")
         .assign_coords({name: ("method", values) for name, values in named.items()})
-        .reset_index("name", drop=False)
-        .rename_vars(name="estimator")
     )
