@@ -14,7 +14,7 @@ import xarray as xr
 
 import bayeseval as be
 from benchmarks.held import held
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--approximation", choices=["laplace"])
     parser.add_argument("--saved", help="a collection saved with the complete judgments")
     options = parser.parse_args()
-    both = be.dual_runs(_collection(options.saved), random_seed=options.seed)
+    both = be.dual_runs(round5(options.saved), random_seed=options.seed)
     truth = be.evaluate(both, MEASURES, estimator="assumed").estimate.mean("topic")
     design = be.designs.pps_strata(both, budget=options.budget)
     selected = be.draw(design, n_replicates=options.replicates, random_seed=options.seed)
@@ -52,14 +52,6 @@ def main() -> None:
         kept = [one[["estimate", "standard_error", "interval"]] for one in found]
         whole = xr.concat(kept, dim="replicate", join="override", coords="minimal")
         _print_rows(name, whole, truth, both["contributed"].to_numpy())
-
-
-def _collection(saved: str | None) -> xr.DataTree:
-    if saved:
-        return be.open_collection(saved)
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 
 
 def _posterior(sampled: xr.DataTree, options, number: int) -> tuple[xr.Dataset, str]:

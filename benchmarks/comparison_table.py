@@ -11,7 +11,7 @@ import time
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5
 
 COLUMNS = ["bias", "bias_error_paper", "bias_error", "rms_bias", "rms_sigma", "rms_error"]
 TOPICS = ["rmse_topics", "rmse_more_topics"]
@@ -34,13 +34,6 @@ def main() -> None:
     print("\ndyn, pps, 400 judgments a topic (table 3)\n")
     print_table_3(both, drawn)
     print(f"\n{options.replicates} samples, {time.perf_counter() - began:.0f} s with reading")
-
-
-def round5() -> xr.DataTree:
-    """Round 5 with the complete judgments."""
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 
 
 def print_rows(table: xr.Dataset) -> None:

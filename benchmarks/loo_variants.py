@@ -34,7 +34,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.inference import verdict_text
 from benchmarks.held import held
-from benchmarks.real_data import REAL_DATA, trec_covid, unpacked
+from benchmarks.real_data import REAL_DATA, round5
 
 NO_CURVES = {"n_curve_components": 0}
 VARIANTS = {
@@ -64,7 +64,7 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)  # verdicts and Pareto k are printed
     rates = judge_rates(options.judge)
     print(f"P(label | grade) of {options.judge}:\n{rates.round(3).to_string()}\n", flush=True)
-    collection = with_labels(_collection(options.saved), rates.to_numpy(), options.seed)
+    collection = with_labels(round5(options.saved), rates.to_numpy(), options.seed)
     design = be.designs.pps_strata(collection, budget=options.budget)
     selected = be.draw(design, n_replicates=options.replicates, random_seed=options.seed)
     samples = [
@@ -76,14 +76,6 @@ def main() -> None:
     if options.only != "elpd":
         print("\nmean P@10, Laplace approximation:", flush=True)
         print(score_errors(collection, samples, options).round(4).to_string())
-
-
-def _collection(saved: str | None) -> xr.DataTree:
-    if saved:
-        return be.open_collection(saved)
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 
 
 def judge_rates(judge: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.progress import track
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5
 
 STAGE = ("external", "dynamic_sampling")
 ESTIMATORS = {
@@ -95,10 +95,7 @@ def main() -> None:
     options = parser.parse_args()
     # the bias that this warning tells of is what one of the estimators is here to measure
     warnings.filterwarnings("ignore", message="the prediction learns from later stages")
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
-    both = be.dual_runs(collection, random_seed=options.seed)
+    both = be.dual_runs(round5(), random_seed=options.seed)
     truth = be.evaluate(both, options.measure, estimator="assumed").estimate
     real = both["contributed"].to_numpy()
     names = [f"{group} {column}" for group in ("real", "dual") for column in COLUMNS]

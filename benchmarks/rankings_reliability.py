@@ -29,7 +29,7 @@ import xarray as xr
 import bayeseval as be
 from benchmarks.coverage_collections import clef
 from benchmarks.held import held
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5
 
 RESULTS = Path(__file__).parents[1] / "notebooks" / "results"
 PRIORS = {"flat": "dyn, flat prior", "normal": "dyn, learned prior"}
@@ -43,15 +43,6 @@ SIMULATED = {
     "near ties": np.arange(20) * 0.05,
     "evenly apart": np.arange(20) * 1.0,
 }
-
-
-def collections() -> dict[str, xr.DataTree]:
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    return {
-        "CLEF TAR 2017": clef(),
-        "round 5": be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*"),
-    }
 
 
 def sampled_means(collection, budget: int, n_samples: int):
@@ -128,7 +119,7 @@ def plain_bootstrap(mean: xr.Dataset, matrix: xr.DataArray, seed: int) -> np.nda
 
 
 def on_real_data(options) -> None:
-    for name, collection in collections().items():
+    for name, collection in (("CLEF TAR 2017", clef()), ("round 5", round5())):
         if options.only and options.only not in name:
             continue
         truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")

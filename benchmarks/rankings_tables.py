@@ -16,7 +16,7 @@ import xarray as xr
 
 import bayeseval as be
 from benchmarks.coverage_collections import clef as whole_clef
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5, trec_covid, unpacked
 from benchmarks.webber_park_2009 import two_stages
 
 # the paper's estimators, and dyn as it is by default
@@ -92,10 +92,7 @@ def row(table, gold, options, **facts) -> dict:
 
 def budgets(options) -> pd.DataFrame:
     """Tables 1 and 2: four methods, two budgets, two numbers of topics, real and dual runs."""
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
-    both = be.dual_runs(collection, random_seed=1)
+    both = be.dual_runs(round5(), random_seed=1)
     gold = scores(both, estimator="assumed")
     real = both["run"].values[both["contributed"].values]
     lists = {"real": real, "real and dual": both["run"].values}

@@ -5,6 +5,10 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+import xarray as xr
+
+import bayeseval as be
+
 REAL_DATA = "BAYESEVAL_REAL_DATA"
 
 
@@ -17,6 +21,15 @@ def trec_covid() -> Path:
             "and the archives of its runs)"
         )
     return folder
+
+
+def round5(saved: str | None = None) -> xr.DataTree:
+    """TREC-COVID round 5, 126 runs, with the complete judgments; or as it was saved in a file."""
+    if saved:
+        return be.open_collection(saved)
+    folder = trec_covid()
+    runs = unpacked(folder / "round5-runs.tar.xz")
+    return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 
 
 def clef_tar() -> Path:

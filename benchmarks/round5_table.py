@@ -7,7 +7,7 @@ judgments; frame: the judged pairs; 20 pps strata; 100 samples; 126 runs and the
 import argparse
 
 import bayeseval as be
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10"]
 ESTIMATORS = ["assumed", "stat", ("dyn", "rank_logistic"), ("dyn", "pooled")]
@@ -32,10 +32,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    collection = be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
-    both = be.dual_runs(collection, random_seed=options.seed)
+    both = be.dual_runs(round5(), random_seed=options.seed)
     result = be.experiments.replicate(
         both,
         be.designs.pps_strata(both, budget=options.budget),

@@ -27,8 +27,7 @@ from bayeseval.models.score.constants import GROUPS, LISTS, Constants
 from benchmarks.combination_table import PACKAGE, WANTED, Z, put
 from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT
 from benchmarks.held import held
-from benchmarks.real_data import REAL_DATA
-from benchmarks.urn_round5 import round5
+from benchmarks.real_data import REAL_DATA, round5
 
 MEASURES = ["RBP(p=0.95)", "RBP(p=0.8)", "P@20", "P@50"]
 ROUND5 = "trec-covid-5, all runs"

@@ -18,7 +18,7 @@ from bayeseval.inference import prior_overlap, verdict_text
 from bayeseval.inference.predictive import predictive_draws
 from benchmarks.coverage_collections import COLLECTIONS
 from benchmarks.held import held
-from benchmarks.real_data import trec_covid, unpacked
+from benchmarks.real_data import round5
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
     if options.collection:
         collection = COLLECTIONS[options.collection][0]()
     else:
-        collection = be.open_collection(options.saved) if options.saved else round5()
+        collection = round5(options.saved)
     if options.every > 1:
         runs = collection["run"].values[:: options.every].tolist()
         collection = be.select(collection, runs=runs)
@@ -57,13 +57,6 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |")
     for name, (bias, error, width, coverage) in rows.items():
         print(f"| {name} | {bias:.4f} | {error:.4f} | {width:.4f} | {coverage:.3f} |")
-
-
-def round5() -> xr.DataTree:
-    """TREC-COVID round 5 with its complete judgments."""
-    folder = trec_covid()
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    return be.read_collection(folder / "qrels.covid-complete.txt.gz", f"{runs}/*")
 
 
 def known_intervals(sampled, frame, persistence: float, truth) -> dict[str, list[float]]:

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.comparison_table import round5
+from benchmarks.real_data import round5
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import predictive_draws, prior_overlap, verdict_text
-from benchmarks.comparison_table import round5
+from benchmarks.real_data import round5
 from benchmarks.urn_round5 import fitted_interval, within
 
 BANDS = ((1, 3), (4, 6), (7, 10), (11, 15), (16, 20), (21, 30), (31, 50))
