@@ -17,6 +17,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.experiments.calibration import prior_draw
 from bayeseval.experiments.calibration_recovery import covered
 from bayeseval.inference.verdict import CHECKS
 
@@ -116,11 +117,7 @@ def score():
 
     def study(seed: int) -> xr.DataTree:
         of_prior, of_fit = map(int, np.random.SeedSequence(seed).generate_state(2) >> 1)
-        with model:
-            drawn = pm.sample_prior_predictive(
-                1, random_seed=of_prior, compile_kwargs={"mode": "FAST_COMPILE"}
-            )
-        prior = drawn["prior"].to_dataset().isel(chain=0, draw=0)
+        prior = prior_draw(model, None, of_prior)
         with model:
             pm.set_data({"judged_estimate": prior["estimate"].to_numpy()})
         fitted = fits(model, random_seed=of_fit)

@@ -10,7 +10,6 @@ that of the further judgments 100 more.
 """
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 
@@ -19,9 +18,8 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, halved, roles
+from benchmarks.coverage_collections import EVERY, at_hand, halved, roles
 from benchmarks.held import held
-from benchmarks.real_data import REAL_DATA
 
 RESULTS = Path(__file__).parent / "certain_documents" / "results.csv"
 MEASURES = ["AP", "nDCG@10", "R@100"]
@@ -56,9 +54,9 @@ def enlarged(collection: xr.DataTree, kind: str, more: int, seed: int) -> xr.Dat
     return be.reveal(collection, design, selected, unjudged="nonrelevant")
 
 
-def rows_of(name: str, make, n_samples: int) -> pd.DataFrame:
+def rows_of(name: str, n_samples: int) -> pd.DataFrame:
     """Rows of one collection."""
-    collection = halved(make())
+    collection = halved(EVERY[name][0]())
     truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
     truth = truth.transpose("measure", "run").to_numpy()
     rows = []
@@ -102,21 +100,18 @@ def report() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "report"])
-    parser.add_argument("--collection", action="append", choices=[*COLLECTIONS, *HELD_OUT])
+    parser.add_argument("--collection", action="append", choices=list(EVERY))
     parser.add_argument("--samples", type=int, default=6)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.what == "report":
         return report()
-    every = COLLECTIONS | HELD_OUT
     parts = [pd.read_csv(RESULTS, index_col=KEYS)] if RESULTS.exists() else []
-    for name in options.collection or list(every):
-        make, needs_data = every[name]
-        if not needs_data or os.environ.get(REAL_DATA):
-            parts = [part.drop(name, level="collection", errors="ignore") for part in parts]
-            parts.append(rows_of(name, make, options.samples))
-            pd.concat(parts).to_csv(RESULTS, float_format="%.4g")
-            print(name, flush=True)
+    for name in at_hand(options.collection or EVERY):
+        parts = [part.drop(name, level="collection", errors="ignore") for part in parts]
+        parts.append(rows_of(name, options.samples))
+        pd.concat(parts).to_csv(RESULTS, float_format="%.4g")
+        print(name, flush=True)
     return None
 
 

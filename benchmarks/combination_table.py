@@ -17,10 +17,11 @@ from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import TABLE, Constants, denominator_of, kind_of_measure
 from bayeseval.models.score.sources import Sources
-from benchmarks.coverage_collections import COLLECTIONS
+from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT
 from benchmarks.held import held
 
 HERE = Path(__file__).parent / "combined_intervals"
+LEFT_OUT = HERE / "left_out.csv"
 PACKAGE = Path(be.__file__).parent / "models" / "score" / TABLE
 WANTED = 0.9
 Z = 1.6449  # half a normal interval of 90 %
@@ -51,6 +52,30 @@ def chunks(folder: Path) -> Iterable[tuple[dict, dict]]:
 def _kind(label: str, post: xr.Dataset) -> str:
     """Kind of constants of a measure, by what its posterior scores divide by."""
     return kind_of_measure(parse_measures(label)[0], denominator_of(post))
+
+
+def constants_without(
+    collection: str, measures: list[str], denominator: str
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Constants of the groups of runs for every measure, learned without a collection.
+
+    Of a collection that no constants were learned on they are the package's.
+    """
+    if collection in HELD_OUT:
+        table = pd.read_csv(PACKAGE).set_index(["kind", "group"])
+    else:
+        table = left_out().loc[collection]
+    groups = table.index.unique("group")
+    kinds = [kind_of_measure(measure, denominator) for measure in parse_measures(measures)]
+    return {
+        label: {group: table.loc[(kind, group)].to_dict() for group in groups}
+        for label, kind in zip(measures, kinds, strict=True)
+    }
+
+
+def left_out() -> pd.DataFrame:
+    """Constants learned without each collection, by collection, kind and group."""
+    return pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"])
 
 
 def joined(folder: Path, constants: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -279,7 +304,7 @@ def learned_table(folder: Path, kinds: list[str] | None) -> None:
         without.append(learned(*others).assign(left_out=family))
         print(f"without {family}\n" + without[-1].to_string(index=False), flush=True)
     HERE.mkdir(exist_ok=True)
-    put(pd.concat(without), HERE / "left_out.csv")
+    put(pd.concat(without), LEFT_OUT)
 
 
 def put(table: pd.DataFrame, path: Path) -> None:
@@ -293,7 +318,7 @@ def put(table: pd.DataFrame, path: Path) -> None:
 
 def report(folder: Path) -> None:
     """Errors, coverage and lengths with the constants learned on the other families."""
-    constants = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
+    constants = left_out()
     rows = joined(folder, constants)
     parts = []
     for (family, kind, group), some in rows.groupby(["collection", "kind", "group"]):
@@ -323,7 +348,7 @@ def reliability(folder: Path) -> None:
     them. Of each collection, and of all; where some have no chunks, their rows and those of all
     stay as they are.
     """
-    left = pd.read_csv(HERE / "left_out.csv").set_index(["left_out", "kind", "group"])
+    left = left_out()
     rows = []
     for attrs, parts in chunks(folder):
         if attrs["budget"] != LEARNED_AT:

@@ -15,7 +15,6 @@ Real collections are those of the folder that BAYESEVAL_REAL_DATA names.
 """
 
 import argparse
-import os
 import time
 import warnings
 from pathlib import Path
@@ -26,8 +25,7 @@ import xarray as xr
 
 import bayeseval as be
 from benchmarks.combination_table import learned_table, reliability, report
-from benchmarks.coverage_collections import COLLECTIONS, halved
-from benchmarks.real_data import REAL_DATA
+from benchmarks.coverage_collections import COLLECTIONS, at_hand, roles, whole
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 DRAWS = 200  # of each of four chains
@@ -63,10 +61,10 @@ def main() -> None:
         picture(options.chunks / "trec-covid-5~100~1.nc")
     else:
         options.chunks.mkdir(exist_ok=True)
+        names = at_hand(options.collection or COLLECTIONS)
         for number in range(options.first, options.first + options.samples):
-            for name in options.collection or list(COLLECTIONS):
-                if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
-                    run(name, number, options)
+            for name in names:
+                run(name, number, options)
 
 
 def run(name: str, number: int, options) -> None:
@@ -106,8 +104,7 @@ def headline(folder: Path) -> None:
     rows = []
     for name, cells in table.groupby("collection"):
         collection = whole(name, folder)
-        new = ~collection["contributed"]
-        kept = ~np.char.endswith(collection["run"].to_numpy().astype(str), "~dual")
+        kinds = roles(collection)
         truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
         errors = {}
         for budget in BUDGETS:
@@ -115,9 +112,9 @@ def headline(folder: Path) -> None:
             selected = be.draw(design, n_replicates=10, random_seed=budget)
             sampled = be.reveal(collection, design, selected)
             scores = be.evaluate(sampled, MEASURES, estimator="dyn")
-            off = (scores.estimate.mean("topic") - truth).isel(run=np.flatnonzero(kept))
-            for role, chosen in (("contributed", ~new), ("new", new)):
-                of_role = off.isel(run=np.flatnonzero(chosen.to_numpy()[kept]))
+            off = scores.estimate.mean("topic") - truth
+            for role in ("contributed", "new"):
+                of_role = off.isel(run=np.flatnonzero(kinds[role]))
                 errors[budget, role] = (of_role**2).mean(("run", "replicate")) ** 0.5
         for cell in cells.itertuples():
             found = [float(errors[b, cell.role].sel(measure=cell.measure)) for b in BUDGETS]
@@ -147,19 +144,10 @@ def picture(file: Path) -> None:
     axes.figure.savefig(PICTURE, dpi=80)
 
 
-def whole(name: str, folder: Path) -> xr.DataTree:
-    """Collection with all duals, kept on disk since some take a while to make."""
-    file = folder / f"{name}.nc"
-    if not file.exists():
-        be.save_collection(halved(COLLECTIONS[name][0]()), file)
-    return be.open_collection(file)
-
-
 def mixed(collection: xr.DataTree, random: np.random.Generator) -> xr.DataTree:
     """Collection with one dual run for every ten new ones, one at least."""
-    labels = collection["run"].to_numpy()
-    dual = np.char.endswith(labels.astype(str), "~dual")
-    n_new = int((~dual & ~collection["contributed"].to_numpy()).sum())
+    labels, kinds = collection["run"].to_numpy(), roles(collection)
+    dual, n_new = kinds["dual"], int(kinds["new"].sum())
     chosen = random.choice(np.flatnonzero(dual), size=max(1, round(n_new / 10)), replace=False)
     kept = np.sort(np.concatenate([np.flatnonzero(~dual), chosen]))
     return be.select(collection, runs=labels[kept].tolist())

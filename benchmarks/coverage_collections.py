@@ -4,7 +4,10 @@ Half of the runs contribute, every other one in the order of their names unless 
 did; the others are new. Every contributing run has a dual run beside it, which is new too.
 """
 
+import os
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -12,7 +15,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection import with_node
 from benchmarks.factor_worlds import factor_world
-from benchmarks.real_data import clef_tar, trec_covid, unpacked
+from benchmarks.real_data import REAL_DATA, clef_tar, trec_covid, unpacked
 from benchmarks.text_worlds import text_world
 from benchmarks.webber_park_2009 import two_stages
 
@@ -149,6 +152,28 @@ HELD_OUT = {
     "text-25": (partial(text_world, "text-25"), False),
     "text-6": (partial(text_world, "text-6"), False),
 }
+
+
+EVERY = COLLECTIONS | HELD_OUT
+
+
+def at_hand(names: Iterable[str]) -> list[str]:
+    """Collections that can be made: real ones where their data are; the others are told."""
+    found = []
+    for name in names:
+        if EVERY[name][1] and not os.environ.get(REAL_DATA):
+            print(f"{name}: left out, {REAL_DATA} is not set")
+        else:
+            found.append(name)
+    return found
+
+
+def whole(name: str, folder: Path) -> xr.DataTree:
+    """Collection with all duals, kept on disk since some take a while to make."""
+    file = folder / f"{name}.nc"
+    if not file.exists():
+        be.save_collection(halved(EVERY[name][0]()), file)
+    return be.open_collection(file)
 
 
 def halved(collection: xr.DataTree) -> xr.DataTree:

@@ -11,7 +11,6 @@ the intervals. Seed of a sample: 200,000 + its number.
 """
 
 import argparse
-import os
 import warnings
 
 import numpy as np
@@ -23,10 +22,9 @@ from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior
 from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import interval_error
-from benchmarks.coverage_collections import COLLECTIONS, halved
+from benchmarks.combination_table import constants_without
+from benchmarks.coverage_collections import COLLECTIONS, at_hand, halved
 from benchmarks.held import held
-from benchmarks.other_worlds import left_out
-from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)"]
 DEPTH = 50  # ranks that are masked and scored; the rest of RBP(.8) weighs 1e-5
@@ -38,9 +36,8 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=6)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in options.collection or list(COLLECTIONS):
-        if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
-            print(table(name, options.samples).to_string(float_format="{:.3f}".format), flush=True)
+    for name in at_hand(options.collection or COLLECTIONS):
+        print(table(name, options.samples).to_string(float_format="{:.3f}".format), flush=True)
 
 
 def table(name: str, n_samples: int) -> pd.DataFrame:
@@ -66,7 +63,7 @@ def sample(name: str, collection, design, number: int) -> dict[str, xr.Dataset]:
     selected = be.draw(design, random_seed=200_000 + number)
     sampled = be.reveal(collection, design, selected)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
-    known = {label: constants for label, constants in left_out(name).items() if label in MEASURES}
+    known = constants_without(name, MEASURES, "counts")
     fitted = be.fit(be.models.relevance_model(sampled), approximation="laplace", random_seed=number)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=number)
     each = xr.concat(

@@ -6,16 +6,14 @@ combination, constants of the package. Seed of a sample: 100,000 + its number.
 """
 
 import argparse
-import os
 import warnings
 
 import numpy as np
 import pandas as pd
 
 import bayeseval as be
-from benchmarks.coverage_collections import COLLECTIONS, halved, roles
+from benchmarks.coverage_collections import COLLECTIONS, at_hand, halved, roles
 from benchmarks.held import held
-from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "P@20", "P@30", "P@50", "P@100"]
 
@@ -26,9 +24,8 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=6)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in options.collection or list(COLLECTIONS):
-        if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
-            print(table(name, options.samples).to_string(float_format="{:.4f}".format), flush=True)
+    for name in at_hand(options.collection or COLLECTIONS):
+        print(table(name, options.samples).to_string(float_format="{:.4f}".format), flush=True)
 
 
 def table(name: str, n_samples: int) -> pd.DataFrame:

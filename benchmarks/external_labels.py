@@ -15,6 +15,7 @@ import pandas as pd
 
 import bayeseval as be
 from benchmarks.coverage_collections import COLLECTIONS
+from benchmarks.held import held
 
 MEASURES = ["P@10", "AP", "nDCG@10"]
 WAYS = {"none": "pooled", "learned": None, "raw": ("external", "judge")}
@@ -63,7 +64,7 @@ def summed(mean, truth) -> list[dict]:
         some, true = mean.sel(measure=label), truth.sel(measure=label)
         error = (some.estimate - true).transpose("replicate", "run").to_numpy()
         lower, upper = some.interval.transpose("ci_bound", "replicate", "run").to_numpy()
-        held = (lower <= true.to_numpy() + 1e-12) & (true.to_numpy() - 1e-12 <= upper)
+        inside = held(true.to_numpy(), lower, upper)
         squares = (error**2).mean(axis=1)
         rms = np.sqrt(squares.mean())
         rows.append({
@@ -71,7 +72,7 @@ def summed(mean, truth) -> list[dict]:
             "rms": round(rms, 4),
             "+-": round(squares.std(ddof=1) / np.sqrt(len(squares)) / (2 * rms), 4),
             "bias": round(error.mean(), 4),
-            "coverage": round(held.mean(), 3),
+            "coverage": round(inside.mean(), 3),
             "length": round((upper - lower).mean(), 4),
         })  # fmt: skip
     return rows

@@ -9,7 +9,6 @@ combined_intervals/alarms.csv, one row a world, measure and role of runs.
 """
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 
@@ -20,9 +19,8 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection import with_node
 from bayeseval.models.relevance.draws import RelevanceDraws
-from benchmarks.combined_intervals import MEASURES, RESULTS, whole
-from benchmarks.coverage_collections import COLLECTIONS
-from benchmarks.real_data import REAL_DATA
+from benchmarks.combined_intervals import MEASURES, RESULTS
+from benchmarks.coverage_collections import COLLECTIONS, at_hand, roles, whole
 
 ALARMS = RESULTS.with_name("alarms.csv")
 BUDGET = 100
@@ -39,10 +37,10 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     options.chunks.mkdir(exist_ok=True)
+    names = at_hand(options.collection or COLLECTIONS)
     for seed in range(options.first, options.first + options.worlds):
-        for name in options.collection or list(COLLECTIONS):
-            if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
-                run(name, seed, options.chunks)
+        for name in names:
+            run(name, seed, options.chunks)
     report(options.chunks)
 
 
@@ -52,9 +50,8 @@ def run(name: str, seed: int, folder: Path) -> None:
     if file.exists():
         return
     collection = whole(name, folder)
-    labels = collection["run"].to_numpy()
-    real = ~np.char.endswith(labels.astype(str), "~dual")
-    collection = be.select(collection, runs=labels[real].tolist())
+    real = ~roles(collection)["dual"]
+    collection = be.select(collection, runs=collection["run"].to_numpy()[real].tolist())
     sampled, fitted = _sampled_and_fitted(collection, seed)
     world = drawn_world(collection, sampled, fitted, seed)
     sampled, fitted = _sampled_and_fitted(world, seed + 10_000)

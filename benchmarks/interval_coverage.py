@@ -13,7 +13,6 @@ names, and are left out where it is not set. Collections on which nothing was le
 
 import argparse
 import json
-import os
 import warnings
 from pathlib import Path
 
@@ -23,12 +22,10 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.evaluation.pairs import differences
-from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import denominator_of, kind_of_measure
-from benchmarks.combination_table import PACKAGE
-from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, halved, roles
+from bayeseval.models.score.constants import denominator_of
+from benchmarks.combination_table import constants_without
+from benchmarks.coverage_collections import COLLECTIONS, EVERY, at_hand, roles, whole
 from benchmarks.held import held
-from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10", "R@100", "NumRel"]
 RATIOS = ["AP", "nDCG@10", "R@100"]
@@ -46,8 +43,6 @@ MODELS = {
 }
 # name -> model of whose chunk the draws are, which must be there
 COMBINED = {"combined": "relevance_model", "combined (NUTS)": "relevance_model (NUTS)"}
-EVERY = COLLECTIONS | HELD_OUT
-LEFT_OUT = Path(__file__).parent / "combined_intervals" / "left_out.csv"
 MODELLED = [name for name in MEASURES if name != "nDCG@10"]  # that take relevance alone
 WITH_ERRORS = [name for name in MODELLED if name != "NumRel"]  # scores of runs
 RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
@@ -67,16 +62,13 @@ def main() -> None:
         report(options.chunks)
         return
     options.chunks.mkdir(exist_ok=True)
-    for name in options.collection or list(COLLECTIONS):
-        if EVERY[name][1] and not os.environ.get(REAL_DATA):
-            print(f"{name}: left out, {REAL_DATA} is not set")
-            continue
+    for name in at_hand(options.collection or COLLECTIONS):
         run(name, options)
 
 
 def run(name: str, options) -> None:
     """All cells of one collection."""
-    collection = made(name, options.chunks)
+    collection = whole(name, options.chunks)
     truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
     for budget in options.budget or [100]:
         for estimator in options.estimator or list(DESIGN_BASED):
@@ -98,14 +90,6 @@ def run(name: str, options) -> None:
                     found.attrs["estimator"] += f" ({options.denominator})"
                 found.to_netcdf(file, engine="h5netcdf")
                 print(file.name, flush=True)
-
-
-def made(name: str, folder: Path) -> xr.DataTree:
-    """Collection, kept on disk since some take a while to read."""
-    file = folder / f"{name}.nc"
-    if not file.exists():
-        be.save_collection(halved(EVERY[name][0]()), file)
-    return be.open_collection(file)
 
 
 def estimated(collection, design, selected, name: str, drawn: Path, options) -> xr.Dataset:
@@ -174,7 +158,7 @@ def with_errors(found: xr.Dataset) -> xr.Dataset:
             ],
             dim="replicate",
         )
-        for label, known in left_out(found).items()
+        for label, known in constants_of(found).items()
     ]
     whole = xr.concat(summaries, dim="measure").reindex(measure=MEASURES)
     return whole.assign(truth=found.truth).assign_attrs(chunk=found.attrs["chunk"])
@@ -183,7 +167,7 @@ def with_errors(found: xr.Dataset) -> xr.Dataset:
 def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
     """Estimates of ``dyn`` combined with the draws of a model from the same samples."""
     found = xr.load_dataset(drawn, engine="h5netcdf")
-    known = left_out(found)
+    known = constants_of(found)
     post = {label: posteriors(found, label) for label in WITH_ERRORS}
     parts: dict[str, list[xr.Dataset]] = {label: [] for label in WITH_ERRORS}
     with warnings.catch_warnings():
@@ -210,22 +194,9 @@ def posteriors(found: xr.Dataset, label: str) -> list[xr.Dataset]:
     ]
 
 
-def left_out(found: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
-    """Constants of the groups of runs for every measure, learned without a chunk's collection.
-
-    Of a collection that no constants were learned on they are the package's.
-    """
-    collection = found.attrs["collection"]
-    if collection in HELD_OUT:
-        table = pd.read_csv(PACKAGE).set_index(["kind", "group"])
-    else:
-        table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"]).loc[collection]
-    measures = dict(zip(WITH_ERRORS, parse_measures(WITH_ERRORS), strict=True))
-    kinds = {label: kind_of_measure(m, denominator_of(found)) for label, m in measures.items()}
-    return {
-        label: {group: table.loc[(kind, group)].to_dict() for group in table.index.unique("group")}
-        for label, kind in kinds.items()
-    }
+def constants_of(found: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
+    """Constants for every measure, learned without a chunk's collection."""
+    return constants_without(found.attrs["collection"], WITH_ERRORS, denominator_of(found))
 
 
 def next_differences(sampled: xr.DataTree, how: dict) -> xr.DataArray:

@@ -19,8 +19,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import kind_of_measure
+from benchmarks.combination_table import constants_without
 from benchmarks.coverage_collections import few_relevant, few_runs, graded, halved, roles
 from benchmarks.held import held
 
@@ -28,7 +27,6 @@ MECHANISMS = {"few-relevant": few_relevant, "few-runs": few_runs, "graded": grad
 RATIOS = ["AP", "nDCG@10", "R@100"]
 OF_MODELS = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
 SAMPLES, MODELLED = 8, 2
-LEFT_OUT = Path(__file__).parent / "combined_intervals" / "left_out.csv"
 RESULTS = Path(__file__).parent / "other_worlds" / "results.csv"
 KEY = ["mechanism", "by", "measure", "runs"]
 
@@ -90,24 +88,13 @@ def of_models(sampled: xr.DataTree, name: str, seed: int) -> Iterator[tuple[str,
     yield "dyn, same samples", mean
     yield "relevance_model", be.summarize(post)
     wider, both = [], []
-    for label, constants in left_out(name).items():
+    for label, constants in constants_without(name, OF_MODELS, "counts").items():
         one = post.sel(measure=[label])
         errors = be.with_model_errors(one, constants=constants, random_seed=seed)
         wider.append(be.summarize(errors))
         both.append(be.combine(mean.sel(measure=[label]), one, constants=constants))
     yield "relevance_model, with its own errors", xr.concat(wider, dim="measure")
     yield "combined", xr.concat(both, dim="measure")
-
-
-def left_out(name: str) -> dict[str, dict[str, dict[str, float]]]:
-    """Constants of the groups of runs for every measure, learned without a family."""
-    table = pd.read_csv(LEFT_OUT).set_index(["left_out", "kind", "group"]).loc[name]
-    kinds = [kind_of_measure(measure, "counts") for measure in parse_measures(OF_MODELS)]
-    groups = table.index.unique("group")
-    return {
-        label: {group: table.loc[(kind, group)].to_dict() for group in groups}
-        for label, kind in zip(OF_MODELS, kinds, strict=True)
-    }
 
 
 def cells(by: str, found: xr.Dataset, truth: xr.DataArray, collection) -> Iterator[dict]:

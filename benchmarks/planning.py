@@ -7,7 +7,6 @@ true, over contributing runs.
 """
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 
@@ -16,8 +15,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, halved
-from benchmarks.real_data import REAL_DATA
+from benchmarks.coverage_collections import COLLECTIONS, EVERY, at_hand, halved
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
 BUDGETS = [50, 100, 200]
@@ -28,8 +26,7 @@ RESULTS = Path(__file__).parent / "planning" / "results.csv"
 
 def contributing(name: str) -> xr.DataTree:
     """The runs of a collection that contribute, with all judgments."""
-    make, _ = (COLLECTIONS | HELD_OUT)[name]
-    collection = halved(make())
+    collection = halved(EVERY[name][0]())
     return be.select(collection, runs=collection["run"].values[collection["contributed"].values])
 
 
@@ -67,14 +64,10 @@ def _rows(planned: xr.Dataset, true: xr.Dataset, about: dict) -> list[dict]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--collection", action="append", choices=[*COLLECTIONS, *HELD_OUT])
+    parser.add_argument("--collection", action="append", choices=list(EVERY))
     chosen = parser.parse_args().collection or [*COLLECTIONS, "factors-17", "text-17"]
     parts = []
-    for name in chosen:
-        _, real = (COLLECTIONS | HELD_OUT)[name]
-        if real and not os.environ.get(REAL_DATA):
-            print(f"{name}: left out, {REAL_DATA} is not set")
-            continue
+    for name in at_hand(chosen):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             parts.append(compared(name))

@@ -12,6 +12,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.progress import track
+from bayeseval.tidy import BOUNDS, with_bounds
 from benchmarks.real_data import round5
 
 STAGE = ("external", "dynamic_sampling")
@@ -39,15 +40,8 @@ def pools(collection: xr.DataTree) -> dict[str, xr.Dataset]:
 
 def means(sampled: xr.DataTree, measure: str, estimator: str, predictor=None) -> xr.Dataset:
     scores = be.evaluate(sampled, measure, estimator=estimator, predictor=predictor)
-    mean = be.mean_over_topics(scores)
-    return xr.Dataset(
-        {
-            "estimate": mean.estimate,
-            "standard_error": mean.standard_error,
-            "lower": mean.interval.sel(ci_bound="lower", drop=True),
-            "upper": mean.interval.sel(ci_bound="upper", drop=True),
-        }
-    )
+    mean = with_bounds(be.mean_over_topics(scores))
+    return mean[["estimate", "standard_error", *BOUNDS]].drop_attrs()
 
 
 def dynamic_replicates(collection, measure: str, n_replicates: int, options: dict) -> tuple:

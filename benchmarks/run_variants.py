@@ -7,7 +7,6 @@ expect, and of the differences between others. Seed of a sample: 900 + its numbe
 """
 
 import argparse
-import os
 import warnings
 
 import numpy as np
@@ -16,9 +15,8 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.coverage_collections import COLLECTIONS, halved
+from benchmarks.coverage_collections import COLLECTIONS, at_hand, halved
 from benchmarks.held import held
-from benchmarks.real_data import REAL_DATA
 
 MEASURES = ["P@10", "nDCG@10", "R@100", "AP"]
 N_RUNS, N_VARIANTS = 3, 3
@@ -32,11 +30,10 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=30)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in options.collection or list(COLLECTIONS):
-        if not COLLECTIONS[name][1] or os.environ.get(REAL_DATA):
-            for budget in options.budget or [20, 50, 100]:
-                rows = table(halved(COLLECTIONS[name][0]()), budget, options.samples)
-                print(rows.assign(collection=name, budget=budget).to_string(index=False))
+    for name in at_hand(options.collection or COLLECTIONS):
+        for budget in options.budget or [20, 50, 100]:
+            rows = table(halved(COLLECTIONS[name][0]()), budget, options.samples)
+            print(rows.assign(collection=name, budget=budget).to_string(index=False))
 
 
 def table(collection: xr.DataTree, budget: int, n_samples: int) -> pd.DataFrame:

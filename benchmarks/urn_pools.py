@@ -25,7 +25,7 @@ import bayeseval as be
 from bayeseval.inference import verdict_text
 from bayeseval.models.score.constants import GROUPS, LISTS, Constants
 from benchmarks.combination_table import PACKAGE, WANTED, Z, put
-from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT
+from benchmarks.coverage_collections import EVERY, HELD_OUT
 from benchmarks.held import held
 from benchmarks.real_data import REAL_DATA, round5
 
@@ -61,7 +61,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     options.pools.mkdir(exist_ok=True)
     for name, depth, every in POOLS:
-        real = name == ROUND5 or (COLLECTIONS | HELD_OUT)[name][1]
+        real = name == ROUND5 or EVERY[name][1]
         if real and not os.environ.get(REAL_DATA):
             print(f"{name}: left out, {REAL_DATA} is not set")
         elif name in (options.collection or [name]):
@@ -73,7 +73,7 @@ def run(name: str, depth: int, every: int, folder: Path) -> None:
     file = folder / f"{name}~{depth}~{every}.nc"
     if file.exists():
         return
-    collection = round5() if name == ROUND5 else (COLLECTIONS | HELD_OUT)[name][0]()
+    collection = round5() if name == ROUND5 else EVERY[name][0]()
     collection = be.select(collection, runs=collection["run"].to_numpy()[::every].tolist())
     pool = be.designs.depth_pool(collection, depth)
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1), unjudged="nonrelevant")
