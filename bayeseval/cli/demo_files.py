@@ -33,7 +33,7 @@ def write_files(folder: Path) -> None:
         for run in runs:
             be.write_run(collection, run, folder / place / f"{run}.txt")
     complete = be.qrels_frame(collection)
-    pooled = _pooled(collection)
+    pooled = _pooled(collection, complete)
     for name, table in (
         ("complete", complete),
         ("pool", complete[pooled]),
@@ -63,17 +63,17 @@ def _small_collection() -> xr.DataTree:
     return be.read_collection(pairs, runs)
 
 
-def _pooled(collection: xr.DataTree) -> np.ndarray:
+def _pooled(collection: xr.DataTree, complete: pd.DataFrame) -> np.ndarray:
     """Rows of the complete judgments that a pool to POOL_DEPTH of the pooled runs holds."""
-    import numpy as np
+    import pandas as pd
 
     runs = be.runs_frame(collection)
     rank = runs.groupby(["run", "topic"]).cumcount()
     top = runs.loc[(rank < POOL_DEPTH) & runs["run"].isin(RUNS)]
-    shown = set(zip(top["topic"], top["document"], strict=True))
-    judged = be.qrels_frame(collection)
-    pairs = zip(judged["topic"], judged["document"], strict=True)
-    return np.array([pair in shown for pair in pairs])
+    pool, pairs = (
+        pd.MultiIndex.from_arrays([of["topic"], of["document"]]) for of in (top, complete)
+    )
+    return pairs.isin(pool)
 
 
 def _labels(complete: pd.DataFrame) -> pd.DataFrame:

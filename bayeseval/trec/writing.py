@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import check_collection
@@ -136,7 +137,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
         )
     pairs = np.flatnonzero(stratum >= 0)
     topic, document = _labels(collection, pairs)
-    label = _stratum_labels(design, collection["topic"].size)[stratum[pairs]]
+    label = _stratum_labels(design)[stratum[pairs]]
     zeros = np.zeros(pairs.size, dtype=int)
     _write(path, (topic, zeros, document, label, grade[pairs]))
 
@@ -264,15 +265,11 @@ def _design(collection, name: str):
     return collection["design"]
 
 
-def _stratum_labels(design, n_topics: int) -> np.ndarray:
+def _stratum_labels(design) -> np.ndarray:
     if "stratum_label" in design:
         return design["stratum_label"].to_numpy()
-    topic = design["stratum_topic"].to_numpy()
-    order = np.argsort(topic, kind="stable")
-    start = np.searchsorted(topic[order], np.arange(n_topics))
-    label = np.empty(topic.size, dtype=np.int64)
-    label[order] = np.arange(topic.size) - start[topic[order]] + 1
-    return label
+    topic = pd.Series(design["stratum_topic"].to_numpy())
+    return 1 + topic.groupby(topic).cumcount().to_numpy()  # 1, 2, ... within each topic
 
 
 def _labels(collection, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
