@@ -13,18 +13,6 @@ PATIENCE = 2.0
 def track[Item](items: Iterable[Item], description: str) -> Iterator[Item]:
     """Pass items on, and show a bar on stderr once they have taken two seconds.
 
-    Parameters
-    ----------
-    items : iterable
-        Work to do, with a known length or not.
-    description : str
-        What is being done.
-
-    Yields
-    ------
-    item
-        Each item.
-
     Examples
     --------
     >>> list(track([1, 2], "counting"))

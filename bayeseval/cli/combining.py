@@ -35,24 +35,12 @@ def write_combined(
     output: Path,
     plots: bool,
 ) -> list[str]:
-    """Write the three intervals of every run; returns the names of the files.
+    """Write the three intervals of every run into a folder; returns the names of the files.
 
-    Nothing is written where there is no design-based estimate to combine with.
-
-    Parameters
-    ----------
-    collection : DataTree
-    post : Dataset
-        Posterior draws of the means over topics.
-    summary : Dataset
-        What stands for the model beside the others.
-    request : dict
-        Options of the command: measures, outside, population, ci_prob, relevance_level, and format:
-        those that people read print the combined scores too.
-    output : Path
-        Folder.
-    plots : bool
-        Whether to draw a picture for every measure.
+    Nothing is written where there is no design-based estimate to combine with. ``post`` are draws
+    of the means over topics, ``summary`` stands for the model beside the others, ``request`` has
+    the command's measures, outside, population, ci_prob, relevance_level and format: those that
+    people read print the combined scores too.
     """
     lacking = _lacking(collection, request)
     if lacking:

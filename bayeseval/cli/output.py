@@ -19,19 +19,8 @@ STDOUT = Path("-")
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
     """Refuse, before any work, outputs that cannot be written or would replace what is read.
 
-    Parameters
-    ----------
-    outputs : dict of option -> Path or None
-        Where each goes; None and ``-`` are stdout.
-    inputs : iterable of Path
-        Files that the command reads.
-
-    Raises
-    ------
-    ValueError
-        Where an output is an input, through links too, or two outputs are one file.
-    OSError
-        Where a file that is there must not be written.
+    ``outputs`` are by their option; None and ``-`` are stdout. One that is an input, through links
+    too, or another output is a ValueError, a file that must not be written an OSError.
     """
     inputs = list(inputs)
     before: list[tuple[str, Path]] = []
@@ -53,13 +42,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """Refuse, before any work, a folder for results that cannot be made or written.
-
-    Raises
-    ------
-    ValueError
-        ``-``, a file, a link to nothing, a folder without permission to write.
-    """
+    """Refuse, before any work, a folder for results that cannot be made or written."""
     if folder == STDOUT:
         raise ValueError(f"{option} names a folder to write into, which - (stdout) is not")
     above = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
@@ -96,17 +79,9 @@ def _same_file(one: Path, other: Path) -> bool:
 
 @contextmanager
 def written_whole(path: Path | None) -> Iterator[Path]:
-    """A file to write, which becomes `path` when everything went well, or goes to stdout.
+    """A file to write, of the same ending, which becomes `path` when everything went well.
 
-    Parameters
-    ----------
-    path : Path, optional
-        Where it goes; None and ``-`` are stdout.
-
-    Yields
-    ------
-    Path
-        A file of the same ending, for the body of ``with`` to make.
+    None and ``-`` are stdout.
     """
     if path is not None and path != STDOUT:
         with whole_file(path) as part:

@@ -13,17 +13,7 @@ if TYPE_CHECKING:
 
 
 def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset) -> None:
-    """Say what was left out, lacking or unknown.
-
-    Parameters
-    ----------
-    collection : DataTree
-        What was evaluated.
-    scores : Dataset (measure, run, topic)
-        Of ``be.evaluate``.
-    mean : Dataset (measure, run)
-        Of ``be.mean_over_topics``.
-    """
+    """Say what was left out, lacking or unknown of scores by topic and of their means."""
     remark_outside_weight(scores)
     _remark_left_out(scores, mean)
     _remark_no_estimate(scores)
@@ -34,13 +24,7 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
 
 
 def remark_denominators(mean: xr.Dataset) -> None:
-    """Say which ratios divide by numbers of relevant documents that are hardly known.
-
-    Parameters
-    ----------
-    mean : Dataset (measure, ...)
-        Of ``be.mean_over_topics`` or ``be.compare``.
-    """
+    """Say which ratios divide by numbers of relevant documents that are hardly known."""
     if "poorly_known_topics" not in mean:
         return
     from bayeseval.estimators.denominators import POOR, POOR_SHARE
@@ -56,17 +40,7 @@ def remark_denominators(mean: xr.Dataset) -> None:
 
 
 def remark_depth(collection: xr.DataTree, depth: int | None, measures=()) -> None:
-    """Say how many runs `--depth` cut, and which measures count the ranks that it cut off.
-
-    Parameters
-    ----------
-    collection : DataTree
-        What was evaluated.
-    depth : int, optional
-        Ranks that were read of every run; None is all.
-    measures : sequence of str
-        Labels of the measures.
-    """
+    """Say how many runs `--depth` cut, and which measures count the ranks that it cut off."""
     number = collection.attrs["runs_cut"]
     if depth is None or not number:
         return
@@ -165,16 +139,9 @@ def _remark_no_estimate(scores: xr.Dataset) -> None:
 
 
 def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero: bool) -> None:
-    """Say how many runs lack topics that count.
+    """Say how many runs lack topics that count, and whether they score 0 or are left out there.
 
-    Parameters
-    ----------
-    collection : DataTree
-        What was evaluated.
-    counting : bool array (topic,), optional
-        Topics that count though they have no judgment; those with one count anyway.
-    zero : bool
-        Whether a run scores 0 on a topic that it lacks, or is left out there.
+    Topics with a judgment count; ``counting`` (topic,) says which others do.
     """
     import numpy as np
 

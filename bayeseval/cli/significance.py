@@ -34,19 +34,9 @@ def compared(collection: xr.DataTree, measures, against: str, population: str, o
 def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
     """Rows of means with the runs that each is better and worse than, and the mark that says so.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Of ``score_rows``; rows of single topics get no mark.
-    pairs : Dataset (measure, comparison)
-        Of ``be.compare``.
-
-    Returns
-    -------
-    DataFrame
-        With columns better_than and worse_than (labels with blanks between), and mark: letters of
-        the runs that it is better than, by their place in the table, or an arrow where all are
-        compared with one.
+    ``pairs`` are of ``be.compare``. Columns better_than and worse_than have labels with blanks
+    between, mark the letters of the runs that it is better than, by their place in the table, or an
+    arrow where all are compared with one; rows of single topics get none.
     """
     reference = pairs.attrs["reference"]
     names = list(dict.fromkeys(rows["run"]))

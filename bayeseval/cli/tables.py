@@ -47,23 +47,12 @@ def check_topics(collection: xr.DataTree) -> None:
 
 
 def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFrame:
-    """One row for each run, topic and measure; topic `all` is the mean.
+    """One row for each run, topic and measure; topic `all` is the mean, after those of ``scores``.
 
-    Parameters
-    ----------
-    mean : Dataset (measure, run)
-        Of ``be.mean_over_topics``.
-    scores : Dataset (measure, run, topic), optional
-        Of ``be.evaluate``, to have every topic before the mean.
-
-    Returns
-    -------
-    DataFrame
-        Columns run, topic, measure, estimator, estimate, standard_error, lower, upper,
-        outside_weight, n_topics, n_limited, denominator_error, modelled_share, degrees_of_freedom,
-        limited_share. The denominator's, of ratios over the counts of all topics, are those of the
-        topic; of a mean the median over topics, and the share of topics whose number of relevant
-        documents rests mostly on the others. The last is the share of topics that `limited` marks.
+    Columns are ``COLUMNS``, ``COUNTS`` and ``FURTHER``. Those of the denominator, for ratios over
+    the counts of all topics, are the topic's; of a mean the median over topics, and the share of
+    topics whose number of relevant documents rests mostly on the others. ``limited_share`` is the
+    share of topics that `limited` marks.
     """
     import xarray as xr
 

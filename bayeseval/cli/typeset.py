@@ -38,13 +38,7 @@ def as_markdown(rows: pd.DataFrame, about: dict) -> str:
 def as_rows(rows: pd.DataFrame, about: dict, format: str, table) -> str:
     """Rows of a command of its own columns: as a table for people, typeset, as CSV or as JSON.
 
-    Parameters
-    ----------
-    rows : DataFrame
-    about : dict
-        What was asked; the head of the JSON.
-    format : {"table", "markdown", "latex", "csv", "json"}
-    table : callable (rows, about) -> rich Table
+    ``about`` is what was asked, the head of the JSON; ``table`` makes a rich Table of both.
     """
     if format == "csv":
         return rows.to_csv(index=False, lineterminator="\n")

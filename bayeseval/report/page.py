@@ -63,18 +63,9 @@ def table(
     n_keys: int,
     apart: Sequence[int] = (),
 ) -> str:
-    """A table; its first columns are labels, to the left.
+    """A table under its title; the first ``n_keys`` columns are labels, to the left.
 
-    Parameters
-    ----------
-    title : str
-        What the table has, above it.
-    header : sequence of str
-    rows : iterable of sequences of str
-    n_keys : int
-        Columns of labels.
-    apart : sequence of int
-        Places of rows with a rule above them.
+    ``apart`` are the places of rows with a rule above them.
     """
     head = "".join(
         f'<th scope="col"{_KEY if place < n_keys else ""}>{escape(text)}</th>'

@@ -48,14 +48,8 @@ FURTHER = {
 def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[str, str]:
     """Words of a page with their meaning.
 
-    Parameters
-    ----------
-    answers : Answers
-        By the estimator.
-    both : Answers, optional
-        Combined with a model.
-    named : set of str
-        Further words that the page has, of ``FURTHER``, or "weight".
+    ``answers`` are by the estimator, ``both`` combined with a model; ``named`` are further words
+    that the page has, of ``FURTHER``, or "weight".
     """
     scores = answers.scores
     estimator, level = str(scores.attrs["estimator"]), percent(scores.attrs["ci_prob"])

@@ -157,17 +157,8 @@ def _of_columns(
 def file_labels(path: Path, name: str) -> pd.DataFrame:
     """Labels (topic, document, value) of a file, each pair once, whatever collection they go to.
 
-    Parameters
-    ----------
-    path : Path
-        File with a header, of 3 columns, of qrels, or of a run.
-    name : str
-        Of the judge, as a column may be named.
-
-    Raises
-    ------
-    ValueError
-        A file that cannot be read as labels, a pair that has two, or no label at all.
+    The file has a header, in which a column may be named as the judge, 3 columns, or those of qrels
+    or a run; one that cannot be read so, a pair with two labels or no label at all is a ValueError.
     """
     table = _of_file(path, name)
     _check_labels(table, str(path))
