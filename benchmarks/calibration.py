@@ -24,6 +24,7 @@ from bayeseval.inference.verdict import CHECKS
 KINDS = ("rank", "truth", "mean", "standard_error", "ess")
 WORK = Path(tempfile.gettempdir()) / "bayeseval-calibration"
 RESULTS = Path(__file__).parent / "calibration"
+MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 N_DRAWS = 99
 LEVEL = 0.05
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -35,54 +36,42 @@ def _urn(n_runs: int, **sizes) -> xr.DataTree:
     return be.simulate.urn_collection(odds, prevalence=0.15, random_seed=1, **sizes)
 
 
+def _of_documents(collection, build, *, draws: int, budget: int, **compared):
+    """Study of a model of relevance or grades, sampled from 5 strata a topic."""
+    fits = be.experiments.RepeatedFits(draws=draws, tune=500, chains=2)
+    return be.experiments.relevance_study(
+        collection, build, fits, budget=budget, n_strata=5, **compared
+    )
+
+
 def relevance():
     """10 topics x 8 runs, 30 of 120 documents judged: effects in units of their spread."""
-    return be.experiments.relevance_study(
-        _urn(8, n_topics=10, n_documents=120, depth=60),
-        be.models.relevance_model,
-        be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
-        budget=30,
-        n_strata=5,
-        measures=["P@10", "RBP(p=0.8)", "AP"],
-    )
+    collection = _urn(8, n_topics=10, n_documents=120, depth=60)
+    model = be.models.relevance_model
+    return _of_documents(collection, model, draws=1000, budget=30, measures=MEASURES)
 
 
 def relevance_centred():
     """5 topics x 8 runs, 80 of 160 documents judged: effects of topics written as they are."""
-    return be.experiments.relevance_study(
-        _urn(8, n_topics=5, n_documents=160, depth=60),
-        partial(be.models.relevance_model, topic_effects="centred"),
-        be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
-        budget=80,
-        n_strata=5,
-        measures=["P@10", "RBP(p=0.8)", "AP"],
-        runs=["run001", "run003", "run005", "run008"],
-    )
+    collection = _urn(8, n_topics=5, n_documents=160, depth=60)
+    model = partial(be.models.relevance_model, topic_effects="centred")
+    compared = {"measures": MEASURES, "runs": ["run001", "run003", "run005", "run008"]}
+    return _of_documents(collection, model, draws=500, budget=80, **compared)
 
 
 def relevance_many_runs():
     """12 topics x 20 runs, 110 of 160 documents judged."""
-    return be.experiments.relevance_study(
-        _urn(20, n_topics=12, n_documents=160, depth=60),
-        be.models.relevance_model,
-        be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
-        budget=110,
-        n_strata=5,
-        measures=["P@10", "RBP(p=0.8)", "AP"],
-        runs=["run001", "run007", "run014", "run020"],
-    )
+    collection = _urn(20, n_topics=12, n_documents=160, depth=60)
+    compared = {"measures": MEASURES, "runs": ["run001", "run007", "run014", "run020"]}
+    return _of_documents(collection, be.models.relevance_model, draws=500, budget=110, **compared)
 
 
 def grade():
     """6 topics x 8 runs, 30 of 120 documents judged on a scale of three grades."""
-    return be.experiments.relevance_study(
-        _urn(8, n_topics=6, n_documents=120, depth=60, grade_proportions=[0.6, 0.4]),
-        be.models.grade_model,
-        be.experiments.RepeatedFits(draws=500, tune=500, chains=2),
-        budget=30,
-        n_strata=5,
-        measures=["nDCG@10", "P@10"],
-    )
+    sizes = {"n_topics": 6, "n_documents": 120, "depth": 60}
+    collection = _urn(8, **sizes, grade_proportions=[0.6, 0.4])
+    compared = {"measures": ["nDCG@10", "P@10"]}
+    return _of_documents(collection, be.models.grade_model, draws=500, budget=30, **compared)
 
 
 def _urn_lists(depth: int, measures: list[str]):

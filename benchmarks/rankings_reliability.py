@@ -118,6 +118,19 @@ def plain_bootstrap(mean: xr.Dataset, matrix: xr.DataArray, seed: int) -> np.nda
     ).interval.transpose("measure", "run", "ci_bound").to_numpy()  # fmt: skip
 
 
+def sets_held(
+    mean: xr.Dataset, matrix: xr.DataArray, rank: np.ndarray, n_draws: int, seed: int
+) -> dict[str, np.ndarray]:
+    """Whether sets of ranks of three kinds hold the true ones (measure, run)."""
+    given = {"covariance": matrix, "n_draws": n_draws, "random_seed": seed}
+    bounds = {
+        kind: be.rankings.rank_sets(mean, simultaneous=at_once, **given).interval.to_numpy()
+        for kind, at_once in (("simultaneous", True), ("each run", False))
+    }
+    bounds["plain bootstrap"] = plain_bootstrap(mean, matrix, seed)
+    return {kind: (x[..., 0] <= rank) & (rank <= x[..., 1]) for kind, x in bounds.items()}
+
+
 def on_real_data(options) -> None:
     for name, collection in (("CLEF TAR 2017", clef()), ("round 5", round5())):
         if options.only and options.only not in name:
@@ -128,7 +141,7 @@ def on_real_data(options) -> None:
         of_pairs = {measure: Differences() for measure in MEASURES}
         first, second = np.triu_indices(truth.shape[1], k=1)
         apart = truth[:, first] - truth[:, second]
-        held: dict[str, list] = {"simultaneous": [], "each run": [], "plain bootstrap": []}
+        inside = []
         rank = true_ranks(truth)
         for seed, (sampled, mean, matrix) in enumerate(
             sampled_means(collection, options.budget, options.samples)
@@ -147,11 +160,7 @@ def on_real_data(options) -> None:
                     better = found.better.sel(measure=measure).to_numpy()
                     reliability[measure, prior].add(better, truth[index])
             if seed < options.sets:
-                given = {"covariance": matrix, "n_draws": 1500, "random_seed": seed}
-                for kind in ("simultaneous", "each run"):
-                    sets = be.rankings.rank_sets(mean, simultaneous=kind == "simultaneous", **given)
-                    held[kind].append(_inside(sets.interval.to_numpy(), rank))
-                held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
+                inside.append(sets_held(mean, matrix, rank, 1500, seed))
         parts = [
             reliability[key].table().assign(measure=key[0], source=(PRIORS | COMPARED)[key[1]])
             for key in reliability
@@ -161,7 +170,7 @@ def on_real_data(options) -> None:
         rows = [{"measure": m, "source": "be.compare"} | one.table() for m, one in of_pairs.items()]
         keep("differences", pd.DataFrame(rows).assign(**facts))
         facts["samples"] = options.sets
-        keep("rank_sets", coverage(held, MEASURES).assign(**facts))
+        keep("rank_sets", coverage(inside, MEASURES).assign(**facts))
 
 
 def keep(name: str, rows: pd.DataFrame) -> None:
@@ -176,15 +185,11 @@ def keep(name: str, rows: pd.DataFrame) -> None:
     rows.sort_index(kind="stable").to_csv(path, float_format="%.5g")
 
 
-def _inside(interval: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    return (interval[..., 0] <= rank) & (rank <= interval[..., 1])
-
-
-def coverage(held: dict[str, list], measures: list[str]) -> pd.DataFrame:
+def coverage(samples: list[dict[str, np.ndarray]], measures: list[str]) -> pd.DataFrame:
     """Share of samples in which all runs are held, and of runs; errors are of samples."""
     rows = []
-    for kind, inside in held.items():
-        every = np.stack(inside)  # sample, measure, run
+    for kind in samples[0]:
+        every = np.stack([inside[kind] for inside in samples])  # sample, measure, run
         for index, measure in enumerate(measures):
             by_run = every[:, index].mean(axis=1)
             rows.append({
@@ -206,20 +211,16 @@ def on_simulated_scores(options) -> None:
             coords={"measure": ["score"], "run": runs, "run_other": runs},
         )  # fmt: skip
         rank = true_ranks(truth)[None]
-        held: dict[str, list] = {"simultaneous": [], "each run": [], "plain bootstrap": []}
+        inside = []
         for seed in range(options.simulations):
             estimate = random.multivariate_normal(truth, covariance)
             mean = xr.Dataset(
                 {"estimate": (("measure", "run"), estimate[None])},
                 coords={"measure": ["score"], "run": runs},
             )
-            given = {"covariance": matrix, "n_draws": 1000, "random_seed": seed}
-            for kind in ("simultaneous", "each run"):
-                sets = be.rankings.rank_sets(mean, simultaneous=kind == "simultaneous", **given)
-                held[kind].append(_inside(sets.interval.to_numpy(), rank))
-            held["plain bootstrap"].append(_inside(plain_bootstrap(mean, matrix, seed), rank))
+            inside.append(sets_held(mean, matrix, rank, 1000, seed))
         facts = {"collection": name, "budget": 0, "samples": options.simulations}
-        keep("rank_sets", coverage(held, ["score"]).assign(**facts))
+        keep("rank_sets", coverage(inside, ["score"]).assign(**facts))
 
 
 def main() -> None:

@@ -67,9 +67,14 @@ def what_came_out(rows: pd.DataFrame) -> list[list[str]]:
 def ratio_by_collection(rows: pd.DataFrame) -> list[list[str]]:
     """Contributing, new and dual runs in one cell."""
     ratio = rows.set_index(["collection", "measure", "role"]).ratio
-    table = [["contributing, new, dual", *MEASURES[:3]]]
+    return _by_collection("contributing, new, dual", ratio, MEASURES[:3])
+
+
+def _by_collection(head: str, values: pd.Series, measures: list[str]) -> list[list[str]]:
+    """Values by collection, measure and kind of run, those of all kinds in one cell."""
+    table = [[head, *measures]]
     for name in COLLECTIONS:
-        cells = [" ".join(short(ratio[name, m, role]) for role in ROLES) for m in MEASURES[:3]]
+        cells = [" ".join(short(values[name, m, role]) for role in ROLES) for m in measures]
         table.append([name, *cells])
     return table
 
@@ -102,12 +107,7 @@ def samples(rows: pd.DataFrame) -> list[list[str]]:
 def samples_by_collection(rows: pd.DataFrame) -> list[list[str]]:
     """Ratio of contributing, new and dual runs."""
     some = rows[(rows.estimator == "combined") & (rows.budget == 100)]
-    ratio = some.set_index(["collection", "measure", "runs"]).over_dyn
-    table = [["", *MEASURES]]
-    for name in COLLECTIONS:
-        cells = [" ".join(short(ratio[name, m, role]) for role in ROLES) for m in MEASURES]
-        table.append([name, *cells])
-    return table
+    return _by_collection("", some.set_index(["collection", "measure", "runs"]).over_dyn, MEASURES)
 
 
 def above(rows: pd.DataFrame) -> list[list[str]]:
@@ -153,11 +153,7 @@ def own_errors(rows: pd.DataFrame) -> list[list[str]]:
     """Coverage by the model with errors of its own: contributing, new, dual runs."""
     some = rows[(rows.estimator == "relevance_model, with its own errors") & (rows.budget == 100)]
     held = some.set_index(["collection", "measure", "runs"]).coverage
-    table = [["contributing, new, dual", *MEASURES]]
-    for name in COLLECTIONS:
-        cells = [" ".join(short(held[name, m, role]) for role in ROLES) for m in MEASURES]
-        table.append([name, *cells])
-    return table
+    return _by_collection("contributing, new, dual", held, MEASURES)
 
 
 def held_out(rows: pd.DataFrame) -> list[list[str]]:
