@@ -46,20 +46,10 @@ def in_order[Task, Answer](
 ) -> Iterator[Answer]:
     """Yield ``function(task)`` for each task in turn, in threads, one BLAS thread each.
 
-    Parameters
-    ----------
-    function : callable
-    tasks : sequence
-    description : str
-        Of what is done, for the bar.
-    at_once : int
-        Tasks at a time; no more than twice as many are ahead of the one that is yielded.
+    Of ``at_once`` tasks at a time no more than twice as many are ahead of the one that is yielded.
     """
     begun: deque[Future[Answer]] = deque()
-    with (
-        one_blas_thread(),
-        ThreadPoolExecutor(max_workers=at_once) as pool,
-    ):
+    with one_blas_thread(), ThreadPoolExecutor(max_workers=at_once) as pool:
         try:
             for number, _ in enumerate(track(tasks, description)):
                 for task in tasks[number + len(begun) : number + 2 * at_once]:

@@ -69,20 +69,8 @@ def whole_file(path: str | os.PathLike) -> Iterator[Path]:
 def whole_folder(path: str | os.PathLike) -> Iterator[Path]:
     """A new folder to fill, which becomes ``path`` when everything went well.
 
-    Parameters
-    ----------
-    path : path
-        Where it goes; a folder that is there is replaced, a link's target instead of the link.
-
-    Yields
-    ------
-    Path
-        A folder of the same name in another one, for the body of ``with`` to make.
-
-    Raises
-    ------
-    ValueError
-        Where the folder that it goes into does not exist.
+    The body of ``with`` makes a folder of the same name in another one. A folder that is there is
+    replaced, a link's target instead of the link; one to go into that does not exist is refused.
     """
     target = Path(os.path.realpath(path))
     _check_parent(Path(path))
@@ -120,17 +108,7 @@ def picture_name(label: str) -> str:
 def check_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before the work rather than after it.
 
-    Parameters
-    ----------
-    path : Path
-        A file that is there or not.
-
-    Raises
-    ------
-    ValueError
-        Where it is a folder or a disk, or its folder does not exist.
-    OSError
-        Where it is there and must not be written.
+    A folder, a disk or a file in no folder is a ValueError, one without permission an OSError.
     """
     _check_parent(path)
     if not os.path.exists(path):

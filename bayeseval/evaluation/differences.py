@@ -204,14 +204,9 @@ def _anticipated(problem: Problem, runs: list[int], pairs: Pairs) -> NDArray[np.
 
 
 def without_defaults(options: dict, what: str) -> dict:
-    """Options without those of scores alone at their defaults; these at other values are refused.
+    """Options of ``evaluate`` without those of scores alone, which are refused if not the defaults.
 
-    Parameters
-    ----------
-    options : dict
-        Of :func:`evaluate`.
-    what : str
-        For the message: what is asked for, and its verb.
+    ``what`` is what is asked for, and its verb, for the message.
     """
     of_scores = {"outside": "nonrelevant", "missing_topics": "zero"}
     for name, usual in of_scores.items():

@@ -71,16 +71,8 @@ def cut_long(ax: Axes, points: np.ndarray, bounds: Sequence[tuple]) -> None:
     """Limits that a few very long intervals do not squeeze; arrows where one of them goes on.
 
     Long is more than four times the median length; where the others and all points would have at
-    least two thirds of the axis anyway, nothing is cut.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Intervals lie along x.
-    points : array
-        Estimates, which stay in sight.
-    bounds : sequence of (row, lower, upper, color)
-        Arrays (run,) and a colour, for each kind of interval that was drawn.
+    least two thirds of the axis anyway, nothing is cut. ``points`` stay in sight; ``bounds`` has
+    (row, lower, upper, color), arrays (run,) and a colour, for each kind of interval along x.
     """
     row, lower, upper = (np.concatenate([part[i] for part in bounds]) for i in range(3))
     color = np.repeat([part[3] for part in bounds], [len(part[0]) for part in bounds])

@@ -21,25 +21,9 @@ def gathered(
 ) -> xr.DataTree:
     """Collection of runs, over their pairs and the judged ones; it holds no judgments yet.
 
-    Parameters
-    ----------
-    reader : RunReader
-        What read the runs; it knows the labels.
-    runs : list of Run
-        May be empty.
-    judgments : DataFrame (topic, document) or None
-        Pairs to have besides the retrieved ones.
-    depth : int or None
-        Ranks to keep.
-    run_table : DataFrame (run[, contributed][, team]) or None
-        Facts about every run.
-    facts : dict
-        Attributes of the collection.
-
-    Returns
-    -------
-    DataTree
-        A collection.
+    ``reader``, which read the runs, knows the labels; there may be no runs. ``judgments`` are pairs
+    to have besides the retrieved ones, ``depth`` the ranks to keep, ``run_table`` facts about every
+    run, and ``facts`` attributes of the collection.
     """
     judged_topic = judged_document = np.empty(0, dtype=np.int32)
     if judgments is not None:

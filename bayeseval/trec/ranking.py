@@ -30,23 +30,11 @@ def ranked_pairs(
     depth: int | None,
     best: bool,
 ) -> Ranked:
-    """Ranking of a run, cut at a depth.
+    """Ranking of a run, whose lines may have any order, cut at a depth.
 
-    Parameters
-    ----------
-    run : Run
-        Lines in any order.
-    topics, documents : (labels, position of the label of each code)
-        Document labels ascending, so that ties can go by document descending.
-    depth : int or None
-        Ranks to keep.
-    best : bool
-        Whether to keep the best-ranked copy of a duplicate, with a warning, or to refuse it.
-
-    Returns
-    -------
-    Ranked
-        One entry a ranked document.
+    ``topics`` and ``documents`` are labels, and the position of the label of each code; document
+    labels ascend, so that ties can go by document descending. ``best`` keeps the best-ranked copy
+    of a duplicate, with a warning, which is refused otherwise.
     """
     topic, document = topics[1][run.topic], documents[1][run.document]
     pair = topic.astype(np.int64) * documents[0].size + document

@@ -14,24 +14,11 @@ from bayeseval.collection.schema import no_strata
 def sampling_design(
     collection: xr.DataTree, judgments: pd.DataFrame, where: np.ndarray, qrels_format: str
 ) -> xr.Dataset | None:
-    """Design over a collection's pairs that judgments of a format were made by.
+    """Design over a collection's pairs that judgments of a format were made by; None of qrels.
 
-    Parameters
-    ----------
-    collection : DataTree
-        Gives topics and pairs.
-    judgments : DataFrame (row)
-        What `read_qrels` returned.
-    where : array of int (row,)
-        Position of each row's pair.
-    qrels_format : str
-        The format; plain qrels tell no design.
-
-    Returns
-    -------
-    Dataset or None
-        ``/design``. Sampleval: inclusion probability = sampled / documents of the topic's stratum.
-        Prels and probs: as listed, NaN (unknown) for documents that are not.
+    ``where`` (row,) has the position of each row's pair. Sampleval: inclusion probability = sampled
+    / documents of the topic's stratum. Prels and probs: as listed, NaN (unknown) for documents that
+    are not.
     """
     if qrels_format == "sampleval":
         return _stratified(collection, judgments, where)
