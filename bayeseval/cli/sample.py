@@ -156,8 +156,9 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
 
     n_selected = int((design["selected"].to_numpy() & ~kept).sum())
     parameters = json.loads(design.attrs["parameters"])
-    in_frame = (design["inclusion_probability"] > 0) | (design["stratum"] >= 0)
-    topics = design["pair_topic"].to_numpy()[in_frame.to_numpy()]
+    in_frame = ((design["inclusion_probability"] > 0) | (design["stratum"] >= 0)).to_numpy()
+    pair_topic = design["pair_topic"].to_numpy()
+    topics = pair_topic[in_frame]
     depth = parameters["pool_depth"]
     rule = parameters["frame"] + ("" if depth is None else f" to rank {depth}")
     beside = f", besides {int(kept.sum())} already judged" if kept.any() else ""
@@ -167,16 +168,12 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
     )
     size = np.bincount(topics, minlength=design.sizes["topic"])
     covered = (size <= np.asarray(parameters["budget"])) & (size > 0)
-    done = design["pair_topic"].to_numpy()[in_frame.to_numpy() & kept]
-    size -= np.bincount(done, minlength=design.sizes["topic"])
+    size -= np.bincount(pair_topic[in_frame & kept], minlength=design.sizes["topic"])
     if covered.all() and not size.any():
         remark("every document of the frame is already judged: there is nothing left to judge")
     elif covered.all():
-        remark(
-            f"the budget covers the whole frame: judge all {size.sum()} documents not judged yet"
-            if kept.any()
-            else f"the budget covers the whole frame: judge all {size.sum()} documents"
-        )
+        rest = " not judged yet" if kept.any() else ""
+        remark(f"the budget covers the whole frame: judge all {size.sum()} documents{rest}")
     elif covered.any():
         remark(
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "

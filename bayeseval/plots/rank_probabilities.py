@@ -132,8 +132,7 @@ def _label_runs(ax: Axes, labels: list[str]) -> None:
     """Name the rows of a picture without a frame."""
     label_rows(ax, labels)
     ax.tick_params(axis="y", length=0)
-    for side in ("top", "right", "left", "bottom"):
-        ax.spines[side].set_visible(False)
+    ax.spines[:].set_visible(False)
 
 
 def _number_columns(ax: Axes, number: int) -> None:

@@ -18,8 +18,7 @@ TOPICS = {"sample": " over these topics", "topics": " over the population of top
 
 def bare(ax: Axes, *, rows: bool) -> None:
     """No frame beyond the axes; a pale grid across; of rows no line at the left either."""
-    for side in ("top", "right", "left") if rows else ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right", "left"] if rows else ["top", "right"]].set_visible(False)
     if rows:
         ax.grid(axis="x", color="0.9", linewidth=0.8)
         ax.tick_params(axis="y", length=0)

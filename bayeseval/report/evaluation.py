@@ -196,7 +196,7 @@ def _measure_section(
     best = one.isel(run=order)
     group = np.ones(order.size) if sets is None else sets["tie_group"].sel(run=best["run"])
     apart = (1 + np.flatnonzero(np.diff(group))).tolist()
-    rows = [_row(best.isel(run=place), sets, flagged) for place in range(order.size)]
+    rows = [_row(best.isel(run=number), sets, flagged) for number in range(order.size)]
     level = percent(answers.scores.attrs["ci_prob"])
     ranks = [] if sets is None else ["possible ranks", "group"]
     header = ["run", label, f"{level} interval", *ranks, "remark"]
