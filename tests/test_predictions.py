@@ -109,6 +109,7 @@ def test_labels_of_unknown_pairs_are_counted():
         ),
         ("llm", TABLE, "named 'llm' is there already"),
         ("gpt", "absent.txt", "labels file absent.txt does not exist"),
+        ("gpt", 50 * FILES["three"], "a path is needed, not what a file holds"),
         (["gpt", "llama"], [TABLE], "2 judges are named, and there are labels of 1"),
         (["gpt", "gpt"], TABLE, "named 'gpt' is there already"),
         (["gpt", "llama"], "labels.csv", "are a list with a file or dict for each"),

@@ -20,6 +20,7 @@ from bayeseval.trec.headed import headed_frame
 from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.objects import as_frame, renamed
 from bayeseval.trec.qrels import RUN_FIELDS
+from bayeseval.trec.sources import shown
 
 VALUES = ("label", "probability", "grade", "relevance", "score", "value")
 
@@ -167,8 +168,8 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
 
 def _of_file(path: Path, name: str) -> pd.DataFrame:
     """Labels of a file as its columns tell."""
-    if not path.exists():
-        raise ValueError(f"labels file {path} does not exist")
+    if not os.path.exists(path):
+        raise ValueError(f"labels file {shown(str(path))} does not exist")
     data = read_bytes(path, "labels")
     check_text(str(path), data)
     headed = headed_frame(str(path), data)

@@ -80,15 +80,15 @@ def _expanded_one(source, kind: str) -> list:
     if os.path.exists(text):
         return [Path(text)]
     if not glob.has_magic(text):
-        raise ValueError(f"{kind} file {_shown(text)} does not exist.")
+        raise ValueError(f"{kind} file {shown(text)} does not exist.")
     matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]
     matches = [match for match in matches if not match.is_dir()]
     if not matches:
-        raise ValueError(f"glob {_shown(text)} matches no {kind} file.")
+        raise ValueError(f"glob {shown(text)} matches no {kind} file.")
     return matches
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """A path as it is; the beginning of what a file holds, where that is given for its path."""
     if not {"\n", "\r"} & set(text):
         return text
