@@ -105,7 +105,7 @@ def preference_scores(
     position : array of int (run, rank)
         Where in `grade` the document at a rank stands, -1 for nothing there.
     grade : array of float (pair,)
-        Grades of the topic's documents; NaN, and any negative grade, is not judged.
+        Grades of the topic's documents; NaN is not judged, and a negative grade is a grade.
     pooled : array of bool (pair,)
         Whether a document was in the judging pool, judged or not (infAP alone reads it).
 
@@ -144,7 +144,7 @@ def preference_scores(
         )
     position = np.asarray(position)[:, : measure.cutoff]
     retrieved = position >= 0
-    judged_grade = np.where(np.asarray(grade) >= 0, grade, np.nan)
+    judged_grade = np.asarray(grade)
     grades = np.full(position.shape, np.nan)
     grades[retrieved] = judged_grade[position[retrieved]]
     in_pool = np.zeros(position.shape, dtype=bool)

@@ -2,11 +2,13 @@
 
 import ir_measures
 import numpy as np
+import pandas as pd
 import pytest
 import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bayeseval as be
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores
 
@@ -73,10 +75,22 @@ def test_judged_equals_ir_measures_where_scores_have_no_ties(theirs):
 
 def test_a_pooled_document_without_grade_is_not_judged():
     position = np.array([[0, 1, 2, -1]])
-    grade = np.array([-1.0, np.nan, 1.0])
+    grade = np.array([np.nan, np.nan, 1.0])
     pooled = np.array([True, True, True])
     judged = preference_scores(parse_measures("Judged@5")[0], position, grade, pooled)
     np.testing.assert_allclose(judged, [1 / 3])
+
+
+def test_grades_below_0_that_are_judgments_are_judged_and_not_relevant():
+    qrels = {"a": 1, "b": -2, "c": 1, "d": 0}
+    run = {document: -float(rank) for rank, document in enumerate(qrels)}
+    frame = pd.DataFrame({"topic": "1", "document": list(qrels), "grade": list(qrels.values())})
+    collection = be.read_collection(frame, {"1": run}, negative_grades="judged")
+    options = {"estimator": "assumed"}
+    judged = be.evaluate(collection, "Judged@4", **options).estimate.item()
+    assert judged == (ir_measures.Judged @ 4).calc_aggregate({"1": qrels}, {"1": run}) == 1.0
+    bpref = be.evaluate(collection, "Bpref", **options).estimate.item()
+    assert bpref == (1.0 + (1.0 - 1 / 2)) / 2, "one of two that are not relevant is above c"
 
 
 def test_inferred_average_precision_by_hand():
@@ -152,7 +166,7 @@ def test_rr_and_success_do_not_fall_when_a_document_becomes_relevant(topic, data
 @given(topics())
 def test_bpref_skips_documents_without_judgment(topic):
     position, grade, pooled = topic
-    judged = np.where(grade[position] >= 0, position, -1)
+    judged = np.where(np.isnan(grade[position]), -1, position)
     judged[position < 0] = -1
     only = np.full_like(position, -1)
     kept = judged[judged >= 0]
