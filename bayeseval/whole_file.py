@@ -20,6 +20,11 @@ _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+)(/task/\d+)?/fd")
 _MOST_LINKS = 40  # as the kernel allows
 
 
+def expanded_path(path: str | os.PathLike) -> Path:
+    """A path, in which a ~ at the beginning is the home folder."""
+    return Path(os.path.expanduser(path))
+
+
 @contextmanager
 def whole_file(path: str | os.PathLike) -> Iterator[Path]:
     """A new file to write, which becomes ``path`` when everything went well.
@@ -50,7 +55,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[Path]:
     >>> path.read_text()
     'run,score'
     """
-    path = Path(path)
+    path = expanded_path(path)
     check_writable(path)
     target = Path(os.path.realpath(path))
     through = is_special(path)
@@ -72,9 +77,10 @@ def whole_folder(path: str | os.PathLike) -> Iterator[Path]:
     The body of ``with`` makes a folder of the same name in another one. A folder that is there is
     replaced, a link's target instead of the link; one to go into that does not exist is refused.
     """
+    path = expanded_path(path)
     target = Path(os.path.realpath(path))
-    _check_parent(Path(path))
-    with new_folder(Path(path), target.parent) as folder:
+    _check_parent(path)
+    with new_folder(path, target.parent) as folder:
         part = folder / target.name
         yield part
         if not target.is_dir():

@@ -230,3 +230,70 @@ def test_whole_numbers_of_numpy_are_whole_numbers(make, collection, tmp_path):
     xr.testing.assert_equal(design, make(collection, budget=40, pool_depth=10))
     ordered = be.designs.hedge(collection, budget, list_length=np.int64(8))
     xr.testing.assert_identical(ordered, be.designs.hedge(collection, 40, list_length=8))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1"])
+@pytest.mark.parametrize(
+    "name", ["uniform_strata", "dynamic_sampling", "evaluate", "dual_runs", "urn_collection"]
+)
+def test_what_is_no_seed(collection, sampled, name, seed):
+    calls = {
+        "uniform_strata": lambda: be.designs.uniform_strata(
+            collection, budget=10, n_strata=2, random_seed=seed
+        ),
+        "dynamic_sampling": lambda: be.designs.dynamic_sampling(
+            collection, budget=10, n_strata=2, n_stages=2, random_seed=seed
+        ),
+        "evaluate": lambda: be.evaluate(sampled, "P@10", estimator="dyn", random_seed=seed),
+        "dual_runs": lambda: be.dual_runs(collection, random_seed=seed),
+        "urn_collection": lambda: be.simulate.urn_collection(
+            [0.1], n_topics=2, prevalence=0.2, random_seed=seed
+        ),
+    }
+    with pytest.raises(ValueError, match="random_seed must be a whole number, 0 or more, not"):
+        calls[name]()
+
+
+@pytest.mark.parametrize("observed", [{}, {"x": 1}, {"relevance": [1, 0]}])
+def test_an_approximation_needs_values_of_what_the_model_observes(sampled, observed):
+    model = be.models.relevance_model(sampled)
+    with pytest.raises(ValueError, match=r"needs the values of 'relevance' in observed, of the"):
+        be.fit(model, approximation="laplace", draws=20, random_seed=1, observed=observed)
+
+
+def test_what_tells_nothing_of_what_is_left_to_judge(collection, design):
+    several = be.draw(design, n_replicates=2, random_seed=1)
+    sample = design.assign(selected=several.isel(replicate=0, drop=True))
+    with pytest.raises(ValueError, match="judged holds replicates of a sample"):
+        be.designs.to_judge(sample, be.reveal(collection, design, several), random_seed=1)
+    with pytest.raises(ValueError, match="judged has no judgments"):
+        bare = be.read_collection(None, be.runs_frame(collection))
+        be.designs.to_judge(sample, bare, random_seed=1)
+
+
+def test_a_budget_by_topic_without_their_labels(collection):
+    with pytest.raises(ValueError, match="has labels of topics"):
+        be.designs.pps_strata(collection, budget=xr.DataArray([5, 5], dims="topic"))
+
+
+def test_a_table_without_rows_shows_no_reliability():
+    table = pd.DataFrame({"probability": [], "right": [], "error": []})
+    with pytest.raises(ValueError, match="flat has no row"):
+        be.plots.plot_reliability({"flat": table})
+
+
+def test_a_tilde_is_the_home_folder(collection, design, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    be.save_collection(collection, "~/collection.nc")
+    be.save_design(design, "~/design.nc")
+    be.write_qrels(collection, "~/qrels")
+    labels = be.qrels_frame(collection).rename(columns={"grade": "label"})
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "collection.nc", "design.nc", "labels.csv", "qrels",
+    ]  # fmt: skip
+    read = be.add_predictions(be.open_collection("~/collection.nc"), "judge", "~/labels.csv")
+    assert "judge" in read["predictors"]
+    xr.testing.assert_identical(
+        be.read_design("~/design.nc"), be.read_design(tmp_path / "design.nc")
+    )

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_whole_numbers
+from bayeseval.collection.choices import check_whole_numbers, generator
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
@@ -173,7 +173,7 @@ def _bootstrap(centred: xr.DataArray, n_boot: int, random_seed: int | None) -> x
     """Deviation of the mean in bootstrap samples of the known topics, (..., bootstrap)."""
     drawn = centred.notnull().any([dim for dim in centred.dims if dim != "topic"])
     places = np.flatnonzero(drawn.values)
-    random = np.random.default_rng(random_seed)
+    random = generator(random_seed)
     chance = np.full(places.size, 1.0 / places.size)
     count = random.multinomial(places.size, chance, size=n_boot)
     weight = xr.DataArray(count.astype(float), dims=("bootstrap", "topic"))

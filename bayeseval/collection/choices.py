@@ -61,6 +61,12 @@ def check_seed(random_seed: int | None) -> None:
         )
 
 
+def generator(random_seed: int | None) -> np.random.Generator:
+    """NumPy's generator of a seed that was checked."""
+    check_seed(random_seed)
+    return np.random.default_rng(random_seed)
+
+
 def check_whole_numbers(least: int, **numbers) -> None:
     """Refuse numbers of things that are no integers, or below the least.
 

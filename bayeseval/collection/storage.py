@@ -9,7 +9,7 @@ import xarray as xr
 
 from bayeseval.collection.labels import same_strings
 from bayeseval.collection.schema import SCHEMA, check_collection, datasets
-from bayeseval.whole_file import whole_file, whole_folder
+from bayeseval.whole_file import expanded_path, whole_file, whole_folder
 
 
 def save_collection(collection: xr.DataTree, path) -> None:
@@ -39,7 +39,7 @@ def save_collection(collection: xr.DataTree, path) -> None:
     ['a']
     """
     check_collection(collection)
-    path = Path(path)
+    path = expanded_path(path)
     _check_target(path)
     if path.suffix == ".zarr":
         with whole_folder(path) as part:
@@ -80,7 +80,7 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     >>> collection["rankings/ranking"].to_numpy().tolist()
     [[[0, 1, 2]]]
     """
-    path = Path(path)
+    path = expanded_path(path)
     if not path.exists():
         raise ValueError(f"{path} does not exist; a collection is a netCDF file or a .zarr folder.")
     is_zarr = path.suffix == ".zarr"

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import generator
 from bayeseval.collection.origin import check_errors_once, drawn_as_lists
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import (
@@ -112,7 +113,7 @@ def with_model_errors(
     n_chains, n_draws, _, n_runs = values.shape
     if np.isnan(values).any() or n_chains * n_draws < 2:
         raise ValueError("a model's own errors need two draws or more, without NaN")
-    random = np.random.default_rng(random_seed)
+    random = generator(random_seed)
     drawn = (random.standard_normal((n_chains, n_draws, n)) for n in (1, n_runs))
     shared, own = (z - z.mean(axis=(0, 1)) for z in drawn)  # posterior means stay as they are
     wider = np.empty_like(values)

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_seed
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.designs.strata import allocated, exponential_sizes
 from bayeseval.frame.features import discount, log_ranks
@@ -216,6 +217,7 @@ def drawn_stage(
 
     The random numbers of a stage are the same whether the stages before it were drawn here or not.
     """
+    check_seed(random_seed)
     seeds = None if random_seed is None else [random_seed, STAGE_STREAM, stage]
     members = np.flatnonzero(sample.stratum >= 0)
     members = members[plan.stage[sample.stratum[members]] == stage]

@@ -1,7 +1,6 @@
 """Designs as files."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -10,7 +9,7 @@ from bayeseval.collection.schema import describe_pair
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
 from bayeseval.trec.compression import HDF5
-from bayeseval.whole_file import check_writable, whole_file
+from bayeseval.whole_file import check_writable, expanded_path, whole_file
 
 DESIGN_VARIABLES = {
     "inclusion_probability",
@@ -52,7 +51,7 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     2
     """
     check_design(design)
-    path = Path(path)
+    path = expanded_path(path)
     check_writable(path)
     kept = (design["inclusion_probability"] != 0) | (design["stratum"] >= 0)
     frame = design.isel(pair=np.flatnonzero(kept))
@@ -91,9 +90,10 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
     >>> read.inclusion_probability.values, int(read.selected.sum())
     (array([0.5, 0.5, 0.5, 0.5]), 2)
     """
-    if not Path(path).is_file():
+    path = expanded_path(path)
+    if not path.is_file():
         raise FileNotFoundError(f"no design file '{path}'")
-    with Path(path).open("rb") as file:
+    with path.open("rb") as file:
         begins = file.read(len(HDF5))
     if begins != HDF5:
         raise ValueError(

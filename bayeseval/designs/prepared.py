@@ -30,6 +30,8 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     """Judgments for every topic: one number for all, or one for each by the topic's label."""
     topics = collection["topic"].to_numpy().tolist()
     if isinstance(budget, xr.DataArray):
+        if "topic" not in budget.coords:
+            raise ValueError("a budget that is a DataArray has labels of topics (coordinate topic)")
         budget = pd.Series(budget.to_numpy(), index=budget["topic"].to_numpy())
     if isinstance(budget, Mapping | pd.Series):
         named = pd.Index([str(topic) for topic in budget.keys()])

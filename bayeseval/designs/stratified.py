@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_whole_numbers
+from bayeseval.collection.choices import check_whole_numbers, generator
 from bayeseval.designs.prepared import Budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes, without_lone_draw
 from bayeseval.messages import Message, Option
@@ -164,7 +164,7 @@ def uniform_strata(
     start = prepared_frame(
         collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
     )
-    random = np.random.default_rng(random_seed)
+    random = generator(random_seed)
 
     def strata(documents, left, number):
         return random.permutation(np.sort(documents)), equal_sizes(documents.size, number)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_seed
 from bayeseval.designs.placing import check_design, design_rows
 
@@ -34,7 +35,7 @@ def to_judge(
     Raises
     ------
     ValueError
-        No sample, or replicates of one.
+        No sample, or replicates of one; a collection without judgments.
 
     Examples
     --------
@@ -54,8 +55,9 @@ def to_judge(
     check_seed(random_seed)
     chosen = _selected(design)
     if judged is not None:
+        grade = _grades(judged)
         row = design_rows(judged, design)
-        chosen[row[(row >= 0) & judged["judgments/grade"].notnull().to_numpy()]] = False
+        chosen[row[(row >= 0) & grade.notnull().to_numpy()]] = False
     pair = np.flatnonzero(chosen)
     topic = design["pair_topic"].to_numpy()[pair]
     if "judging_order" in design:
@@ -69,6 +71,17 @@ def to_judge(
             "document": design["document"].to_numpy()[pair],
         }
     )
+
+
+def _grades(judged: xr.DataTree) -> xr.DataArray:
+    """Grades of the pairs of a collection with one sample."""
+    check_collection(judged)
+    if "judgments" not in judged.children:
+        raise ValueError("judged has no judgments, and says nothing of what is left to judge")
+    grade = judged["judgments"].to_dataset()["grade"]
+    if "replicate" in grade.dims:
+        raise ValueError("judged holds replicates of a sample; select one of them")
+    return grade
 
 
 def _selected(design: xr.Dataset) -> np.ndarray:

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_seed
 from bayeseval.collection.origin import run_coords
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.registry import (
@@ -106,6 +106,7 @@ class Problem:
             check_no_predictor(estimator, predictor)
             scores = list_estimator(estimator, options)
             return cls(frame, parsed, random, list_scores=scores)
+        check_seed(random_seed)
         seed = random_seed or 0
         relevance = estimated_relevance(frame, estimator, predictor, seed, options)
         return cls(frame, parsed, random, relevance)

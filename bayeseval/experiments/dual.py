@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import generator
 from bayeseval.collection.schema import rebuilt
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
@@ -60,7 +61,7 @@ def dual_runs(
         raise ValueError(f"the collection has dual runs already (names that end in '{SUFFIX}')")
     ranking = Rankings.of(collection).pair
     relevant = np.append(grade_columns(collection)[0] >= relevance_level, False)[ranking]
-    random = np.random.default_rng(random_seed)
+    random = generator(random_seed)
     dual = ranking.copy()
     for run in range(ranking.shape[0]):
         where = np.nonzero(relevant[run])

@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_choice, check_ci_prob
+from bayeseval.collection.choices import check_choice, check_ci_prob, generator
 from bayeseval.experiments.pool_scores import PoolScores
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
@@ -86,7 +86,7 @@ def sampled_pools(
     check_collection(collection)
     scores = _pool_scores(collection, measure, pool_depth, relevance_level)
     pooled, others = _run_populations(collection, unpooled_from, pool_widths)
-    random = np.random.default_rng(random_seed)
+    random = generator(random_seed)
     n_widths, n_topics = len(pool_widths), collection.sizes["topic"]
     true = np.empty((n_widths, n_samples, n_topics))
     unpooled = np.empty((len(BASES), n_widths, n_samples, n_topics))
@@ -185,7 +185,7 @@ def pool_width_errors(
     if min(n_common) < 2 or max(n_common) > n_topics:
         raise ValueError(f"n_common must lie between 2 and the {n_topics} topics, not {n_common}")
     whole = delta.mean("topic")
-    random = np.random.default_rng(random_seed)
+    random = generator(random_seed)
     keys = random.random((delta.sizes["pool_width"], delta.sizes["sample"], n_samples, n_topics))
     place = keys.argsort(axis=-1).argsort(axis=-1)
     order = xr.DataArray(place, dims=("pool_width", "sample", "choice", "topic"))

@@ -18,7 +18,7 @@ from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
 from bayeseval.models.identity import check_fit
 from bayeseval.models.table import kind_of
 from bayeseval.progress import track
-from bayeseval.whole_file import picture_name, whole_file
+from bayeseval.whole_file import expanded_path, picture_name, whole_file
 
 FEW_ENTRIES = 8  # variables with more are not drawn entry by entry
 MAX_PANELS = 12
@@ -119,7 +119,7 @@ def diagnostic_plots(
     import matplotlib.pyplot as plt
 
     _check(fitted, scores, ci_prob, max_rows)
-    folder = _made(Path(folder))
+    folder = _made(expanded_path(folder))
     drawings = [*_of_sampler(fitted), *_of_runs(fitted, scores, ci_prob, max_rows)]
     if model is not None:
         drawn = predictive_draws(model, fitted, random_seed=random_seed)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 N_BINS = 30
 
 
-def prior_overlap(drawn: xr.DataTree, var_names: Sequence[str] | None = None) -> xr.Dataset:
+def prior_overlap(drawn: xr.DataTree, var_names: str | Sequence[str] | None = None) -> xr.Dataset:
     r"""Overlap of the prior and the posterior of the single parameters of a model.
 
     .. math:: overlap = \int \min(p(\theta), p(\theta \mid y)) \, d\theta, \quad
@@ -27,7 +27,7 @@ def prior_overlap(drawn: xr.DataTree, var_names: Sequence[str] | None = None) ->
     drawn : DataTree
         With the groups prior and posterior, as :func:`bayeseval.inference.predictive_draws` gives
         it.
-    var_names : list of str, optional
+    var_names : str or list of str, optional
         Parameters without dims; default: all of them.
 
     Returns
@@ -65,7 +65,7 @@ def prior_overlap(drawn: xr.DataTree, var_names: Sequence[str] | None = None) ->
         for name in posterior.data_vars
         if name in prior and set(posterior[name].dims) == {"chain", "draw"}
     ]
-    names = known if var_names is None else list(var_names)
+    names = [var_names] if isinstance(var_names, str) else list(var_names or known)
     stray = [name for name in names if name not in known]
     if stray:
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_whole_numbers
+from bayeseval.collection.choices import check_seed, check_whole_numbers
 from bayeseval.inference.sampling import known_values
 from bayeseval.models.identity import check_fit
 
@@ -34,7 +34,8 @@ def predictive_draws(
     fitted : DataTree
         What :func:`bayeseval.fit` returned, by a sampler or by an approximation.
     n_draws : int
-        Draws of the prior, and at most as many of the fit, evenly spaced along its chains.
+        Draws of the prior, and at most as many of the fit, evenly spaced along its chains; one of
+        each chain at least.
     random_seed : int, optional
         Seed.
 
@@ -68,6 +69,7 @@ def predictive_draws(
 
     check_fit(fitted)
     check_whole_numbers(1, n_draws=n_draws)
+    check_seed(random_seed)
     conditioned = _conditioned(model, fitted)
     data = [variable.name for variable in conditioned.observed_RVs]
     posterior = fitted["posterior"].to_dataset().drop_vars(data, errors="ignore")
@@ -142,6 +144,7 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
     import pymc as pm
 
     check_whole_numbers(1, draws=draws)
+    check_seed(random_seed)
     (seed,) = map(int, np.random.SeedSequence(random_seed).generate_state(1))
     with _quiet():
         drawn = pm.sample_prior_predictive(

@@ -211,6 +211,12 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
             f"approximation={approximation!r} knows the model as it was made, and this one has "
             f"been changed ({', '.join(changed)}): leave approximation out"
         )
+    for name, own in known_values(model).items():
+        if name not in known or np.shape(known[name]) != np.shape(own):
+            raise ValueError(
+                f"approximation={approximation!r} needs the values of '{name}' in observed, of the "
+                f"shape {np.shape(own)}"
+            )
     fitted = ways[approximation](model, known, draws=draws, random_seed=random_seed)
     fitted.attrs |= {"approximation": approximation, "seed": int(random_seed)}
     return fitted

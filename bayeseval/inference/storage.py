@@ -1,12 +1,10 @@
 """Fits on disk: one netCDF file each."""
 
-from pathlib import Path
-
 import xarray as xr
 
 from bayeseval.collection.labels import same_strings
 from bayeseval.models.identity import check_fit
-from bayeseval.whole_file import whole_file
+from bayeseval.whole_file import expanded_path, whole_file
 
 
 def save_fit(fitted: xr.DataTree, path) -> None:
@@ -26,9 +24,9 @@ def save_fit(fitted: xr.DataTree, path) -> None:
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
-    >>> path = Path(tempfile.mkdtemp()) / "fit.nc"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "fit.nc"
     >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
     >>> open_fit(path)["posterior/mean"].values
     array([[0.1, 0.2]])
@@ -57,14 +55,14 @@ def open_fit(path) -> xr.DataTree:
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
-    >>> path = Path(tempfile.mkdtemp()) / "fit.nc"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "fit.nc"
     >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
     >>> dict(open_fit(path)["posterior"].sizes)
     {'chain': 1, 'draw': 2}
     """
-    path = Path(path)
+    path = expanded_path(path)
     if not path.exists():
         raise ValueError(f"{path} does not exist; a fit is a netCDF file.")
     try:

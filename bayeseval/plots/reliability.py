@@ -50,8 +50,8 @@ def plot_reliability(
     TypeError
         Something else than a mapping.
     ValueError
-        An empty mapping; a table without one of the columns; a probability outside [0, 1]; a
-        `ci_prob` outside (0, 1).
+        An empty mapping; a table without one of the columns or without a row; a probability outside
+        [0, 1]; a `ci_prob` outside (0, 1).
 
     Examples
     --------
@@ -94,5 +94,7 @@ def _check(tables) -> None:
         if absent:
             raise ValueError(f"{name} lacks {absent[0]}")
         stated = np.asarray(table["probability"], float)
+        if not stated.size:
+            raise ValueError(f"{name} has no row")
         if not ((stated >= 0) & (stated <= 1)).all():
             raise ValueError(f"{name} has a probability outside [0, 1]")

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_seed
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
@@ -154,6 +154,7 @@ def posterior_scores(
     check_choice("outside", outside, OUTSIDE)
     check_choice("departures", departures, DEPARTURES)
     check_choice("denominator", denominator, DENOMINATORS)
+    check_seed(random_seed)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     check_fit(fitted)

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayeseval.collection import assemble
-from bayeseval.collection.choices import check_choice, check_whole_numbers
+from bayeseval.collection.choices import check_choice, check_whole_numbers, generator
 from bayeseval.simulate.noise import top_documents, urn_noise
 
 
@@ -104,7 +104,7 @@ def urn_collection(
     proportions = _grade_proportions(grade_proportions)
     check_choice("keep", keep, ("all", "retrieved"))
     check_whole_numbers(1, depth=depth)
-    common, *topic_rngs = np.random.default_rng(random_seed).spawn(topic_count + 1)
+    common, *topic_rngs = generator(random_seed).spawn(topic_count + 1)
     weight = weight * np.exp(common.normal(0.0, difficulty_sd, topic_count))
     relevant = _relevant(common, documents, n_relevant, prevalence)
     team_index = np.unique(teams, return_inverse=True)[1]

@@ -8,7 +8,7 @@ import os
 import zlib
 from pathlib import Path
 
-from bayeseval.whole_file import whole_file
+from bayeseval.whole_file import expanded_path, whole_file
 
 HDF5 = b"\x89HDF"  # how a netCDF file begins
 _FORMATS = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstandard"}
@@ -64,7 +64,7 @@ def read_bytes(path: Path, kind: str) -> bytes:
 
 def write_whole(path: str | os.PathLike, text: str) -> None:
     """Write text to a file, compressed as its ending says: whole or not at all."""
-    path = Path(path)
+    path = expanded_path(path)
     ending = _known_ending(path)
     data = text.encode()
     if ending == ".gz":

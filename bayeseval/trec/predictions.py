@@ -21,6 +21,7 @@ from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.objects import as_frame, renamed
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.sources import shown
+from bayeseval.whole_file import expanded_path
 
 VALUES = ("label", "probability", "grade", "relevance", "score", "value")
 
@@ -114,7 +115,7 @@ def _check_names(collection: xr.DataTree, names: list[str]) -> None:
 def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     """Labels (topic, document, value) of one judge, and what they came from, for messages."""
     if isinstance(source, str | os.PathLike):
-        return file_labels(Path(source), name), str(source)
+        return file_labels(expanded_path(source), name), str(source)
     where = f"labels of '{name}'"
     frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
     if frame is None:

@@ -111,6 +111,7 @@ def score_model(
     import pytensor.tensor as pt
 
     numbers = checked_priors(PRIORS, priors)
+    sources = Sources.of(mean, post, covariance)
     if mean.sizes.get("measure", 1) != 1:
         raise ValueError(
             f"a score model is of one measure, not {mean.sizes['measure']}; pick one with "
@@ -118,7 +119,6 @@ def score_model(
         )
     if mean.attrs.get("population") == "topics":
         raise ValueError("a score model is of these topics; take means of population 'sample'")
-    sources = Sources.of(mean, post, covariance)
     known, group = constants_by_group(mean, groups, constants, post.coords.get("learned"))
     names, of_run = np.unique(group, return_inverse=True)
     measure = parse_measures(str(sources.labels["measure"][0]))[0]

@@ -60,8 +60,8 @@ class Constants:
     design_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in set(self.__dataclass_fields__) - {"far_weight"}:
-            if not 0.0 <= getattr(self, name) < np.inf:
+        for name in self.__dataclass_fields__:
+            if name != "far_weight" and not 0.0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         if not 0.0 <= self.far_weight <= 1.0:
             raise ValueError(f"far_weight is {self.far_weight}; allowed: 0 to 1")

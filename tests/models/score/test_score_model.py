@@ -116,6 +116,7 @@ def test_where_the_model_makes_no_errors_its_posterior_is_the_answer():
     [
         (means(population="topics"), draws(), {}, "of these topics"),
         (means(), draws().isel(run=[0]), {}, "run 'new', which what"),
+        (None, draws(), {}, "mean must be a Dataset"),
         (means(), draws().mean(("chain", "draw")), {}, "must be posterior draws"),
         (means(), draws(), {"priors": {"commom": (0, 1)}}, "commom"),
         (means(), draws(), {"constants": {"new": {"far": 1}}}, "far"),
