@@ -101,13 +101,13 @@ def adjust_by_topics(
     n_topics, n_common = unadjusted.notnull().sum("topic"), delta.notnull().sum("topic")
     adjustment = delta.mean("topic", skipna=True)
     left = 1.0 - n_common / n_topics
-    deviation = delta.std("topic", skipna=True, ddof=1)
+    deviation = _deviation(delta)
     error = (left * deviation**2 / n_common) ** 0.5
     beyond = xr.apply_ufunc(settled, abs(adjustment) - error, adjustment)
     unadjusted_mean = unadjusted.mean("topic", skipna=True)
     adjusted = unadjusted_mean + adjustment
     known = true.where(delta.notnull())
-    common_deviation = known.std("topic", skipna=True, ddof=1)
+    common_deviation = _deviation(known)
     freedom = (n_common - 1.0).where(n_common > 1)
     result = xr.Dataset(
         {
@@ -167,6 +167,13 @@ def _confidence(adjustment: xr.DataArray, error: xr.DataArray) -> xr.DataArray:
     chance = xr.apply_ufunc(lambda value: 2.0 * ndtr(value) - 1.0, ratio)
     sure = xr.where(size > 0, 1.0, 0.0).where(error == 0)
     return chance.fillna(sure)
+
+
+def _deviation(value: xr.DataArray) -> xr.DataArray:
+    """Standard deviation over topics, NaN by a single one (of which NumPy warns)."""
+    number = value.notnull().sum("topic")
+    square = ((value - value.mean("topic")) ** 2).sum("topic")
+    return (square / (number - 1).where(number > 1)) ** 0.5
 
 
 def _bootstrap(centred: xr.DataArray, n_boot: int, random_seed: int | None) -> xr.DataArray:

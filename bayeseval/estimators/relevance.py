@@ -65,7 +65,7 @@ class TopicRelevance:
     odds : float array (pair,)
         (1 - pi) / pi, odds of a pair of the topic not to be drawn.
     stratum : int array (pair,)
-        Stratum of each pair of the topic, from 0; -1 under Poisson sampling.
+        Stratum of each pair of the topic, from 0; all 0 under Poisson sampling.
     binary : callable (relevance_level) -> FilledRelevance
     gain_levels : callable (measure) -> list of (gain step, FilledRelevance)
         Gain as a sum of steps times the relevance "gain at or above this".
@@ -157,7 +157,7 @@ class EstimatedRelevance:
             position=position,
             slots=self._topic_slots(topic),
             odds=1.0 / self.sample.inclusion_probability[inside] - 1.0,
-            stratum=np.where(stratum < 0, -1, stratum - stratum.min(initial=0)).astype(np.int64),
+            stratum=(stratum - stratum.min(initial=stratum.max(initial=0))).astype(np.int64),
             binary=lambda level: self._counted(topic, at_least(level), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             counts=lambda measure: self._counts(topic, measure),

@@ -33,8 +33,6 @@ def linear_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarray | None:
     """Variances of differences (run, run_other) to be expected; None where it has no such form."""
-    from bayeseval.measures.rank_sums import precision_sum
-
     levels = _levels(topic, measure)
     filled = levels[0][1]
     known = measure.name in ("R", "nDCG", "AP", *names_of("linear"))
@@ -43,7 +41,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     if measure.name == "AP":
         position, chance = topic.top(measure.cutoff), np.clip(filled.predicted[0], 0.0, 1.0)
         weights = anticipated.weights_of_precisions(position, chance)
-        numerator = precision_sum(position, np.ascontiguousarray(filled.value))
+        numerator = sum_of_precisions(topic, position, filled)[0]
     else:
         weight = rank_weight(measure, topic.position.shape[1])
         weights = anticipated.weights_by_rank(topic, weight)
@@ -86,20 +84,29 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 
 def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """AP and AP@k: the sum of precisions, by the number of relevant documents."""
+    filled = topic.binary(measure.relevance_level)
+    position = topic.top(measure.cutoff)
+    numerator, expanded = sum_of_precisions(topic, position, filled)
+    count, count_expanded, raised = relevant_count(topic, filled)
+    doubtful = raised | ((numerator < 0.0) & (filled.beside is not None))  # as no such sum can be
+    score = ratio_score(
+        topic, numerator, expanded, count, count_expanded, doubtful, topic.counts(measure)
+    )
+    variance = anticipated.of_average_precision(topic, position, filled, score, numerator)
+    return replace(score, anticipated=variance)
+
+
+def sum_of_precisions(topic: TopicRelevance, position, filled: FilledRelevance) -> tuple:
+    """Numerator of AP (run, replicate) and its expanded values (run, replicate, slot)."""
     from bayeseval.measures.rank_sums import lone_products, precision_sum_influence
 
-    filled = topic.binary(measure.relevance_level)
-    position, slots = topic.top(measure.cutoff), topic.slots
-    sampled = (position, filled.value, slots.row, filled.expanded)
+    slots = topic.slots
+    sampled = (position, np.ascontiguousarray(filled.value), slots.row, filled.expanded)
     both = precision_sum_influence(*sampled, slots.joint_excess, slots.stratum)
     if filled.beside is not None:
         chance = np.ascontiguousarray(filled.beside.T)
         both += lone_products(*sampled, chance, topic.stratum)
-    numerator, expanded = both[..., 0], both[..., 1:]
-    number = relevant_count(topic, filled)
-    score = ratio_score(topic, numerator, expanded, *number, counts=topic.counts(measure))
-    variance = anticipated.of_average_precision(topic, position, filled, score, numerator)
-    return replace(score, anticipated=variance)
+    return both[..., 0], both[..., 1:]
 
 
 def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore:

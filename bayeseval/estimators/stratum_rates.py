@@ -5,9 +5,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
+from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 PRIOR = 5.0  # documents that the strata of all topics count for in that of one
-ALIKE = 2.0  # relevant documents that all topics count for in how many one topic has
+CURVE_PENALTY = 0.1  # of the curve over places
 
 
 def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -41,14 +42,15 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
 
 
 def rates_beside(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    r"""Rate of relevance of strata of which one document was drawn, by the other strata alone.
+    r"""Rate of relevance of strata of which one document was drawn, by the other draws.
 
-    .. math:: \hat p = \frac{\lambda \hat r}{1 - \hat r + \lambda \hat r}, \qquad
-              \lambda = \frac{2 + \sum_g k_{tg}}{2 + \sum_g n_{tg} \hat r_g}
+    .. math:: \mathrm{logit}\, p_{th} = \beta_0 + \beta_1 h + \beta_2 1[\pi_{th} = 1] + \gamma_t,
+              \qquad \gamma_t \sim N(0, 1)
 
-    with :math:`\hat r` the rate at that place in the other topics, and sums over the other strata
-    of the topic: how much richer it is than others. The single document itself has no say, so that
-    the rate is independent of which one was drawn.
+    h is the place of a stratum among those of its topic that are not wholly judged, so that the
+    rate falls with the rank of exponential strata. The fit is to all draws; from the rate of a
+    stratum its own draw is taken out by one Newton step, so that it has no say in the rate (to
+    first order).
 
     Parameters
     ----------
@@ -59,27 +61,53 @@ def rates_beside(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.fl
     Returns
     -------
     float array (replicate, frame_pair) or None
-        0 in strata that are judged in full, or of which two or more were drawn; None where there
-        are no others.
+        0 in strata that are judged in full, or of which two or more were drawn, and where nothing
+        relevant was drawn in any topic; None where there are no others.
+
+    References
+    ----------
+    Pregibon, "Logistic regression diagnostics", Annals of Statistics 9 (1981), on the step.
     """
     if not sample.stratum.size or (sample.stratum < 0).any():
         return None
     stratum, place = _strata_and_places(sample)
     size = np.bincount(stratum)
-    topic = np.zeros(size.size, dtype=np.int64)
-    topic[stratum] = sample.topic
     rates = np.zeros(observed.shape)
     for row, (chosen, of_pairs) in enumerate(zip(sample.selected, observed, strict=True)):
-        drawn, found = np.bincount(stratum, chosen), np.bincount(stratum, of_pairs)
-        lone = (drawn == 1.0) & (size > 1)
-        at_place = np.bincount(place, found)[place] - found + 0.5
-        at_place /= np.bincount(place, drawn)[place] - drawn + 1.0
-        expected = drawn * at_place
-        richer = np.bincount(topic, found)[topic] - found + ALIKE
-        richer /= np.bincount(topic, expected)[topic] - expected + ALIKE
-        rate = richer * at_place / (1.0 - at_place + richer * at_place)
-        rates[row] = np.where(lone, rate, 0.0)[stratum]
+        lone = (np.bincount(stratum, chosen) == 1.0) & (size > 1)
+        if lone.any() and of_pairs.any():
+            drawn = np.flatnonzero(chosen)
+            where = stratum[drawn]
+            at = place[where].astype(float)
+            features = np.stack([np.ones(drawn.size), at, (at == 0.0).astype(float)], axis=1)
+            rate = _left_out(features, sample.topic[drawn], of_pairs[drawn], sample.n_topics)
+            by_stratum = np.zeros(size.size)
+            by_stratum[where] = rate
+            rates[row] = np.where(lone, by_stratum, 0.0)[stratum]
     return rates if rates.any() else None
+
+
+def _left_out(
+    features: NDArray[np.float64], topic: NDArray, relevant: NDArray[np.float64], n_topics: int
+) -> NDArray[np.float64]:
+    """Rate (draw,) that all draws but this one lead one to expect of each."""
+    from scipy.special import expit
+
+    features[:, 1] -= features[:, 1].mean()
+    features[:, 1] /= max(features[:, 1].std(), 1e-9)
+    penalty = Penalty(np.full(features.shape[1], CURVE_PENALTY), np.ones(1))
+    rows = TopicRows(features, np.ones((topic.size, 1)), topic, n_topics)
+    logit = logits(rows, ridge_logistic(rows, relevant, penalty))
+    rate = expit(logit)
+    # variance of each logit, the effects of topics eliminated
+    weight = rate * (1.0 - rate)
+    whole = np.bincount(topic, weight, n_topics) + 1.0
+    mean = np.stack([np.bincount(topic, weight * x, n_topics) for x in features.T], axis=1)
+    inside = (features * weight[:, None]).T @ features - (mean / whole[:, None]).T @ mean
+    inverse = np.linalg.inv(inside + CURVE_PENALTY * np.eye(features.shape[1]))
+    off = features - (mean / whole[:, None])[topic]
+    variance = 1.0 / whole[topic] + np.einsum("dj,jk,dk->d", off, inverse, off)
+    return expit(logit - variance * (relevant - rate) / (1.0 - weight * variance))
 
 
 def squared_residuals(

@@ -140,10 +140,10 @@ def evaluate(
 
     The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two
     or more are drawn per stratum; with an M learned from the sample a small bias remains. Where one
-    is drawn no unbiased numerator exists: ``stat`` takes the rate of such a stratum from the others
-    (:func:`bayeseval.estimators.stratum_rates.rates_beside`) for the pairs that are never drawn
-    together, which removes a part of what it would lack; half as many strata as judgments
-    (``n_strata``), two in each, remove more.
+    is drawn no unbiased numerator exists: for the pairs that are never drawn together ``stat``
+    takes what the other draws say of their stratum's rate, as if that were known
+    (:func:`bayeseval.estimators.stratum_rates.rates_beside`), and lacks what the rate leaves. A sum
+    that comes out negative by this is limited to 0 where the topic's own number divides it.
     Labels of an LLM or another assessor (:func:`add_predictions`) are features of the default
     predictor, beside the ranks: ("pooled", all of them). Their worth is learned from the judged
     documents of other strata, so that the estimate stays unbiased and a bad judge costs next to

@@ -65,7 +65,9 @@ def prior_overlap(drawn: xr.DataTree, var_names: str | Sequence[str] | None = No
         for name in posterior.data_vars
         if name in prior and set(posterior[name].dims) == {"chain", "draw"}
     ]
-    names = [var_names] if isinstance(var_names, str) else list(var_names or known)
+    if isinstance(var_names, str):
+        var_names = [var_names]
+    names = known if var_names is None else list(var_names)
     stray = [name for name in names if name not in known]
     if stray:
         raise ValueError(

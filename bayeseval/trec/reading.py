@@ -56,7 +56,8 @@ def read_collection(
     run_table : DataFrame (run[, contributed][, team]), optional
         Facts about every run that is read.
     negative_grades : {"unjudged", "judged"}
-        Whether a negative grade means pooled but not judged, or is a grade.
+        Whether a negative grade means pooled but not judged, as trec_eval has it, or is a grade: of
+        a judged document that is not relevant (for Bpref and infAP too, which trec_eval's are not).
     on_duplicate : {"error", "best"}
         What to do with a document that occurs twice in a ranking: refuse it, or keep the copy that
         is ranked best.

@@ -108,5 +108,6 @@ def degrees_of_freedom(variance, spread):
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.square(variance) / spread
-    exact = np.where(np.isnan(spread), np.nan, np.inf)  # no spread: everything was judged
+    unknown = np.isnan(spread) | np.isnan(variance)
+    exact = np.where(unknown, np.nan, np.inf)  # no spread: everything was judged
     return xr.where(ratio < 1.0 / ROUNDING, ratio, exact)

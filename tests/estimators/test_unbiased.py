@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.special import logit
 
 import bayeseval as be
+from bayeseval.estimators.stratum_rates import rates_beside
 from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.rank_sums import lone_products, precision_sum, precision_sum_influence
 from tests.small import (
@@ -212,16 +214,79 @@ def test_the_linear_part_of_lone_strata_is_a_derivative(collection):
             np.testing.assert_allclose(lone[:, 0, 1 + slot], ends[1] - ends[0], atol=1e-12)
 
 
-def test_with_one_draw_a_stratum_other_strata_tell_what_pairs_add_to_average_precision():
+@pytest.fixture(scope="module")
+def lone() -> xr.DataTree:
+    """200 topics, ten strata of each with one draw."""
     collection = be.simulate.urn_collection(
-        [2.0, 4.0, 8.0], n_topics=200, n_documents=60, n_relevant=15, depth=60, random_seed=5
+        [0.02, 0.1, 0.3], n_topics=200, n_documents=60, n_relevant=15, depth=60, random_seed=5
     )
     design = be.designs.pps_strata(collection, budget=10, n_strata=10)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=6))
+    return collection, be.reveal(collection, design, be.draw(design, random_seed=6))
+
+
+def test_with_one_draw_a_stratum_other_strata_tell_what_pairs_add_to_average_precision(lone):
+    collection, sampled = lone
     true = true_numerators(collection).mean()
     parts = [(own[:, 0, 0], more[:, 0, 0]) for own, more, _, _ in sums_of_lone_strata(sampled)]
-    plain, lone = np.mean(parts, axis=(0, 2))
-    assert plain < 0.6 * true and abs(plain + lone - true) < 0.08 * true
+    plain, more = np.mean(parts, axis=(0, 2))
+    assert plain < 0.95 * true and abs(plain + more - true) < 0.03 * true
+
+
+def sample_of(sampled):
+    relevance = Problem.prepared(sampled, "AP", estimator="stat").relevance
+    return relevance.sample, relevance._relevant((1.0, np.inf))
+
+
+def test_strata_of_every_topic_are_numbered_from_0(lone):
+    problem = Problem.prepared(lone[1], "AP", estimator="stat")
+    for topic, position in problem.topics():
+        stratum = problem.relevance.topic(topic, position).stratum
+        assert (stratum.min(), stratum.max()) == (0, 9)
+
+
+def test_a_draw_has_no_say_in_the_rate_of_its_stratum(lone):
+    """The rate is that of a fit without the draw, up to a Newton step."""
+    sample, observed = sample_of(be.select(lone[1], topics=[str(k) for k in range(1, 7)]))
+    rate = rates_beside(sample, observed)[0]
+    for pair in np.flatnonzero(sample.selected[0] & (sample.inclusion_probability < 1.0))[::5]:
+        other = observed.copy()
+        other[0, pair] = 1.0 - other[0, pair]
+        opposite = rates_beside(sample, other)[0, pair]
+        assert abs(logit(opposite) - logit(rate[pair])) < 0.35, "by the draw itself: 1 to 4"
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore:numbers of relevant documents")  # of a single topic
+def test_with_few_topics_deep_strata_have_small_rates(n_topics):
+    collection = be.simulate.urn_collection(
+        [0.02, 0.1], n_topics=n_topics, n_documents=2000, n_relevant=15, depth=1000, random_seed=2
+    )
+    design = be.designs.pps_strata(collection, budget=20)
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=20, random_seed=3))
+    sample, observed = sample_of(sampled)
+    deep = sample.inclusion_probability < 0.01
+    assert rates_beside(sample, observed)[:, deep].mean() < 0.03
+    scores = be.evaluate(sampled, "AP", estimator="stat").estimate.mean("topic")
+    truth = be.evaluate(collection, "AP", estimator="assumed").estimate.mean("topic")
+    assert abs((scores - truth).mean()) < 0.1
+
+
+def test_where_nothing_relevant_was_drawn_nothing_is_added(lone):
+    sample, observed = sample_of(lone[1])
+    assert rates_beside(sample, np.zeros_like(observed)) is None
+
+
+def test_a_sum_of_precisions_below_0_is_limited():
+    collection = be.simulate.urn_collection(
+        [4.0, 8.0], n_topics=30, n_documents=400, n_relevant=100, depth=400, random_seed=0
+    )
+    design = be.designs.pps_strata(collection, budget=20)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(
+        sampled, "AP", estimator="stat", estimator_options={"denominator": "topic"}
+    )
+    assert (scores.estimate >= 0).all() and (scores.estimate == 0).any()
+    assert scores.limited.where(scores.estimate == 0, True).all()
 
 
 def test_a_fitted_prediction_leaves_a_small_bias_in_the_numerator_of_average_precision(collection):
