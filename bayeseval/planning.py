@@ -118,9 +118,10 @@ def plan(
         ``judgments`` (budget, n_topics)
             documents to judge in all;
         ``budget_needed`` (measure, n_topics)
-            where ``half_width`` is given: budget at which the median run has it, between two by a
-            line of the squared half-width over 1 / budget; the least with known widths where that
-            is enough, NaN where the largest is not.
+            where ``half_width`` is given: judgments per topic at which the median run has it,
+            between two budgets by a line of the squared half-width over 1 / judgments (of which a
+            budget takes fewer where topics have fewer documents); the least with known widths where
+            that is enough, NaN where the largest is not.
 
     Raises
     ------
@@ -187,7 +188,8 @@ def plan(
         result["detectable"] = (student + _normal(POWER)) * result["difference_error"]
     result["judgments"] = mean["judgments"] / scale
     if half_width is not None:
-        result["budget_needed"] = _budget_needed(result["half_width"], half_width)
+        judged = mean["judgments"] / n_here
+        result["budget_needed"] = _budget_needed(result["half_width"], judged, half_width)
     attrs = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
     attrs |= {"n_worlds": len(worlds), "n_samples": samples, "seed": int(random_seed)}
     attrs |= {} if half_width is None else {"half_width": float(half_width)}
@@ -327,9 +329,12 @@ def _diagonal(matrix: xr.DataArray) -> xr.DataArray:
     return matrix.isel(run=at, run_other=at).drop_vars("run_other")
 
 
-def _budget_needed(half_width: xr.DataArray, wanted: float) -> xr.DataArray:
-    """Budget at which the median run's half-width is what is wanted, NaN beyond the largest."""
-    budgets = half_width["budget"].to_numpy()
+def _budget_needed(half_width: xr.DataArray, judged: xr.DataArray, wanted: float) -> xr.DataArray:
+    """Judgments per topic at which the median run's half-width is what is wanted, NaN beyond all.
+
+    ``judged`` (budget) are those that a budget takes: fewer where topics have fewer documents.
+    """
+    budgets = judged.to_numpy()
 
     def needed(widths: Floats) -> float:
         known = np.isfinite(widths)  # from few judgments no error can be told

@@ -173,15 +173,23 @@ def test_the_budget_that_is_needed_is_on_a_line_of_the_variance_over_one_by_the_
         [[0.08, 0.04, 0.01], [0.08, 0.04, 0.01], [0.08, 0.04, 0.01]],
         dims=("run", "budget"), coords={"budget": [25, 100, 400]},
     )  # fmt: skip
-    assert _budget_needed(widths, 0.04).item() == pytest.approx(100)
-    assert _budget_needed(widths, 0.08 / np.sqrt(2)).item() == pytest.approx(50)
-    assert _budget_needed(widths, 0.02).item() == pytest.approx(250)
-    assert _budget_needed(widths, 0.5).item() == pytest.approx(25)
-    assert np.isnan(_budget_needed(widths, 0.009).item())
+    judged = widths["budget"]
+    assert _budget_needed(widths, judged, 0.04).item() == pytest.approx(100)
+    assert _budget_needed(widths, judged, 0.08 / np.sqrt(2)).item() == pytest.approx(50)
+    assert _budget_needed(widths, judged, 0.02).item() == pytest.approx(250)
+    assert _budget_needed(widths, judged, 0.5).item() == pytest.approx(25)
+    assert np.isnan(_budget_needed(widths, judged, 0.009).item())
     unknown = widths.where(widths["budget"] > 25)  # no standard error from so few
-    assert _budget_needed(unknown, 0.02).item() == pytest.approx(250)
-    assert _budget_needed(unknown, 0.5).item() == pytest.approx(100)
-    assert np.isnan(_budget_needed(widths * np.nan, 0.5).item())
+    assert _budget_needed(unknown, judged, 0.02).item() == pytest.approx(250)
+    assert _budget_needed(unknown, judged, 0.5).item() == pytest.approx(100)
+    assert np.isnan(_budget_needed(widths * np.nan, judged, 0.5).item())
+
+
+def test_a_budget_above_what_there_is_takes_what_there_is(collection):
+    documents = collection["judgments/grade"].notnull().sum().item() / collection.sizes["topic"]
+    options = {"half_width": 0.02, "n_worlds": 1, "n_samples": 4, "random_seed": 3}
+    needed = be.plan(collection, "P@10", budgets=[40, 9000], **options)["budget_needed"].item()
+    assert 40 < needed < documents
 
 
 def test_the_wanted_width_is_met_by_the_budget_that_is_needed(collection):

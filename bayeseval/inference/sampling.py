@@ -14,7 +14,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
-from bayeseval.models.identity import changed_parts
+from bayeseval.models.identity import added_and_lacking, changed_parts
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.processors import usable_processors
 
@@ -155,6 +155,8 @@ def fit(
         )
     assert isinstance(fitted, xr.DataTree)
     fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
+    changed = zip(("added", "lacking"), added_and_lacking(model), strict=True)
+    fitted.attrs |= {word: ", ".join(names) for word, names in changed if names}
     found = _unbroken_verdict(fitted, [variable.name for variable in conditioned.free_RVs])
     if not found["passed"].all():
         warnings.warn(SamplerWarning(found), stacklevel=2)

@@ -37,6 +37,17 @@ def changed_parts(model) -> list[str]:
     return sorted(set(parts_of(model)) ^ set(model.coords[BUILT]))
 
 
+def added_and_lacking(model) -> tuple[list[str], list[str]]:
+    """Names of what a user has added to a model of this package, and of what was taken away."""
+    if BUILT not in model.coords:
+        return [], []
+    built, there = (
+        {part.partition(" ")[2] for part in parts}
+        for parts in (model.coords[BUILT], parts_of(model))
+    )
+    return sorted(there - built), sorted(built - there)
+
+
 def check_fit(fitted) -> None:
     """Refuse what is no fit, such as its file, a model or the collection."""
     if not isinstance(fitted, xr.DataTree):

@@ -17,7 +17,7 @@ from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option
 from bayeseval.models.identity import check_fit, model_name
-from bayeseval.models.table import MODELS, kind_of
+from bayeseval.models.table import MODELS, ModelKind, kind_of
 from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
 from bayeseval.posterior.labelled import labelled_scores, topic_weights
@@ -130,7 +130,13 @@ def posterior_scores(
     ------
     ValueError
         A fit of another collection; a measure that the model has no grades for; the population of
-        topics by one topic; an unknown option.
+        topics by one topic; an unknown option; a sampler's draws of what was judged; a fit
+        of a model from which a part was taken away.
+
+    Warns
+    -----
+    UserWarning
+        Where a user's own part was added to the model, which draws of unjudged documents lack.
 
     References
     ----------
@@ -164,6 +170,7 @@ def posterior_scores(
         raise ValueError(
             f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
         )
+    _check_scorable(fitted, kind)
     draws = kind.draws(fitted, sampled, random_seed)
     of_documents = {}
     if kind.draws_of == "documents":
@@ -198,6 +205,27 @@ def posterior_scores(
     labels["learned"] = xr.Variable("run", scored.learned)
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     return result.assign(scored.beside(result, modelled))
+
+
+def _check_scorable(fitted: xr.DataTree, kind: ModelKind) -> None:
+    """Refuse draws that saw no judgments or lack what documents are drawn by; tell of additions."""
+    if kind.judgment in fitted["posterior"] and "sample_stats" in fitted.children:
+        raise ValueError(
+            f"this sampler never saw the judgments: '{kind.judgment}' is drawn, not observed; "
+            "be.fit observes it, and pm.observe does so for pm.sample"
+        )
+    name = model_name(fitted)
+    if "lacking" in fitted.attrs:
+        raise ValueError(
+            f"the fit is of a {name} without {fitted.attrs['lacking']}, by which documents that "
+            "are not judged are drawn"
+        )
+    if "added" in fitted.attrs:
+        warnings.warn(
+            f"documents that are not judged are drawn as {name} was made, without what was added "
+            f"to it ({fitted.attrs['added']}), which counts by what it did to other parameters",
+            stacklevel=3,
+        )
 
 
 def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:

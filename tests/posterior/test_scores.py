@@ -1,11 +1,13 @@
 import itertools
 
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 
 import bayeseval as be
 from bayeseval.frame.features import discount
+from bayeseval.models.identity import added_and_lacking
 from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
 
 MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]
@@ -234,3 +236,38 @@ def test_topics_without_a_judgment_are_left_out_with_a_warning():
     with pytest.warns(UserWarning, match="1 topic has no judgment"):
         post = be.posterior_scores(fitted, collection, "P@2", random_seed=1)
     np.testing.assert_allclose(post.estimate.sel(run="a"), 0.5)
+
+
+def extended_model(sampled):
+    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    with model:
+        pm.Potential("pull", -((model["curvature"] - 3.0) ** 2))
+    return model
+
+
+@pytest.mark.filterwarnings("ignore::bayeseval.inference.SamplerWarning")
+def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled):
+    model = extended_model(sampled)
+    fit = be.fit(model, draws=10, tune=10, chains=1, random_seed=1, progress=False)
+    assert fit.attrs["added"] == "pull" and "lacking" not in fit.attrs
+    with pytest.warns(UserWarning, match=r"without what was added to it \(pull\)"):
+        be.posterior_scores(fit, sampled, "P@2")
+
+
+def test_a_model_without_a_part_that_draws_documents_has_no_scores(sampled, fitted):
+    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    assert added_and_lacking(model) == ([], [])
+    assert added_and_lacking(pm.do(model, {"tail_effect": 0.0})) == ([], ["tail_effect"])
+    lacking = fitted.copy()
+    lacking.attrs["lacking"] = "tail_effect"
+    with pytest.raises(ValueError, match="of a relevance_model without tail_effect"):
+        be.posterior_scores(lacking, sampled, "P@2")
+
+
+def test_a_sampler_that_never_saw_the_judgments_has_no_posterior(sampled):
+    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    prior = be.inference.prior_fit(model, draws=10, random_seed=1)
+    be.posterior_scores(prior, sampled, "P@2")
+    prior["sample_stats"] = xr.DataTree(xr.Dataset({"lp": (("chain", "draw"), np.zeros((1, 10)))}))
+    with pytest.raises(ValueError, match="never saw the judgments: 'relevance' is drawn"):
+        be.posterior_scores(prior, sampled, "P@2")
