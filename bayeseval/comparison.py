@@ -268,8 +268,8 @@ def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int
         apart = size > 0  # runs that are one and the same have no error
         for run in np.unique(first[apart]):
             chosen = apart & (first == run)
-            ratio = (errors[:, [run]] - errors[:, second[chosen]]) / size[chosen]
-            np.maximum(largest, np.abs(ratio).max(axis=1), out=largest)
+            off = (errors[:, [run]] - errors[:, second[chosen]]) / size[chosen]
+            np.maximum(largest, np.abs(off).max(axis=1), out=largest)
         row[:] = share_at_least(np.abs(of_measure), largest)
     return result
 

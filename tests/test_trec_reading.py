@@ -380,3 +380,14 @@ def test_scores_that_the_lines_are_not_ordered_by_are_warned_of(write, scores, m
     swapped = [*lines[1:], lines[0]]
     if message.startswith("scores"):
         read_collection(None, write("run", "".join(swapped)))
+
+
+def test_topics_that_are_written_unalike_in_runs_and_judgments_are_told():
+    qrels = {topic: {"a": 1, "b": 0} for topic in ("1", "2", "10")}
+    run = {topic: {"a": 2.0, "b": 1.0} for topic in ("01", "02", "10")}
+    said = (
+        "topic '01' of the runs has no judgment and '1' of the judgments no run, .* with 2 in all"
+    )
+    with pytest.warns(UserWarning, match=said):
+        read_collection(qrels, {"r": run})
+    read_collection(qrels | {"3": {"a": 1}}, {"r": {"10": run["10"]}})  # not all topics have a run

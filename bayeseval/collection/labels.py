@@ -228,6 +228,17 @@ def floating_topics(one: str, other: str) -> str:
     return f"; the column topic with '{found[0]}' {holds}"
 
 
+def plain_label(label: str) -> str:
+    """A label without what labels are often written with unalike.
+
+    Examples
+    --------
+    >>> plain_label(" D7"), plain_label("007"), plain_label("0")
+    ('d7', '7', '')
+    """
+    return unicodedata.normalize("NFC", label).strip().casefold().lstrip("0")
+
+
 def alike_document(dataset, topic: str, document: str) -> str:
     """Text on a document of the topic that is written nearly as this one, where there is one.
 
@@ -235,21 +246,17 @@ def alike_document(dataset, topic: str, document: str) -> str:
     --------
     >>> pairs = xr.Dataset({"topic": ["1"], "document": ["d7"], "pair_topic": ("pair", [0])})
     >>> alike_document(pairs, "1", "D7 ")
-    "; it is 'd7' but for blanks around it, capitals or composed letters"
+    "; it is 'd7' but for blanks, zeros at its beginning, capitals or composed letters"
     """
-
-    def plain(label: str) -> str:
-        return unicodedata.normalize("NFC", label).strip().casefold()
-
     where = np.flatnonzero(dataset["topic"].to_numpy() == topic)
     if not where.size:
         return ""
     of_topic = dataset["document"].to_numpy()[dataset["pair_topic"].to_numpy() == where[0]]
-    near = (label for label in of_topic.tolist() if plain(label) == plain(document))
+    near = (label for label in of_topic.tolist() if plain_label(label) == plain_label(document))
     found = next(near, document)
     if found == document:
         return ""
-    return f"; it is {found!r} but for blanks around it, capitals or composed letters"
+    return f"; it is {found!r} but for blanks, zeros at its beginning, capitals or composed letters"
 
 
 def same_strings(labels) -> np.ndarray:

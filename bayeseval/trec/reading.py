@@ -8,6 +8,7 @@ import xarray as xr
 
 from bayeseval.collection import pair_positions
 from bayeseval.collection.choices import check_choice, check_whole_numbers
+from bayeseval.collection.labels import plain_label
 from bayeseval.collection.schema import rebuilt
 from bayeseval.trec.gathering import gathered
 from bayeseval.trec.qrels import read_qrels, warn_below
@@ -123,6 +124,7 @@ def _warn_apart(tree) -> None:
     retrieved[ranking.ravel()] = True  # -1, nothing, is the last
     retrieved = retrieved[:-1]
     if (retrieved & pooled).any():
+        _warn_topics_alike(tree, retrieved, pooled)
         return
     document = tree["document"].to_numpy()
     asked = "are the documents' ids written alike?"
@@ -134,3 +136,24 @@ def _warn_apart(tree) -> None:
         f"{asked}",
         stacklevel=3,
     )
+
+
+def _warn_topics_alike(tree, retrieved: np.ndarray, pooled: np.ndarray) -> None:
+    """Say which topics of the runs may be those of the judgments, but for how they are written."""
+    pair_topic = tree["pair_topic"].to_numpy()
+    labels = tree["topic"].to_numpy()
+    of_runs, of_judgments = (np.zeros(labels.size, dtype=bool) for _ in range(2))
+    of_runs[pair_topic[retrieved]] = True
+    of_judgments[pair_topic[pooled]] = True
+    apart = {plain_label(label): label for label in labels[of_judgments & ~of_runs].tolist()}
+    alike = [
+        (label, apart[plain_label(label)])
+        for label in labels[of_runs & ~of_judgments].tolist()
+        if plain_label(label) in apart
+    ]
+    if alike:
+        warnings.warn(
+            f"topic '{alike[0][0]}' of the runs has no judgment and '{alike[0][1]}' of the "
+            f"judgments no run, and so it is with {len(alike)} in all: are they the same?",
+            stacklevel=4,
+        )
