@@ -7,7 +7,10 @@ import xarray as xr
 from bayeseval.designs import attach_judgments
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation import evaluate, mean_over_topics
+from bayeseval.measures.names import parse_measures
 from bayeseval.trec import read_collection
+
+COUNTS = ("NumRel", "NumRelRet", "NumRet")  # of which ir_measures gives sums
 
 
 class Score(float):
@@ -54,10 +57,12 @@ def calc_aggregate(
 ) -> dict[Any, Score]:
     """Mean scores of one run with intervals, to replace ``ir_measures.calc_aggregate``.
 
-    The values are those of ir_measures where judgments are taken as they are (``assumed``); each is
-    a float that also has ``standard_error``, ``lower`` and ``upper``. By default the intervals are
-    for the population that the topics stand for (Student's t), and know nothing of documents that
-    nobody judged; with a ``design`` and ``estimator="dyn"`` they are those of the sample.
+    The values are those of ir_measures where judgments are taken as they are (``assumed``): means,
+    and of the counts (NumRet, NumRel, NumRelRet) sums over topics; but NumRel counts the relevant
+    documents of topics that the run lacks, too. Each is a float that also has ``standard_error``,
+    ``lower`` and ``upper``. By default the intervals are for the population that the topics stand
+    for (Student's t), and know nothing of documents that nobody judged; with a ``design`` and
+    ``estimator="dyn"`` they are those of the sample.
 
     Parameters
     ----------
@@ -110,11 +115,13 @@ def calc_aggregate(
     scores = evaluate(collection, asked, estimator=estimator, ci_prob=ci_prob, **options)
     about = population or ("sample" if estimator in HAS_COVARIANCE else "topics")
     mean = mean_over_topics(scores, population=about, ci_prob=ci_prob).isel(run=0)
+    counts = [measure.name in COUNTS for measure in parse_measures(asked)]
+    number = xr.where(xr.DataArray(counts, dims="measure"), mean["n_topics"], 1)
+    values = [number * mean[name] for name in ("estimate", "standard_error", "interval")]
     return {
         measure: Score(
-            mean["estimate"].isel(measure=place).item(),
-            mean["standard_error"].isel(measure=place).item(),
-            *mean["interval"].isel(measure=place).to_numpy().tolist(),
+            *(value.isel(measure=place).item() for value in values[:2]),
+            *values[2].isel(measure=place).to_numpy().tolist(),
         )
         for place, measure in enumerate(asked)
     }

@@ -7,12 +7,12 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from ir_measures import AP, RR, P, nDCG
+from ir_measures import AP, RR, NumRel, NumRet, P, nDCG
 
 import bayeseval as be
 from bayeseval.aggregate import Score
 
-MEASURES = [AP, nDCG @ 10, P @ 5, RR, AP(rel=2)]
+MEASURES = [AP, nDCG @ 10, P @ 5, RR, AP(rel=2), NumRet, NumRet(rel=1)]
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,14 @@ def test_the_means_are_those_of_ir_measures(data):
     for measure, value in ours.items():
         assert value == pytest.approx(theirs[measure], abs=1e-9)
         assert value.lower < value < value.upper
+
+
+def test_all_relevant_documents_are_counted_those_of_topics_that_the_run_lacks_too(data):
+    qrels, run = data
+    number = be.calc_aggregate(NumRel, qrels, run)[NumRel]
+    assert number == sum(grade >= 1 for grades in qrels.values() for grade in grades.values())
+    there = {topic: qrels[topic] for topic in run}
+    assert be.calc_aggregate(NumRel, there, run) == ir_measures.calc_aggregate([NumRel], there, run)
 
 
 def test_frames_give_the_same_and_the_interval_is_student_s(data):
