@@ -30,9 +30,13 @@ def evaluate(
     """Score RUNs by the judgments in QRELS.
 
     CSV columns: run, topic, measure, estimator, estimate, standard_error, lower, upper,
-    denominator_error, modelled_share, degrees_of_freedom, limited_share, n_topics (topics with
-    judgments), outside_weight (weight on documents that are unjudged or outside the sampling
-    frame); with --against also better_than and worse_than.
+    denominator_error, modelled_share, degrees_of_freedom, raised_error, raised_freedom,
+    limited_share, n_topics (topics with judgments), outside_weight (weight on documents that are
+    unjudged or outside the sampling frame); with --against also better_than and worse_than.
+
+    Intervals of means over these topics rest on raised_error and raised_freedom: standard_error is
+    that of the unbiased variance, which a sample may give far too small. Those with --population
+    topics rest on standard_error and degrees_of_freedom.
     """
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)

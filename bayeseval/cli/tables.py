@@ -31,7 +31,8 @@ COLUMNS = [
 ]
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
-FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", "limited_share"]
+RAISED = ["raised_error", "raised_freedom"]  # what intervals over these topics rest on
+FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", *RAISED, "limited_share"]
 OF_TOPICS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
 OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where they were asked for
@@ -52,7 +53,7 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
     Columns are ``COLUMNS``, ``COUNTS`` and ``FURTHER``. Those of the denominator, for ratios over
     the counts of all topics, are the topic's; of a mean the median over topics, and the share of
     topics whose number of relevant documents rests mostly on the others. ``limited_share`` is the
-    share of topics that `limited` marks.
+    share of topics that `limited` marks. Of single topics the raised error is not told.
     """
     import xarray as xr
 

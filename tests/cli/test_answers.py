@@ -49,7 +49,8 @@ def test_sorting_puts_the_best_mean_first_whatever_the_name_s_form(evaluate):
 
 def test_csv_has_degrees_of_freedom_and_the_share_of_limited_topics(evaluate):
     rows = pd.read_csv(io.StringIO(evaluate("--format", "csv")[1]))
-    further = ["degrees_of_freedom", "limited_share", "n_topics", "outside_weight"]
+    further = ["degrees_of_freedom", "raised_error", "raised_freedom", "limited_share"]
+    further += ["n_topics", "outside_weight"]
     assert rows.columns[10:].tolist() == further
     assert (rows["degrees_of_freedom"] == 2).all() and (rows["limited_share"] == 0).all()
     record = json.loads(evaluate("--format", "json")[1])["scores"][0]

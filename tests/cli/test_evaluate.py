@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import bayeseval as be
 from bayeseval.cli.tables import score_rows
@@ -18,7 +19,8 @@ from bayeseval.cli.tables import score_rows
 TOPICS = ("1", "2", "10")
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
 FURTHER = (
-    "denominator_error,modelled_share,degrees_of_freedom,limited_share,n_topics,outside_weight"
+    "denominator_error,modelled_share,degrees_of_freedom,raised_error,raised_freedom,limited_share,"
+    "n_topics,outside_weight"
 )
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 FLAGS = ["-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
@@ -180,6 +182,23 @@ def test_rows_say_how_well_the_number_of_relevant_documents_is_known(files):
     assert error == pytest.approx(np.median(stated[:, 0]))
     assert share == (stated[:, 1] > 0.5).mean()
     assert rows.xs("P@5", level="measure")[further].isna().all(axis=None)
+
+
+def test_intervals_rest_on_the_raised_error_that_stands_beside_them(files):
+    collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
+    design = be.designs.pps_strata(collection, budget=6, n_strata=3)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, ["AP", "P@5"], estimator="dyn")
+    for population in ("sample", "topics"):
+        every = score_rows(be.mean_over_topics(scores, population=population), scores)
+        rows = every[every["topic"] == "all"]
+        raised = rows[["raised_error", "raised_freedom"]]
+        own = rows[["standard_error", "degrees_of_freedom"]]
+        assert (rows["raised_error"] > 0).all()
+        error, freedom = (raised if population == "sample" else own).to_numpy().T
+        half = stats.t.ppf(0.95, freedom) * error
+        np.testing.assert_allclose(rows["upper"] - rows["estimate"], half)
+        assert every.loc[every["topic"] != "all", raised.columns].isna().all(axis=None)
 
 
 def test_sampleval_brings_its_own_design(command, files):
