@@ -13,6 +13,7 @@ from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import (
+    mean_outside,
     remark_denominators,
     remark_depth,
     remark_lacking,
@@ -21,10 +22,11 @@ from bayeseval.cli.remarks import (
 )
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
-from bayeseval.messages import percent
+from bayeseval.messages import counted, percent
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from rich.table import Table
 
 COLUMNS = [
@@ -41,6 +43,8 @@ COLUMNS = [
     "p_value",
     "p_holm",
     "p_tukey",
+    "outside_weight_a",
+    "outside_weight_b",
 ]
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
 
@@ -69,7 +73,8 @@ def compare(
     """Compare RUNs in pairs: differences and adjusted p values.
 
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
-    upper, probability_better, standardised, p_value, p_holm, p_tukey.
+    upper, probability_better, standardised, p_value, p_holm, p_tukey, outside_weight_a and
+    outside_weight_b (weight on documents that are unjudged or outside the sampling frame).
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
@@ -93,30 +98,64 @@ def compare(
     remark_denominators(pairs)
     if pairs.attrs["population"] == "sample":
         remark_no_error(pairs)
-    _remark_outside(collection, measure, options)
+    outside = _outside_weight(collection, measure, options)
     if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
         remark(
             "a difference on 1 topic has no standard error: that comes from its spread over topics"
         )
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob")}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
-    rows = be.to_frame(pairs).assign(estimator=estimated.estimator).loc[:, columns]
+    rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
+    rows = _with_outside(rows, outside).loc[:, columns]
+    if estimated.estimator == "assumed":
+        _warn_reversible(rows)
     write_result(as_rows(rows, about, format, _table), output)
 
 
-def _remark_outside(collection, measure: list[str], options: dict) -> None:
-    """Say which weight is on documents that nobody could judge, where these count for nothing."""
+def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataArray":
+    """Weight (measure, run) on documents that nobody could judge; how much there is is said."""
     from bayeseval.estimators import HAS_COVARIANCE
 
     if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame: the least to ask
         own = {"estimator": "stat", "predictor": None}
         options = options | own | {"estimator_options": {"denominator": "topic"}}
-    elif options["estimator"] != "assumed":
-        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said already
         scores = be.evaluate(collection, measure, **options)
     remark_outside_weight(scores)
+    return mean_outside(scores)
+
+
+def _with_outside(rows: "pd.DataFrame", outside: "xr.DataArray") -> "pd.DataFrame":
+    """Rows with the weight of each of the two runs on documents that nobody could judge."""
+    weight = outside.transpose("measure", "run").to_series().to_dict()
+    columns = {
+        f"outside_weight_{side}": [
+            weight[key] for key in zip(rows["measure"], rows[f"run_{side}"], strict=True)
+        ]
+        for side in "ab"
+    }
+    return rows.assign(**columns)
+
+
+def _warn_reversible(rows: "pd.DataFrame") -> None:
+    """Say where unjudged documents, which count as non-relevant, could turn a difference round."""
+    found = []
+    for row in rows.to_dict("records"):
+        more = row["outside_weight_b"] - row["outside_weight_a"]
+        if math.copysign(more, more * row["estimate"]) > abs(row["estimate"]) > 0.0:
+            found.append(row)
+    if not found:
+        return
+    first = found[0]
+    warnings.warn(
+        f"{len(found)} of {counted(len(rows), 'comparison')} may be reversed by documents that "
+        "nobody judged and that count as non-relevant: the run that scores lower has more of them, "
+        f"by more than the difference; the first is {first['measure']} of {first['run_a']} and "
+        f"{first['run_b']}, difference {first['estimate']:z.4f}, weights on unjudged documents "
+        f"{first['outside_weight_a']:.3f} and {first['outside_weight_b']:.3f}",
+        stacklevel=2,
+    )
 
 
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":

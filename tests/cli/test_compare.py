@@ -12,7 +12,7 @@ import bayeseval as be
 FLAGS = ["-m", "P@10", "-m", "AP", "--estimator", "assumed"]
 COMPARED = (
     "run_a,run_b,measure,estimator,estimate,standard_error,lower,upper,"
-    "probability_better,standardised,p_value,p_holm,p_tukey"
+    "probability_better,standardised,p_value,p_holm,p_tukey,outside_weight_a,outside_weight_b"
 )
 RANKED = "run,measure,estimator,estimate,rank,lower,upper,tie_group,expected_rank"
 
@@ -57,6 +57,27 @@ def test_compare_says_how_much_of_the_measure_is_not_judged(command, words, file
     (files / "some").write_text("".join(lines[::2]))
     _, _, err = command("compare", files / "some", *words[1:])
     assert "weight on unjudged documents, mean over runs: P@10 0." in err
+
+
+def test_compare_tells_both_weights_and_which_differences_they_could_reverse(command, files):
+    lines = (files / "a").read_text().splitlines()
+    fresh = [line.replace(" d", " new") if int(line.split()[2][1:]) % 2 else line for line in lines]
+    (files / "fresh").write_text("\n".join(fresh).replace(" a", " fresh") + "\n")
+    words = [files / "qrels", files / "a", files / "fresh", "-m", "P@10", "--estimator", "assumed"]
+    code, out, err = command("compare", *words, "--format", "json")
+    row = json.loads(out)["rows"][0]
+    assert code == 0 and row["outside_weight_a"] == 0.0
+    assert row["outside_weight_b"] > row["estimate"] > 0.0
+    told = f"difference {row['estimate']:.4f}, weights on unjudged documents 0.000 and "
+    assert "warning: 1 of 1 comparison may be reversed by documents that nobody judged" in err
+    assert f"the first is P@10 of a and fresh, {told}{row['outside_weight_b']:.3f}" in err
+    turned = command("compare", *words, "--format", "json", "--reference", "a")
+    other = json.loads(turned[1])["rows"][0]
+    assert other["outside_weight_a"] == row["outside_weight_b"] and "1 of 1 comparison" in turned[2]
+    text = (files / "qrels").read_text().splitlines()
+    (files / "qrels").write_text("\n".join(f"{line[:-1]}0" for line in text) + "\n")
+    _, _, err = command("compare", *words)
+    assert "reversed" not in err, "a tie has no winner"
 
 
 def test_compare_with_a_reference_and_a_region_of_equivalence(command, words):
