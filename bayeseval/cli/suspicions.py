@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 CUTOFF = 10
-FEW_JUDGED = 0.5  # of what the median run has judged among its first ranks
+FEW_JUDGED = 0.8  # share of a run's first ranks that are judged
+BEHIND = 0.2  # by how much that may be below the share of the best-judged run
 SHOWN = 3  # runs that a sentence names
 
 
@@ -94,18 +95,29 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
     if lacking.any():
         which = _listed(names, lacking > 0)
         yield f"topics with judgments are lacking in {which}: a run scores 0 where it lacks a topic"
-    if "design" not in collection.children:
-        few = share < FEW_JUDGED * sorted(share)[len(share) // 2]
+    if not _is_sampled(collection):
+        few = (share < FEW_JUDGED) | (share < share.max() - BEHIND)
         if few.any():
             yield (
-                f"few of the first {CUTOFF} documents are judged in {_listed(names, few)}: such "
-                "runs score too low (bayeseval adjust, or sample --certain)"
+                f"many of the first {CUTOFF} documents are not judged in {_listed(names, few)}, "
+                f"judged@{CUTOFF} from {share[few].min():.2f} beside {share.max():.2f}; "
+                "such runs score too low by --estimator assumed; judge more, or draw a sample "
+                "(bayeseval sample, --certain keeps these judgments) for --estimator dyn or stat; "
+                "if this is a sample already, name its --design; bayeseval adjust is for runs that "
+                "did not make the pool"
             )
     seen: dict[bytes, str] = {}
     for name, places in zip(names, Rankings.of(collection).pair, strict=True):
         twin = seen.setdefault(places.tobytes(), name)
         if twin != name:
             yield f"the runs {twin} and {name} are one and the same ranking"
+
+
+def _is_sampled(collection: "xr.DataTree") -> bool:
+    """Whether a design says that what is not judged was left to chance, as it should be."""
+    if "design" not in collection.children:
+        return False
+    return collection["design"].attrs["scheme"] != "deterministic"
 
 
 def _lengths(collection: "xr.DataTree") -> "tuple[np.ndarray, np.ndarray]":

@@ -76,8 +76,30 @@ def test_runs_that_are_suspect_are_named(command, files):
     assert code == 0 and "0 errors, 4 warnings" in out
     assert "warning  1 topic has no judgment yet and is left out: '11'" in out
     assert "warning  topics with judgments are lacking in 1 run (short)" in out
-    assert "warning  few of the first 10 documents are judged in 1 run (lone): such runs" in out
+    told = "many of the first 10 documents are not judged in 1 run (lone), judged@10 from 0.00"
+    assert f"warning  {told} beside 1.00; such runs score too low" in out
     assert "warning  the runs b and twin are one and the same ranking" in out
+
+
+def test_runs_with_fewer_judged_documents_than_others_are_named_but_for_samples(command, files):
+    fresh = []
+    for line in (files / "b").read_text().splitlines():
+        fields = line.split()
+        fields[2] = f"new{fields[2]}" if int(fields[2][1:]) % 4 == 1 else fields[2]
+        fresh.append(" ".join([*fields[:5], "fresh"]))
+    (files / "fresh").write_text("\n".join(fresh) + "\n")
+    runs = [files / name for name in ("a", "fresh")]
+    _, out, _ = command("doctor", files / "qrels", *runs)
+    assert "1 warning" in out and "are not judged in 1 run (fresh), judged@10 from 0." in out
+    assert "judge more, or draw a sample" in out
+    command("sample", *runs, "--budget", 10, "--n-strata", 2, "--seed", 1,
+            "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
+    wanted = [line.split() for line in (files / "list").read_text().splitlines()]
+    judged = [f"{topic} 0 {document} {n % 2}" for n, (topic, document) in enumerate(wanted)]
+    (files / "judged").write_text("\n".join(judged) + "\n")
+    words = ["doctor", files / "judged", *runs]
+    assert "0 warnings" in command(*words, "--design", files / "d.nc")[1]
+    assert "if this is a sample already, name its --design" in command(*words)[1]
 
 
 def test_judgments_alone_are_checked_and_what_is_asked_of_them(command, files):
