@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 
 def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
     """Options of ``be.evaluate``, less ``ci_prob``."""
+    from bayeseval.estimators import checked_options
+
     names = ("estimator", "outside", "missing_topics", "relevance_level")
+    own = {} if estimated.denominator is None else {"denominator": estimated.denominator}
+    checked_options(estimated.estimator, own)
     judges = list(label_files(judged.labels))
     predictor = chosen_predictor(estimated.predictor, estimated.estimator, judges)
-    return {name: getattr(estimated, name) for name in names} | {"predictor": predictor}
+    options = {name: getattr(estimated, name) for name in names} | {"predictor": predictor}
+    return options | ({"estimator_options": own} if own else {})
 
 
 def check_population(population: str | None, estimator: str) -> None:

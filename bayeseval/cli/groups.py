@@ -8,6 +8,7 @@ from typing import Any
 
 from bayeseval.cli.options import (
     CiProb,
+    Denominator,
     Depth,
     DesignRead,
     Estimator,
@@ -48,6 +49,7 @@ class Estimated:
 
     estimator: Estimator
     predictor: Predictor = None
+    denominator: Denominator = None
     ci_prob: CiProb = 0.9
     outside: Outside = "nonrelevant"
     missing_topics: MissingTopics = "zero"

@@ -60,6 +60,13 @@ Predictor = Annotated[
         "1); with --labels: pooled, recalibrated, external (the labels as they are)."
     ),
 ]
+Denominator = Annotated[
+    Literal["counts", "topic"] | None,
+    typer.Option(
+        help="AP, nDCG, R@k, Rprec divide by counts (all topics tell) or topic (its own sample).",
+        show_default="counts; stat and dyn only",
+    ),
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option(

@@ -75,7 +75,8 @@ def rank(
         known, matrix = scores, None
         if population == "sample":
             known = mean
-            sampled = {n: options[n] for n in ("estimator", "predictor", "relevance_level")}
+            names = ("estimator", "predictor", "relevance_level", "estimator_options")
+            sampled = {name: options[name] for name in names if name in options}
             matrix = be.covariance(collection, measure, raised=True, **sampled)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)

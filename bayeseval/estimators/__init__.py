@@ -5,6 +5,7 @@ from bayeseval.estimators.registry import (
     HAS_COVARIANCE,
     check_estimable,
     check_known,
+    checked_options,
 )
 
-__all__ = ["ESTIMATORS", "HAS_COVARIANCE", "check_estimable", "check_known"]
+__all__ = ["ESTIMATORS", "HAS_COVARIANCE", "check_estimable", "check_known", "checked_options"]

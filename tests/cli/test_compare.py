@@ -14,6 +14,7 @@ COMPARED = (
     "run_a,run_b,measure,estimator,estimate,standard_error,lower,upper,"
     "probability_better,standardised,p_value,p_holm,p_tukey,outside_weight_a,outside_weight_b"
 )
+RUN = {"evaluate": "run", "compare": "run_a", "rank": "run"}
 RANKED = "run,measure,estimator,estimate,rank,lower,upper,tie_group,expected_rank"
 
 
@@ -137,6 +138,40 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files):
     assert code == 0 and "over these topics" in out
     code, _, err = command("compare", *words, "--outside", "missing")
     assert code == 2 and "--outside missing goes with --population topics" in err
+
+
+def test_denominators_are_those_of_all_topics_or_of_each(command, files):
+    pairs = [(topic, n) for topic in (1, 2, 10) for n in range(40)]
+    lines = [f"{t} 0 d{n:02d} {n % 5} {n % 2 if n < 30 else -1}" for t, n in pairs]
+    (files / "sampled").write_text("\n".join(lines) + "\n")
+    runs = [str(files / name) for name in "ab"]
+    words = [files / "sampled", *runs, "--qrels-format", "sampleval", "-m", "AP", "--format", "csv"]
+    collection = be.read_collection(files / "sampled", runs, qrels_format="sampleval")
+    estimates = {"evaluate": [], "compare": [], "rank": []}
+    for denominator in ("counts", "topic"):
+        for name, found in estimates.items():
+            done = command(name, *words, "--estimator", "stat", "--denominator", denominator)
+            assert done[0] == 0, done[2]
+            found.append(pd.read_csv(io.StringIO(done[1])).set_index(RUN[name])["estimate"])
+        options = {"estimator": "stat", "estimator_options": {"denominator": denominator}}
+        mean = be.mean_over_topics(be.evaluate(collection, "AP", **options))["estimate"].squeeze()
+        for found in (estimates["evaluate"][-1], estimates["rank"][-1]):
+            assert found["a"] == pytest.approx(mean.sel(run="a").item(), abs=1e-12)
+        pair = mean.sel(run="a").item() - mean.sel(run="b").item()
+        assert estimates["compare"][-1]["a"] == pytest.approx(pair, abs=1e-12)
+    for found in estimates.values():
+        assert abs(found[0]["a"] - found[1]["a"]) > 1e-6
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare"])
+def test_denominators_are_refused_in_python_s_words_by_other_estimators(
+    command, words, collection, name
+):
+    code, out, err = command(name, *words, "--denominator", "topic")
+    given = {"estimator": "assumed", "estimator_options": {"denominator": "topic"}}
+    with pytest.raises(ValueError, match="estimator_options of 'assumed' must be") as refused:
+        be.evaluate(collection, "AP", **given)
+    assert (code, out, err) == (2, "", f"bayeseval: {refused.value}\n")
 
 
 def test_what_is_not_known_of_a_difference_is_a_dash(command, files):
