@@ -25,6 +25,7 @@ from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth
 from bayeseval.cli.tables import COLUMNS, add_cells, as_json, as_trec_eval, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
+from bayeseval.whole_file import expanded_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +157,8 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
 
 def _topic_file(given: str | None) -> Path | None:
     """File of common topics, where one is named; a long list of topics is no name of a file."""
-    return Path(given) if given and os.path.isfile(given) else None
+    file = expanded_path(given or "")
+    return file if given and os.path.isfile(file) else None
 
 
 def _topics(

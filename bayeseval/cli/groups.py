@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from bayeseval.cli.options import (
@@ -22,6 +23,7 @@ from bayeseval.cli.options import (
     RelevanceLevel,
     ScoreType,
 )
+from bayeseval.whole_file import expanded_path
 
 
 @dataclass(kw_only=True)
@@ -57,7 +59,10 @@ class Estimated:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes the options of its groups one by one, as typer reads signatures."""
+    """A command that takes the options of its groups one by one, as typer reads signatures.
+
+    A ~ at the beginning of a path that the shell did not expand is the home folder.
+    """
     own = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {
         name: parameter.annotation
@@ -67,6 +72,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def flat(**given) -> None:
+        for name, value in given.items():
+            given[name] = expanded_path(value) if isinstance(value, Path) else value
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)

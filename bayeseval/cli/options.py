@@ -6,12 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from bayeseval.whole_file import expanded_path
+
 
 def folder(name: str) -> Path:
     """Folder of an option, which an empty variable of a shell does not name."""
     if not str(name):
         raise typer.BadParameter("'' names no folder; . is this one.")
-    return Path(name)
+    return expanded_path(name)
 
 
 Runs = Annotated[

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import bayeseval as be
 from bayeseval.cli.groups import Judged, Rankings
 from bayeseval.cli.output import remark
+from bayeseval.whole_file import expanded_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,15 +105,16 @@ def label_files(labels: list[str] | None) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for text in labels or []:
         name, sign, path = text.partition("=")
-        if not sign or Path(text).exists():
+        if not sign or expanded_path(text).exists():
             name, path = _judge(bare_name(Path(text))), text
         if name in files:
             raise ValueError(f"--labels names two judges '{name}'; tell them apart by NAME=FILE")
         if not name:
             raise ValueError(f"--labels {text} names no judge; write NAME=FILE")
-        if not Path(path).is_file():
+        file = expanded_path(path)
+        if not file.is_file():
             raise ValueError(f"--labels {text}: there is no file '{path}' of labels")
-        files[name] = Path(path)
+        files[name] = file
     return files
 
 

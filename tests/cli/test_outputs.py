@@ -34,6 +34,19 @@ def folder(files, monkeypatch):
     return files
 
 
+HOME = [
+    ([*SCORE, "--output", "~/qrels"], "qrels"),
+    ([*SCORE, "--design", "~/c", "--output", "c"], "c"),
+    ([*SAMPLE, "--design-file=~/a", "--overwrite"], "a"),
+    (
+        [*SAMPLE, "--design-file", "d.nc", "--labels", "llm=~/topics", "--output", "topics"],
+        "topics",
+    ),
+    ([*SAMPLE, "--design-file", "d.nc", "--labels", "~/topics", "--output", "topics"], "topics"),
+    ([*ADJUST, "--common-topics", "~/topics", "--output", "topics"], "topics"),
+    ([*ADJUST, "--leave-out", "team", "--teams", "~/teams", "--output", "teams"], "teams"),
+    ([*FIT, "--output", "~/link-out"], "qrels"),
+]
 CLASHES = [
     ([*SCORE, "--output", "qrels"], "qrels"),
     ([*SCORE, "--output", "./a"], "a"),
@@ -68,6 +81,23 @@ def test_an_input_is_never_an_output(command, folder, words, lost):
     assert f"would replace {lost}, which this command reads" in err
     after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert after == before
+
+
+@pytest.mark.parametrize(("words", "lost"), HOME, ids=[" ".join(row[0]) for row in HOME])
+def test_a_home_that_the_shell_left_alone_is_looked_into(command, folder, monkeypatch, words, lost):
+    monkeypatch.setenv("HOME", str(folder))
+    code, out, err = command(*words)
+    assert (code, out, len(err.splitlines())) == (2, "", 1), err
+    assert re.search(rf"would replace (\S*/)?{lost}, which this command reads", err)
+
+
+def test_results_go_into_a_home_that_the_shell_left_alone(command, folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    assert command(*SAMPLE, "--design-file=~/d.nc", "--output", "~/list")[0] == 0
+    assert be.read_design(folder / "d.nc").sizes["topic"] == 3
+    assert len((folder / "list").read_text().splitlines()) == 3 * 8
+    assert command("demo", "--files", "~/made")[0] == 0 and (folder / "made").is_dir()
+    assert not (folder / "~").exists()
 
 
 def test_a_link_to_nothing_is_no_folder_for_results(command, folder):
