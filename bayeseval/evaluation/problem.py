@@ -100,7 +100,7 @@ class Problem:
         options = checked_options(estimator, estimator_options)
         random = ESTIMATORS[estimator].schemes is not None
         if random:
-            _warn_lowest(collection, parsed)
+            _warn_all_alike(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if ESTIMATORS[estimator].lists is not None:
             check_no_predictor(estimator, predictor)
@@ -225,14 +225,23 @@ def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
             return
 
 
-def _warn_lowest(collection: xr.DataTree, measures: list[Measure]) -> None:
-    """Say of the first measure for which all of a large random sample is relevant."""
+def _warn_all_alike(collection: xr.DataTree, measures: list[Measure]) -> None:
+    """Say of the first measure for which all or nothing of a large random sample is relevant."""
     grade = collection["judgments/grade"].to_numpy()
     known = grade[~np.isnan(grade)]
     if known.size < MANY:
         return
-    lowest = known.min()
+    lowest, highest = known.min(), known.max()
     for measure in measures:
+        level = 1 if measure.graded else measure.relevance_level
+        if measure.gains is None and highest < level <= 1:  # higher ones are told as levels
+            warnings.warn(
+                f"none of {known.size} judged documents counts as relevant for {measure.label}: "
+                f"the highest grade is {highest:g}, and nothing tells the runs apart; if grades "
+                "were lost or are on another scale, mend the judgments",
+                stacklevel=4,
+            )
+            return
         if not measure.graded and 0 < measure.relevance_level <= lowest:
             warnings.warn(
                 Message(

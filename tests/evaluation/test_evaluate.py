@@ -366,6 +366,25 @@ def test_a_sample_whose_lowest_grade_is_relevant_is_suspected_of_another_scale(r
         be.evaluate(graded, "P@5", estimator="dyn")
 
 
+def test_a_sample_of_which_nothing_is_relevant_is_told(recwarn):
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
+    )
+    design = be.designs.uniform_strata(collection, budget=20, n_strata=2, random_seed=1)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    judgments = sampled["judgments"].to_dataset()
+    zeros = sampled.copy()
+    zeros["judgments"] = judgments.assign(grade=judgments["grade"] * 0)
+    be.evaluate(zeros, "P@5", estimator="assumed")
+    be.evaluate(be.select(zeros, topics=["1", "2"]), "P@5", estimator="stat")
+    be.evaluate(sampled, "P@5", estimator="stat")
+    assert not [one for one in recwarn if "counts as relevant" in str(one.message)]
+    for measure in ("P@5", "nDCG@5"):
+        told = f"none of 60 judged documents counts as relevant for {measure}: the highest grade is"
+        with pytest.warns(UserWarning, match=f"{told} 0, and nothing tells the runs apart"):
+            be.evaluate(zeros, measure, estimator="dyn")
+
+
 @pytest.mark.parametrize("scheme", ["pps_strata", "poisson"])
 def test_intervals_hold_beside_labels_that_are_nearly_always_right(scheme):
     """Taken as they are: most samples meet no wrong one, and the estimated variance is 0."""
