@@ -94,9 +94,9 @@ def _warn_few_beside_certain(frame: Frame) -> None:
     if typical < FEW_BESIDE_CERTAIN:
         warnings.warn(
             "documents that were judged for certain tell nothing of how many relevant ones are "
-            f"left, which the {typical:.0f} further judgments per topic tell by all topics "
-            "together: ratios (AP, nDCG, R@k, Rprec) may be off by a standard error, and by more "
-            "with 20 judgments where topics differ much",
+            f"left, which the {typical:.0f} judgments per topic that were left to chance tell by "
+            "all topics together: ratios (AP, nDCG, R@k, Rprec) may be off by a standard error, "
+            "and by more with 20 judgments where topics differ much",
             stacklevel=2,
         )
 
