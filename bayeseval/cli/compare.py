@@ -46,6 +46,7 @@ COLUMNS = [
     "outside_weight_a",
     "outside_weight_b",
 ]
+ROUNDING = 1e-9  # of scores
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
 
 
@@ -143,7 +144,8 @@ def _warn_reversible(rows: "pd.DataFrame") -> None:
     found = []
     for row in rows.to_dict("records"):
         more = row["outside_weight_b"] - row["outside_weight_a"]
-        if math.copysign(more, more * row["estimate"]) > abs(row["estimate"]) > 0.0:
+        beyond = math.copysign(more, more * row["estimate"]) - abs(row["estimate"])
+        if beyond > ROUNDING and row["estimate"] != 0.0:
             found.append(row)
     if not found:
         return

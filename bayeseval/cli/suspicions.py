@@ -98,8 +98,10 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
     if not _is_sampled(collection):
         few = (share < FEW_JUDGED) | (share < share.max() - BEHIND)
         if few.any():
+            order = share.argsort(kind="stable")  # the worst are named
+            listed = _listed([names[run] for run in order], few[order])
             yield (
-                f"many of the first {CUTOFF} documents are not judged in {_listed(names, few)}, "
+                f"many of the first {CUTOFF} documents are not judged in {listed}, "
                 f"judged@{CUTOFF} from {share[few].min():.2f} beside {share.max():.2f}; "
                 "such runs score too low by --estimator assumed; judge more, or draw a sample "
                 "(bayeseval sample, --certain keeps these judgments) for --estimator dyn or stat; "

@@ -92,6 +92,10 @@ def test_runs_with_fewer_judged_documents_than_others_are_named_but_for_samples(
     _, out, _ = command("doctor", files / "qrels", *runs)
     assert "1 warning" in out and "are not judged in 1 run (fresh), judged@10 from 0." in out
     assert "judge more, or draw a sample" in out
+    few = [line for line in (files / "qrels").read_text().splitlines() if line.split()[2] < "d12"]
+    (files / "few").write_text("\n".join(few) + "\n")
+    _, out, _ = command("doctor", files / "few", *runs)
+    assert "not judged in 2 runs (fresh, a), judged@10 from 0." in out, "the worst comes first"
     command("sample", *runs, "--budget", 10, "--n-strata", 2, "--seed", 1,
             "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
     wanted = [line.split() for line in (files / "list").read_text().splitlines()]
