@@ -66,9 +66,22 @@ def raised_variance(variance, freedom, anticipated):
     documents were relevant with the predicted probabilities (the anticipated variance of survey
     sampling) does not depend on that luck; it counts for ten degrees of freedom beside the
     :math:`\nu` of V, and only where it is larger. How many was chosen by coverage
-    (``benchmarks/interval_coverage/TRIED.md``). A is 0 where there is none, :math:`\nu` infinite
-    where V is 0. Beside V' its degrees of freedom are returned: those of V, and 10 at least where
-    there is an A, since with it V cannot be far too small by chance.
+    (``benchmarks/interval_coverage/TRIED.md``).
+
+    Parameters
+    ----------
+    variance : DataArray
+        V, estimated without bias.
+    freedom : DataArray
+        Its degrees of freedom, infinite where V is 0.
+    anticipated : DataArray
+        A, 0 where there is none.
+
+    Returns
+    -------
+    tuple of DataArray
+        V', and degrees of freedom for it: those of V, and 10 at least where there is an A, since
+        with it V cannot be far too small by chance.
 
     References
     ----------
