@@ -33,27 +33,41 @@ def factor_world(
     weight = of_team[team] + random.normal(0.0, 0.15, (n_runs, FACTORS))
     weight *= np.exp(random.normal(0.0, 0.25, (n_runs, 1)))
     noise = np.exp(random.normal(np.log(0.8), 0.3, n_runs))
-    labels, grades, rankings, start = [], [], [], 0
-    for topic in range(n_topics):
+    topics = []
+    for _ in range(n_topics):
         quality, factors = _documents(random, median, spread)
         own = weight * np.exp(random.normal(0.0, 0.3, weight.shape))
         score = own @ factors.T + noise[:, None] * random.normal(size=(n_runs, quality.size))
         ranking = top_documents(score, depth)
         number = random.permutation(quality.size)  # labels must not tell who is relevant
+        levels = np.array(GRADE_FROM if graded else GRADE_FROM[:1])
+        topics.append((ranking, (quality[:, None] > levels).sum(axis=1), number))
+    return gathered(topics, team)
+
+
+def gathered(
+    topics: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]],
+    team: NDArray[np.int64],
+) -> xr.DataTree:
+    """Collection of what runs retrieved, all of it judged.
+
+    Of each topic: the documents (run, rank), and the grade and the number of all, (document,).
+    """
+    labels, grades, rankings, start = [], [], [], 0
+    for topic, (ranking, grade, number) in enumerate(topics, start=1):
         kept = np.unique(ranking)
         kept = kept[np.argsort(number[kept])]
-        position = np.full(quality.size, -1)
+        position = np.full(number.size, -1)
         position[kept] = np.arange(kept.size)
-        steps = GRADE_FROM if graded else GRADE_FROM[:1]
-        grades.append(sum((quality[kept] > step).astype(np.float32) for step in steps))
-        labels.append([f"{topic + 1}-{name:05d}" for name in number[kept]])
+        grades.append(grade[kept].astype(np.float32))
+        labels.append([f"{topic}-{name:05d}" for name in number[kept]])
         rankings.append(position[ranking] + start)
         start += kept.size
     return assemble(
-        topics=[str(topic + 1) for topic in range(n_topics)],
-        runs=[f"run{run + 1:03d}" for run in range(n_runs)],
+        topics=[str(topic + 1) for topic in range(len(topics))],
+        runs=[f"run{run + 1:03d}" for run in range(team.size)],
         document=np.array([label for one in labels for label in one], dtype=object),
-        pair_topic=np.repeat(np.arange(n_topics), [len(one) for one in labels]).astype(np.int32),
+        pair_topic=np.repeat(np.arange(len(topics)), [len(one) for one in labels]).astype(np.int32),
         ranking=np.stack(rankings, axis=1).astype(np.int32),
         grade=np.concatenate(grades),
         pooled=np.ones(start, dtype=bool),
