@@ -40,8 +40,6 @@ class FilledRelevance:
         Probability p that each pair is relevant, which M or the rates of the strata give.
     doubt : float array (replicate, pair), optional
         Expected square of relevance less M, where it is not p (1 - p).
-    beside : float array (replicate, pair), optional
-        Without M: rate of relevance of the strata of which one document was drawn, by the others.
     """
 
     value: NDArray[np.float64]
@@ -49,7 +47,6 @@ class FilledRelevance:
     seen: NDArray[np.float64]
     predicted: NDArray[np.float64] | None = None
     doubt: NDArray[np.float64] | None = None
-    beside: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +68,8 @@ class TopicRelevance:
         Gain as a sum of steps times the relevance "gain at or above this".
     counts : callable (measure) -> TopicCounts or None
         Posterior of the measure's denominator.
+    beside : callable (relevance_level) -> float array (pair, replicate) or None
+        Without M: rate of relevance of the strata of which one document was drawn, by the others.
     random_seed : int
         For measures whose variance is found by replication.
     predicts : bool
@@ -84,6 +83,7 @@ class TopicRelevance:
     binary: Callable[[int], FilledRelevance]
     gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
     counts: Callable[[Measure], TopicCounts | None]
+    beside: Callable[[int], NDArray[np.float64] | None]
     random_seed: int
     predicts: bool = False
 
@@ -146,6 +146,7 @@ class EstimatedRelevance:
         self._random_seed = random_seed
         self._make_counts = counts
         self._filled: dict[tuple, tuple] = {}
+        self._beside: dict[tuple[float, ...], NDArray[np.float64] | None] = {}
         self._observed: dict[tuple[float, ...], NDArray[np.float64]] = {}
         self._slots: dict[int, Slots] = {}
 
@@ -161,6 +162,7 @@ class EstimatedRelevance:
             binary=lambda level: self._counted(topic, at_least(level), False),
             gain_levels=lambda measure: self._gain_levels(topic, measure),
             counts=lambda measure: self._counts(topic, measure),
+            beside=lambda level: self._rates_beside(topic, at_least(level)),
             random_seed=self._random_seed + topic,
             predicts=self._model is not None,
         )
@@ -224,6 +226,16 @@ class EstimatedRelevance:
         model = self._count_model
         return None if model is None else model.unsampled(self._numbers(model, measure), topic)
 
+    def _rates_beside(self, topic: int, counted: tuple) -> NDArray[np.float64] | None:
+        """Rates (pair, replicate) of strata with one draw where ``counted`` are relevant."""
+        if self._model is not None:
+            return None
+        if counted not in self._beside:
+            self._beside[counted] = rates_beside(self.sample, self._relevant(counted))
+        rates = self._beside[counted]
+        inside = self.sample.of_topic(topic)
+        return None if rates is None else np.ascontiguousarray(rates[:, inside].T)
+
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
         """1 where a judged pair has one of the grades, or those of :func:`at_least`."""
         if counted not in self._observed:
@@ -243,10 +255,7 @@ class EstimatedRelevance:
         if (counted, higher) not in self._filled:
             observed, model = self._relevant(counted), None
             if self._model is None:
-                known = {
-                    "predicted": stratum_rates(self.sample, observed),
-                    "beside": rates_beside(self.sample, observed),
-                }
+                known = {"predicted": stratum_rates(self.sample, observed)}
             else:
                 model = self._model(self.sample, observed, counted, higher)
                 doubt = squared_residuals(self.sample, observed, model) if self._as_given else None

@@ -41,7 +41,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     if measure.name == "AP":
         position, chance = topic.top(measure.cutoff), np.clip(filled.predicted[0], 0.0, 1.0)
         weights = anticipated.weights_of_precisions(position, chance)
-        numerator = sum_of_precisions(topic, position, filled)[0]
+        numerator = sum_of_precisions(measure, topic)[0]
     else:
         weight = rank_weight(measure, topic.position.shape[1])
         weights = anticipated.weights_by_rank(topic, weight)
@@ -85,27 +85,29 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
 def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """AP and AP@k: the sum of precisions, by the number of relevant documents."""
     filled = topic.binary(measure.relevance_level)
-    position = topic.top(measure.cutoff)
-    numerator, expanded = sum_of_precisions(topic, position, filled)
+    numerator, expanded = sum_of_precisions(measure, topic)
     count, count_expanded, raised = relevant_count(topic, filled)
-    doubtful = raised | ((numerator < 0.0) & (filled.beside is not None))  # as no such sum can be
+    if topic.beside(measure.relevance_level) is not None:
+        raised = raised | (numerator < 0.0)  # as no such sum can be
     score = ratio_score(
-        topic, numerator, expanded, count, count_expanded, doubtful, topic.counts(measure)
+        topic, numerator, expanded, count, count_expanded, raised, topic.counts(measure)
     )
+    position = topic.top(measure.cutoff)
     variance = anticipated.of_average_precision(topic, position, filled, score, numerator)
     return replace(score, anticipated=variance)
 
 
-def sum_of_precisions(topic: TopicRelevance, position, filled: FilledRelevance) -> tuple:
+def sum_of_precisions(measure: Measure, topic: TopicRelevance) -> tuple:
     """Numerator of AP (run, replicate) and its expanded values (run, replicate, slot)."""
     from bayeseval.measures.rank_sums import lone_products, precision_sum_influence
 
-    slots = topic.slots
-    sampled = (position, np.ascontiguousarray(filled.value), slots.row, filled.expanded)
+    filled, slots = topic.binary(measure.relevance_level), topic.slots
+    value = np.ascontiguousarray(filled.value)
+    sampled = (topic.top(measure.cutoff), value, slots.row, filled.expanded)
     both = precision_sum_influence(*sampled, slots.joint_excess, slots.stratum)
-    if filled.beside is not None:
-        chance = np.ascontiguousarray(filled.beside.T)
-        both += lone_products(*sampled, chance, topic.stratum)
+    beside = topic.beside(measure.relevance_level)
+    if beside is not None:
+        both += lone_products(*sampled, beside, topic.stratum)
     return both[..., 0], both[..., 1:]
 
 

@@ -173,7 +173,7 @@ def sums_of_lone_strata(sampled, chance=None):
         filled, slots = relevance.binary(1), relevance.slots
         of_sample = (position, filled.value, slots.row, filled.expanded)
         plain = precision_sum_influence(*of_sample, slots.joint_excess, slots.stratum)
-        rate = filled.beside.T.copy() if chance is None else np.full_like(filled.value, chance)
+        rate = relevance.beside(1) if chance is None else np.full_like(filled.value, chance)
         yield plain, lone_products(*of_sample, rate, relevance.stratum), position, relevance
 
 
@@ -209,7 +209,7 @@ def test_the_linear_part_of_lone_strata_is_a_derivative(collection):
             for step in (-0.5, 0.5):  # the sum is linear in every value
                 value = filled.value.copy()
                 value[row] += step * filled.expanded[0, slot]
-                whole = (position, value, slots.row, filled.expanded, filled.beside.T.copy())
+                whole = (position, value, slots.row, filled.expanded, known.beside(1))
                 ends.append(lone_products(*whole, known.stratum)[:, 0, 0])
             np.testing.assert_allclose(lone[:, 0, 1 + slot], ends[1] - ends[0], atol=1e-12)
 

@@ -314,7 +314,7 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
     of_pairs, relevance, position, asked = anticipated_on_the_first_topic(measure)
     level, counts = relevance.binary(1), relevance.counts(asked)
     chance, step = level.predicted[0], 0.5
-    numerator = sum_of_precisions(relevance, relevance.top(cutoff), level)[0][:, 0]
+    numerator = sum_of_precisions(asked, relevance)[0][:, 0]
     before = np.array([precision_sum_of(ranks, chance, cutoff) for ranks in position])
     slope = np.empty((3, chance.size))
     for row in range(chance.size):
