@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
-from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.rounding import ROUNDING, ratio, settled
 
 LARGEST = 0.25  # variance of a score in [0, 1]
@@ -119,7 +118,7 @@ def of_ratio(
     topic: TopicRelevance,
     weight: Floats,
     levels: Levels,
-    score: TopicScore,
+    counts: TopicCounts | None,
     numerator: Floats,
     denominator: Floats,
     below: Sequence[Floats],
@@ -131,8 +130,8 @@ def of_ratio(
     topic : TopicRelevance
     weight : float array (rank,)
     levels : list of (step, FilledRelevance)
-    score : TopicScore
-        Of the ratio: with the posterior of its denominator, if it has one.
+    counts : TopicCounts or None
+        Posterior of the denominator, if it has one.
     numerator : float array (run, replicate)
     denominator : float array (replicate,)
         As the topic's own sample estimates it.
@@ -144,12 +143,11 @@ def of_ratio(
     own = of_sum(topic, weight, levels)
     if own is None:
         return None
-    inverse, fall = _inverse(score.counts, denominator)
+    by, fall = inverse(counts, denominator), ratio_fall(counts, numerator, denominator)
     gain, odds = _steps(levels), topic.odds[:, None]
     both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))
     whole = (odds * level_covariance(levels, below, below)).sum(axis=0)
-    slope = numerator * fall
-    variance = inverse**2 * own - 2.0 * inverse * slope * both + slope**2 * whole
+    variance = by**2 * own - 2.0 * by * fall * both + fall**2 * whole
     return np.clip(variance, 0.0, LARGEST)
 
 
@@ -157,27 +155,26 @@ def of_average_precision(
     topic: TopicRelevance,
     position: NDArray[np.int32],
     filled: FilledRelevance,
-    score: TopicScore,
-    numerator: Floats,
+    counts: TopicCounts | None,
+    fall: Floats,
 ) -> Floats | None:
     """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
 
     By the counts of all topics alone: what the topic's own sample leaves open of its number of
     relevant documents is as large as a score. None by learned predictions too: beside those the
     variance that is estimated serves, and this one is several times as large on some collections.
+    ``fall`` (run, replicate) is :func:`ratio_fall`.
     """
     from bayeseval.measures.rank_sums import expected_precision_sums
 
     levels = [(1.0, filled)]
-    if score.counts is None or not _predicted(levels) or (topic.predicts and filled.doubt is None):
+    if counts is None or not _predicted(levels) or (topic.predicts and filled.doubt is None):
         return None
-    inverse, fall = score.counts.inverse, score.counts.inverse_fall
-    one = [np.ones(numerator.shape[1])]
+    by, one = counts.inverse, [np.ones(fall.shape[1])]
     spread = topic.odds[:, None] * level_covariance(levels, one, one)
     chance = np.ascontiguousarray(np.clip(np.asarray(filled.predicted), 0.0, 1.0).T)
     both, own = expected_precision_sums(position, chance, spread)
-    slope = numerator * fall
-    variance = inverse**2 * own - 2.0 * inverse * slope * both + slope**2 * spread.sum(axis=0)
+    variance = by**2 * own - 2.0 * by * fall * both + fall**2 * spread.sum(axis=0)
     return np.clip(variance, 0.0, LARGEST)
 
 
@@ -185,34 +182,45 @@ def of_ratio_differences(
     topic: TopicRelevance,
     weights: Floats,
     levels: Levels,
-    counts: TopicCounts | None,
-    numerator: Floats,
-    denominator: Floats,
+    by: Floats,
+    fall: Floats,
     below: Sequence[Floats],
 ) -> Floats:
     """Of differences of ratios (run, run_other), as :func:`of_ratio` is of each.
 
-    Of one sample. Parameters as there, but for ``weights`` (run, pair) and the posterior of the
-    denominator by itself.
+    Of one sample. Parameters as there, but for ``weights`` (run, pair), what :func:`inverse` and
+    :func:`ratio_fall` say.
     """
     apart = of_differences(topic, weights, levels)
-    inverse, fall = (value[0] for value in _inverse(counts, denominator))
     gain, odds = _steps(levels), topic.odds[:, None]
     both = weights @ (odds * level_covariance(levels, gain, below))[:, 0]
     whole = (odds * level_covariance(levels, below, below))[:, 0].sum()
-    one, other = numerator[:, :1], numerator[:, 0]
-    slope = settled(one - other, one, other) * fall
+    one, other = fall[:, :1], fall[:, 0]
+    steeper = settled(one - other, one, other)
     joint = settled(both[:, None] - both, both[:, None], both)
-    variance = inverse**2 * apart - 2.0 * inverse * slope * joint
-    return np.clip(variance + slope**2 * whole, 0.0, 4.0 * LARGEST)
+    variance = by[0] ** 2 * apart - 2.0 * by[0] * steeper * joint
+    return np.clip(variance + steeper**2 * whole, 0.0, 4.0 * LARGEST)
 
 
-def _inverse(counts: TopicCounts | None, denominator: Floats) -> tuple[Floats, Floats]:
-    """1 / denominator, and how much that falls as the denominator of the own sample rises."""
-    if counts is not None:
-        return counts.inverse, counts.inverse_fall
-    inverse = ratio(1.0, denominator)
-    return inverse, inverse**2
+def inverse(counts: TopicCounts | None, denominator: Floats) -> Floats:
+    """1 / denominator (replicate,), by the posterior or as the topic's own sample estimates it."""
+    return ratio(1.0, denominator) if counts is None else counts.inverse
+
+
+def ratio_fall(
+    counts: TopicCounts | None,
+    numerator: Floats,
+    denominator: Floats,
+    control: Floats | float = 0.0,
+) -> Floats:
+    """How much a ratio falls as the denominator by the topic's own sample rises, (run, replicate).
+
+    ``control`` (run, replicate) is the coefficient of its control variate.
+    """
+    if counts is None:
+        return numerator * ratio(1.0, denominator) ** 2
+    left = numerator - control * denominator
+    return left * counts.inverse_fall + control * counts.inverse
 
 
 def _predicted(levels: Levels) -> bool:

@@ -25,25 +25,39 @@ def relevant_count(topic: TopicRelevance, filled: FilledRelevance, least: float 
 
 
 def ratio_score(
-    topic, numerator, expanded, denominator, denominator_expanded, raised, counts=None
+    topic,
+    numerator,
+    expanded,
+    denominator,
+    denominator_expanded,
+    raised,
+    counts=None,
+    control: NDArray[np.float64] | float = 0.0,
 ) -> TopicScore:
     """Ratio of two estimates, by the posterior of the denominator or by its own estimate.
 
-    With ``counts``, the posterior, see :func:`by_counts`. Else the second-order bias is removed:
-    (N D + C(N, D)) / (D^2 + V(D)): Beale's estimator. It equals N/D - N V(D) / D^3 + C(N, D) / D^2
-    to second order and stays finite where D is small. Where D was raised to a floor, or its
-    relative variance is above a quarter, the ratio is limited to [0, 1] and its variance to 1/4.
-    Elsewhere it is left alone: it is nearly linear there, and clipping would bias it, as it would
-    P@k.
+    With ``counts``, the posterior, see :func:`by_counts`. The control variate 1 - D E[1 / D], with
+    ``control`` (run, replicate) for its coefficient, is added: D is unbiased, so where the model of
+    the counts is right it is 0 on average over topics, as N E[1 / D] is the ratio. With the ratio
+    itself for the coefficient it takes away what E[1 / D] is off, and leaves the error of a ratio
+    by the topic's own sample. The error of E[1 / D] is allowed for as if it took nothing away.
+
+    Else the second-order bias is removed: (N D + C(N, D)) / (D^2 + V(D)), Beale's estimator. It
+    equals N/D - N V(D) / D^3 + C(N, D) / D^2 to second order and stays finite where D is small.
+    Where D was raised to a floor, or its relative variance is above a quarter, the ratio is limited
+    to [0, 1] and its variance to 1/4. Elsewhere it is left alone: it is nearly linear there, and
+    clipping would bias it, as it would P@k.
     """
     above = topic.centred(expanded)
     below = topic.centred(denominator_expanded[None])
     if counts is not None:
+        inverse = counts.inverse
+        moved = np.asarray(control * (inverse - denominator * counts.inverse_fall))
         return by_counts(
             topic,
             counts,
-            estimate=numerator * counts.inverse,
-            deviation=above * counts.inverse[:, None],
+            estimate=numerator * inverse + control * (1.0 - denominator * inverse),
+            deviation=above * inverse[:, None] - moved[..., None] * below,
             slope=numerator,
             below=below[0],
         )

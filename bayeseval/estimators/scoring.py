@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayeseval.estimators import anticipated
+from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.r_precision import r_precision_score
 from bayeseval.estimators.ratios import ratio_score, relevant_count
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
@@ -13,6 +14,7 @@ from bayeseval.measures.measure import Measure
 from bayeseval.measures.ratio import discount_slope, discount_sum
 from bayeseval.measures.scores import rank_weight
 from bayeseval.measures.table import names_of
+from bayeseval.rounding import ratio
 
 
 def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
@@ -52,8 +54,11 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
         denominator, _, _, below = _ideal(topic, measure, levels)
     else:
         denominator, below = relevant_count(topic, filled)[0], [np.ones(1)]
+    counts = topic.counts(measure)
+    control = precision_control(measure, topic, counts) if measure.name == "AP" else 0.0
+    fall = anticipated.ratio_fall(counts, numerator, denominator, control)
     return anticipated.of_ratio_differences(
-        topic, weights, levels, topic.counts(measure), numerator, denominator, below
+        topic, weights, levels, anticipated.inverse(counts, denominator), fall, below
     )
 
 
@@ -75,10 +80,10 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     levels = _levels(topic, measure)
     filled, weight = levels[0][1], rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
-    number = relevant_count(topic, filled)
-    score = ratio_score(topic, estimate, expanded, *number, counts=topic.counts(measure))
+    number, counts = relevant_count(topic, filled), topic.counts(measure)
+    score = ratio_score(topic, estimate, expanded, *number, counts=counts)
     one = [np.ones(estimate.shape[1])]
-    variance = anticipated.of_ratio(topic, weight, levels, score, estimate, number[0], one)
+    variance = anticipated.of_ratio(topic, weight, levels, counts, estimate, number[0], one)
     return replace(score, anticipated=variance)
 
 
@@ -89,12 +94,32 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     count, count_expanded, raised = relevant_count(topic, filled)
     if topic.beside(measure.relevance_level) is not None:
         raised = raised | (numerator < 0.0)  # as no such sum can be
-    score = ratio_score(
-        topic, numerator, expanded, count, count_expanded, raised, topic.counts(measure)
-    )
+    counts = topic.counts(measure)
+    control = precision_control(measure, topic, counts)
+    score = ratio_score(topic, numerator, expanded, count, count_expanded, raised, counts, control)
     position = topic.top(measure.cutoff)
-    variance = anticipated.of_average_precision(topic, position, filled, score, numerator)
+    fall = anticipated.ratio_fall(counts, numerator, count, control)
+    variance = anticipated.of_average_precision(topic, position, filled, counts, fall)
     return replace(score, anticipated=variance)
+
+
+def precision_control(
+    measure: Measure, topic: TopicRelevance, counts: TopicCounts | None
+) -> np.ndarray | float:
+    r"""Coefficient (run, replicate) of the control variate of AP: w A, or 0 if none is relevant.
+
+    A is the AP that the predictions (for ``stat`` the rates of the strata) lead one to expect,
+    :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`, and w how far the topic's own
+    sample tells the number of relevant documents (`TopicCounts.own_share`).
+    """
+    from bayeseval.measures.rank_sums import precision_sum
+
+    filled = topic.binary(measure.relevance_level)
+    if counts is None or filled.predicted is None:
+        return 0.0
+    chance = np.ascontiguousarray(np.clip(filled.predicted, 0.0, 1.0).T)
+    expected = ratio(precision_sum(topic.top(measure.cutoff), chance), chance.sum(axis=0))
+    return np.where(filled.seen > 0.0, counts.own_share * np.minimum(expected, 1.0), 0.0)
 
 
 def sum_of_precisions(measure: Measure, topic: TopicRelevance) -> tuple:
@@ -119,7 +144,7 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     ideal, ideal_expanded, raised, below = _ideal(topic, measure, levels)
     counts = topic.counts(measure)
     score = ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts)
-    variance = anticipated.of_ratio(topic, weight, levels, score, gain, ideal, below)
+    variance = anticipated.of_ratio(topic, weight, levels, counts, gain, ideal, below)
     return replace(score, anticipated=variance)
 
 

@@ -321,7 +321,11 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
         moved = chance + step * (np.arange(chance.size) == row)
         after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
         slope[:, row] = (after - before) / step
-    share = slope * counts.inverse[0] - numerator[:, None] * counts.inverse_fall[0]
+    number = max(level.value[:, 0].sum(), level.seen[0], 1.0)
+    control = counts.own_share[0] * np.minimum(before / chance.sum(), 1.0)
+    left = numerator - control * number
+    fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
+    share = slope * counts.inverse[0] - fall[:, None]
     spread = relevance.odds * chance * (1 - chance)
     for a in range(3):
         for b in range(3):

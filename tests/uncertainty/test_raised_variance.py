@@ -109,19 +109,23 @@ def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_err
     scores = be.evaluate(sampled, "AP", estimator="stat").isel(measure=0, run=0, topic=0)
     assert not scores.limited
     seen = sampled["judgments/grade"].to_numpy() >= 1
+    here = sampled["pair_topic"].to_numpy() == 0
+    chance = design["inclusion_probability"].to_numpy()
     rate = stratum_rates(Frame.of(sampled).sample, seen[None].astype(float))[0]
     ranked = sampled["rankings/ranking"].to_numpy()[0, 0]
     ranked = ranked[ranked >= 0]
-    weight = np.zeros(seen.size)
+    weight, expected = np.zeros(seen.size), 0.0
     for i, document in enumerate(ranked):
+        expected += rate[document] * (1 + rate[ranked[:i]].sum()) / (i + 1) / rate[here].sum()
         above, below = rate[ranked[:i]], rate[ranked[i + 1 :]]
         places = np.arange(i + 2, ranked.size + 1)
         weight[document] = (1 + above.sum()) / (i + 1) + (below / places).sum()
-    slope = inverse * weight - scores.estimate.item() / inverse * fall
-    odds = 1 / design["inclusion_probability"].to_numpy() - 1
-    here = sampled["pair_topic"].to_numpy() == 0
-    expected = np.sqrt((odds * rate * (1 - rate) * slope**2)[here].sum())
-    assert scores.anticipated_error.item() == pytest.approx(expected, rel=1e-9)
+    control = counts.own_share[0] * min(expected, 1.0)
+    number = max((seen / chance)[here].sum(), 1.0)
+    above = (scores.estimate.item() - control * (1 - number * inverse)) / inverse  # numerator
+    slope = inverse * weight - (above - control * number) * fall - control * inverse
+    error = np.sqrt(((1 / chance - 1) * rate * (1 - rate) * slope**2)[here].sum())
+    assert scores.anticipated_error.item() == pytest.approx(error, rel=1e-9)
     own = be.evaluate(sampled, "AP", estimator="stat", estimator_options={"denominator": "topic"})
     assert "anticipated_error" not in own
     learned = be.evaluate(sampled, "AP", estimator="dyn")
