@@ -21,7 +21,9 @@ from bayeseval.estimators.counts.kernel import (
 )
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
+from bayeseval.estimators.scoring import average_precision_score, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
+from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.sample import Sample
 
@@ -492,6 +494,65 @@ def test_when_all_is_judged_the_estimate_is_the_truth_without_error(truth):
 def test_a_topic_without_relevant_documents_scores_zero(truth):
     scores = be.evaluate(sampled(truth, "pps_strata"), RATIOS, estimator="stat")
     assert (scores.estimate.sel(topic="1") == 0).all()
+
+
+def expected_precision(ranks, chance):
+    """AP that these probabilities of relevance lead one to expect of a ranking."""
+    total = above = 0.0
+    for rank, row in enumerate(ranks, start=1):
+        if row >= 0:
+            total += chance[row] * (1.0 + above) / rank
+            above += chance[row]
+    return total / chance.sum()
+
+
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_ap_has_a_control_variate_by_what_its_own_sample_tells_of_the_denominator(truth, estimator):
+    """N E[1 / R] + w A (1 - R E[1 / R]), term by term."""
+    problem = Problem.prepared(sampled(truth, "pps_strata"), "AP", estimator=estimator)
+    (measure,) = problem.measures
+    for topic, position in problem.topics():
+        asked = problem.relevance.topic(topic, position)
+        filled, counts = asked.binary(1), asked.counts(measure)
+        score = average_precision_score(measure, asked)
+        numerator = sum_of_precisions(measure, asked)[0][:, 0]
+        inverse, chance = counts.inverse[0], np.clip(filled.predicted[0], 0.0, 1.0)
+        number = max(filled.value[:, 0].sum(), filled.seen[0], 1.0)
+        for run, ranks in enumerate(position):
+            weight = counts.own_share[0] * expected_precision(ranks, chance)
+            weight = weight if filled.seen[0] > 0 else 0.0
+            expected = numerator[run] * inverse + weight * (1.0 - number * inverse)
+            if counts.relative_error[0] > 0.25:
+                expected = min(max(expected, 0.0), 1.0)
+            assert score.estimate[run, 0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_the_control_variate_takes_off_what_shrinkage_does_to_ap(estimator, monkeypatch):
+    """Runs are good where few documents are relevant, of which the counts expect too many."""
+    random = np.random.default_rng(1)
+    relevant = np.round(np.exp(random.normal(3.3, 0.9, 30))).astype(int).clip(3, 300)
+    collection = be.simulate.urn_collection(
+        np.array([0.02, 0.05, 0.1])[:, None] * relevant / 27.0,
+        n_documents=1500,
+        n_relevant=relevant,
+        depth=150,
+        keep="retrieved",
+        random_seed=1,
+    )
+    design = be.designs.pps_strata(collection, budget=60)
+    drawn = be.reveal(collection, design, be.draw(design, n_replicates=20, random_seed=1))
+    truth = be.evaluate(collection, "AP", estimator="assumed").estimate.mean("topic")
+
+    def bias():
+        mean = be.mean_over_topics(be.evaluate(drawn, "AP", estimator=estimator))
+        return (mean.estimate - truth).mean().item()
+
+    with_it = bias()
+    monkeypatch.setattr("bayeseval.estimators.scoring.precision_control", lambda *_: 0.0)
+    without = bias()
+    assert without < -0.015
+    assert 0.75 * without < with_it < 0.0
 
 
 def test_means_differences_and_covariances_share_the_error_of_the_counts(truth):
