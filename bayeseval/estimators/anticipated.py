@@ -118,9 +118,8 @@ def of_ratio(
     topic: TopicRelevance,
     weight: Floats,
     levels: Levels,
-    counts: TopicCounts | None,
-    numerator: Floats,
-    denominator: Floats,
+    by: Floats,
+    fall: Floats,
     below: Sequence[Floats],
 ) -> Floats | None:
     r"""Of a ratio, by its linear error as far as the topic's own sample moves the denominator.
@@ -130,11 +129,10 @@ def of_ratio(
     topic : TopicRelevance
     weight : float array (rank,)
     levels : list of (step, FilledRelevance)
-    counts : TopicCounts or None
-        Posterior of the denominator, if it has one.
-    numerator : float array (run, replicate)
-    denominator : float array (replicate,)
-        As the topic's own sample estimates it.
+    by : float array (replicate,)
+        What :func:`inverse` says.
+    fall : float array (run, replicate)
+        What :func:`ratio_fall` says.
     below : list of float arrays (replicate,)
         What a document of each level adds to the denominator.
     """
@@ -143,7 +141,6 @@ def of_ratio(
     own = of_sum(topic, weight, levels)
     if own is None:
         return None
-    by, fall = inverse(counts, denominator), ratio_fall(counts, numerator, denominator)
     gain, odds = _steps(levels), topic.odds[:, None]
     both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))
     whole = (odds * level_covariance(levels, below, below)).sum(axis=0)
@@ -188,8 +185,7 @@ def of_ratio_differences(
 ) -> Floats:
     """Of differences of ratios (run, run_other), as :func:`of_ratio` is of each.
 
-    Of one sample. Parameters as there, but for ``weights`` (run, pair), what :func:`inverse` and
-    :func:`ratio_fall` say.
+    Of one sample. Parameters as there, but for ``weights`` (run, pair).
     """
     apart = of_differences(topic, weights, levels)
     gain, odds = _steps(levels), topic.odds[:, None]

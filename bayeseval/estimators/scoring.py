@@ -16,6 +16,8 @@ from bayeseval.measures.scores import rank_weight
 from bayeseval.measures.table import names_of
 from bayeseval.rounding import ratio
 
+CONTROLLED = {"AP": 1.0, "R": 0.5}  # the top ranks of R@k tell less of what is off in all
+
 
 def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
     """Gain as one filled relevance: the sum of its steps."""
@@ -55,11 +57,10 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     else:
         denominator, below = relevant_count(topic, filled)[0], [np.ones(1)]
     counts = topic.counts(measure)
-    control = precision_control(measure, topic, counts) if measure.name == "AP" else 0.0
-    fall = anticipated.ratio_fall(counts, numerator, denominator, control)
-    return anticipated.of_ratio_differences(
-        topic, weights, levels, anticipated.inverse(counts, denominator), fall, below
-    )
+    lean = control(measure, topic, counts)
+    by = anticipated.inverse(counts, denominator)
+    fall = anticipated.ratio_fall(counts, numerator, denominator, lean)
+    return anticipated.of_ratio_differences(topic, weights, levels, by, fall, below)
 
 
 def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -80,10 +81,13 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     levels = _levels(topic, measure)
     filled, weight = levels[0][1], rank_weight(measure, topic.position.shape[1])
     estimate, expanded = _weighted(topic, weight, filled)
-    number, counts = relevant_count(topic, filled), topic.counts(measure)
-    score = ratio_score(topic, estimate, expanded, *number, counts=counts)
-    one = [np.ones(estimate.shape[1])]
-    variance = anticipated.of_ratio(topic, weight, levels, counts, estimate, number[0], one)
+    count, count_expanded, raised = relevant_count(topic, filled)
+    counts = topic.counts(measure)
+    lean = control(measure, topic, counts)
+    score = ratio_score(topic, estimate, expanded, count, count_expanded, raised, counts, lean)
+    by, one = anticipated.inverse(counts, count), [np.ones(estimate.shape[1])]
+    fall = anticipated.ratio_fall(counts, estimate, count, lean)
+    variance = anticipated.of_ratio(topic, weight, levels, by, fall, one)
     return replace(score, anticipated=variance)
 
 
@@ -95,31 +99,37 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     if topic.beside(measure.relevance_level) is not None:
         raised = raised | (numerator < 0.0)  # as no such sum can be
     counts = topic.counts(measure)
-    control = precision_control(measure, topic, counts)
-    score = ratio_score(topic, numerator, expanded, count, count_expanded, raised, counts, control)
+    lean = control(measure, topic, counts)
+    score = ratio_score(topic, numerator, expanded, count, count_expanded, raised, counts, lean)
     position = topic.top(measure.cutoff)
-    fall = anticipated.ratio_fall(counts, numerator, count, control)
+    fall = anticipated.ratio_fall(counts, numerator, count, lean)
     variance = anticipated.of_average_precision(topic, position, filled, counts, fall)
     return replace(score, anticipated=variance)
 
 
-def precision_control(
+def control(
     measure: Measure, topic: TopicRelevance, counts: TopicCounts | None
 ) -> np.ndarray | float:
-    r"""Coefficient (run, replicate) of the control variate of AP: w A, or 0 if none is relevant.
+    r"""Coefficient (run, replicate) of the control variate of a ratio; 0 if none is relevant.
 
-    A is the AP that the predictions (for ``stat`` the rates of the strata) lead one to expect,
-    :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`, and w how far the topic's own
-    sample tells the number of relevant documents (`TopicCounts.own_share`).
+    It is c w A: A is the score that the predictions p (for ``stat`` the rates of the strata) lead
+    one to expect, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`; w how far
+    the topic's own sample tells the number of relevant documents (`TopicCounts.own_share`); c is
+    that of `CONTROLLED`.
     """
-    from bayeseval.measures.rank_sums import precision_sum
+    from bayeseval.measures.rank_sums import precision_sum, weighted_sum
 
     filled = topic.binary(measure.relevance_level)
-    if counts is None or filled.predicted is None:
+    if counts is None or filled.predicted is None or measure.name not in CONTROLLED:
         return 0.0
     chance = np.ascontiguousarray(np.clip(filled.predicted, 0.0, 1.0).T)
-    expected = ratio(precision_sum(topic.top(measure.cutoff), chance), chance.sum(axis=0))
-    return np.where(filled.seen > 0.0, counts.own_share * np.minimum(expected, 1.0), 0.0)
+    if measure.name == "AP":
+        above = precision_sum(topic.top(measure.cutoff), chance)
+    else:
+        weight = rank_weight(measure, topic.position.shape[1])
+        above = weighted_sum(topic.position, weight, chance)
+    expected = np.minimum(ratio(above, chance.sum(axis=0)), 1.0)
+    return np.where(filled.seen > 0.0, CONTROLLED[measure.name] * counts.own_share * expected, 0.0)
 
 
 def sum_of_precisions(measure: Measure, topic: TopicRelevance) -> tuple:
@@ -144,7 +154,8 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     ideal, ideal_expanded, raised, below = _ideal(topic, measure, levels)
     counts = topic.counts(measure)
     score = ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts)
-    variance = anticipated.of_ratio(topic, weight, levels, counts, gain, ideal, below)
+    by, fall = anticipated.inverse(counts, ideal), anticipated.ratio_fall(counts, gain, ideal)
+    variance = anticipated.of_ratio(topic, weight, levels, by, fall, below)
     return replace(score, anticipated=variance)
 
 

@@ -21,7 +21,7 @@ from bayeseval.estimators.counts.kernel import (
 )
 from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
 from bayeseval.estimators.denominators import by_counts
-from bayeseval.estimators.scoring import average_precision_score, sum_of_precisions
+from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import Frame
@@ -496,32 +496,37 @@ def test_a_topic_without_relevant_documents_scores_zero(truth):
     assert (scores.estimate.sel(topic="1") == 0).all()
 
 
-def expected_precision(ranks, chance):
-    """AP that these probabilities of relevance lead one to expect of a ranking."""
+def sum_above(measure, ranks, relevance):
+    """Sum of precisions, or relevant documents in the top 50, where relevances may be fractions."""
     total = above = 0.0
     for rank, row in enumerate(ranks, start=1):
         if row >= 0:
-            total += chance[row] * (1.0 + above) / rank
-            above += chance[row]
-    return total / chance.sum()
+            total += relevance[row] * ((1.0 + above) / rank if measure == "AP" else rank <= 50)
+            above += relevance[row]
+    return total
 
 
+@pytest.mark.parametrize(("asked", "share"), [("AP", 1.0), ("R@50", 0.5)])
 @pytest.mark.parametrize("estimator", ["stat", "dyn"])
-def test_ap_has_a_control_variate_by_what_its_own_sample_tells_of_the_denominator(truth, estimator):
-    """N E[1 / R] + w A (1 - R E[1 / R]), term by term."""
-    problem = Problem.prepared(sampled(truth, "pps_strata"), "AP", estimator=estimator)
+def test_ratios_have_a_control_variate_as_far_as_their_sample_tells_the_denominator(
+    truth, estimator, asked, share
+):
+    """N E[1 / R] + c w A (1 - R E[1 / R]), term by term."""
+    problem = Problem.prepared(sampled(truth, "pps_strata"), asked, estimator=estimator)
     (measure,) = problem.measures
     for topic, position in problem.topics():
-        asked = problem.relevance.topic(topic, position)
-        filled, counts = asked.binary(1), asked.counts(measure)
-        score = average_precision_score(measure, asked)
-        numerator = sum_of_precisions(measure, asked)[0][:, 0]
+        known = problem.relevance.topic(topic, position)
+        filled, counts = known.binary(1), known.counts(measure)
+        score = SCORES[measure.name](measure, known)
         inverse, chance = counts.inverse[0], np.clip(filled.predicted[0], 0.0, 1.0)
         number = max(filled.value[:, 0].sum(), filled.seen[0], 1.0)
         for run, ranks in enumerate(position):
-            weight = counts.own_share[0] * expected_precision(ranks, chance)
+            numerator = sum_above(asked, ranks, filled.value[:, 0])
+            if asked == "AP":
+                numerator = sum_of_precisions(measure, known)[0][run, 0]
+            weight = share * counts.own_share[0] * sum_above(asked, ranks, chance) / chance.sum()
             weight = weight if filled.seen[0] > 0 else 0.0
-            expected = numerator[run] * inverse + weight * (1.0 - number * inverse)
+            expected = numerator * inverse + weight * (1.0 - number * inverse)
             if counts.relative_error[0] > 0.25:
                 expected = min(max(expected, 0.0), 1.0)
             assert score.estimate[run, 0] == pytest.approx(expected, abs=1e-12)
@@ -549,7 +554,7 @@ def test_the_control_variate_takes_off_what_shrinkage_does_to_ap(estimator, monk
         return (mean.estimate - truth).mean().item()
 
     with_it = bias()
-    monkeypatch.setattr("bayeseval.estimators.scoring.precision_control", lambda *_: 0.0)
+    monkeypatch.setattr("bayeseval.estimators.scoring.control", lambda *_: 0.0)
     without = bias()
     assert without < -0.015
     assert 0.75 * without < with_it < 0.0

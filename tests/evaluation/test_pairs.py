@@ -340,11 +340,15 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
     level = relevance.binary(1)
     chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
     below, weights = 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
+    control = 0.5 * counts.own_share[0] * np.minimum(weights @ chance / chance.sum(), 1.0)
+    left = weights @ value - control * max(value.sum(), level.seen[0], 1.0)
+    fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     if measure == "nDCG@20":
         weights = weights_of(position, chance.size, lambda rank: 1 / np.log2(rank + 2), 20)
         number = max(value.sum(), level.seen[0], 0.0)
         below = float(discount_slope(np.array([number]), 20)[0])
-    share = weights * counts.inverse[0] - (weights @ value)[:, None] * counts.inverse_fall * below
+        fall = weights @ value * counts.inverse_fall[0]
+    share = weights * counts.inverse[0] - fall[:, None] * below
     spread = relevance.odds * chance * (1 - chance)
     for a in range(3):
         for b in range(3):
