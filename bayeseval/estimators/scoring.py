@@ -57,7 +57,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     else:
         denominator, below = relevant_count(topic, filled)[0], [np.ones(1)]
     counts = topic.counts(measure)
-    lean = control(measure, topic, counts)
+    lean = control_coefficient(measure, topic, counts)
     by = anticipated.inverse(counts, denominator)
     fall = anticipated.ratio_fall(counts, numerator, denominator, lean)
     return anticipated.of_ratio_differences(topic, weights, levels, by, fall, below)
@@ -83,7 +83,7 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     estimate, expanded = _weighted(topic, weight, filled)
     count, count_expanded, raised = relevant_count(topic, filled)
     counts = topic.counts(measure)
-    lean = control(measure, topic, counts)
+    lean = control_coefficient(measure, topic, counts)
     score = ratio_score(topic, estimate, expanded, count, count_expanded, raised, counts, lean)
     by, one = anticipated.inverse(counts, count), [np.ones(estimate.shape[1])]
     fall = anticipated.ratio_fall(counts, estimate, count, lean)
@@ -99,7 +99,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     if topic.beside(measure.relevance_level) is not None:
         raised = raised | (numerator < 0.0)  # as no such sum can be
     counts = topic.counts(measure)
-    lean = control(measure, topic, counts)
+    lean = control_coefficient(measure, topic, counts)
     score = ratio_score(topic, numerator, expanded, count, count_expanded, raised, counts, lean)
     position = topic.top(measure.cutoff)
     fall = anticipated.ratio_fall(counts, numerator, count, lean)
@@ -107,7 +107,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     return replace(score, anticipated=variance)
 
 
-def control(
+def control_coefficient(
     measure: Measure, topic: TopicRelevance, counts: TopicCounts | None
 ) -> np.ndarray | float:
     r"""Coefficient (run, replicate) of the control variate of a ratio; 0 if none is relevant.

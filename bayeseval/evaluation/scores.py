@@ -131,9 +131,13 @@ def evaluate(
     dyn the posterior of the number of relevant documents is moved by own times the difference
     between dyn's estimate of that number and stat's, where own is the weight that the posterior
     mean gives to the topic's own sample: its variance by the variance that the topic's own strata
-    leave. N E[1/D] is limited to [0, 1] where D has a relative error above 1/4, and where that
-    changes a run's mean over topics by more than chance, what the limits took is given back
-    (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
+    leave. Topics whose D is drawn towards the others' are off in N E[1/D], on average by nothing
+    only where the model of the counts is right. So AP and R@k have a control variate,
+    c w A (1 - D E[1/D]) with w that same weight, A the score that the predictions (for stat the
+    rates of the strata) lead one to expect, and c 1 for AP, 1/2 for R@k; a topic in which nothing
+    relevant was seen has none. The estimate is limited to [0, 1] where D has a relative error above
+    1/4, and where that changes a run's mean over topics by more than chance, what the limits took
+    is given back (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
     goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
     runs and partly to all topics, and means over topics, covariances and paired differences carry
     it. Rprec takes its numerator and 1/D for independent.

@@ -554,7 +554,7 @@ def test_the_control_variate_takes_off_what_shrinkage_does_to_ap(estimator, monk
         return (mean.estimate - truth).mean().item()
 
     with_it = bias()
-    monkeypatch.setattr("bayeseval.estimators.scoring.control", lambda *_: 0.0)
+    monkeypatch.setattr("bayeseval.estimators.scoring.control_coefficient", lambda *_: 0.0)
     without = bias()
     assert without < -0.015
     assert 0.75 * without < with_it < 0.0
