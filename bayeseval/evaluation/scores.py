@@ -137,10 +137,11 @@ def evaluate(
     rates of the strata) lead one to expect, and c 1 for AP, 1/2 for R@k; a topic in which nothing
     relevant was seen has none. The estimate is limited to [0, 1] where D has a relative error above
     1/4, and where that changes a run's mean over topics by more than chance, what the limits took
-    is given back (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
-    goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
-    runs and partly to all topics, and means over topics, covariances and paired differences carry
-    it. Rprec takes its numerator and 1/D for independent.
+    is given back (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the
+    sample's D goes with that of N, slot by slot; the rest of the posterior variance of 1/D is
+    common to all runs and partly to all topics, and means over topics, covariances and paired
+    differences carry it (all of it: what the control variate takes off E[1/D] shortens nothing).
+    Rprec takes its numerator and 1/D for independent.
 
     The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two
     or more are drawn per stratum; with an M learned from the sample a small bias remains. Where one
