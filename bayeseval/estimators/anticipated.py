@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
+from bayeseval.estimators.denominators import Control
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.rounding import ROUNDING, ratio, settled
 
@@ -118,7 +119,7 @@ def of_ratio(
     topic: TopicRelevance,
     weight: Floats,
     levels: Levels,
-    by: Floats,
+    inverse: Floats,
     fall: Floats,
     below: Sequence[Floats],
 ) -> Floats | None:
@@ -129,10 +130,8 @@ def of_ratio(
     topic : TopicRelevance
     weight : float array (rank,)
     levels : list of (step, FilledRelevance)
-    by : float array (replicate,)
-        What :func:`inverse` says.
-    fall : float array (run, replicate)
-        What :func:`ratio_fall` says.
+    inverse, fall : float array (replicate,) and (run, replicate)
+        As :func:`inverse_and_fall` gives them.
     below : list of float arrays (replicate,)
         What a document of each level adds to the denominator.
     """
@@ -144,7 +143,7 @@ def of_ratio(
     gain, odds = _steps(levels), topic.odds[:, None]
     both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))
     whole = (odds * level_covariance(levels, below, below)).sum(axis=0)
-    variance = by**2 * own - 2.0 * by * fall * both + fall**2 * whole
+    variance = inverse**2 * own - 2.0 * inverse * fall * both + fall**2 * whole
     return np.clip(variance, 0.0, LARGEST)
 
 
@@ -153,6 +152,7 @@ def of_average_precision(
     position: NDArray[np.int32],
     filled: FilledRelevance,
     counts: TopicCounts | None,
+    inverse: Floats,
     fall: Floats,
 ) -> Floats | None:
     """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
@@ -160,18 +160,18 @@ def of_average_precision(
     By the counts of all topics alone: what the topic's own sample leaves open of its number of
     relevant documents is as large as a score. None by learned predictions too: beside those the
     variance that is estimated serves, and this one is several times as large on some collections.
-    ``fall`` (run, replicate) is :func:`ratio_fall`.
+    ``inverse`` and ``fall`` are those of :func:`inverse_and_fall`.
     """
     from bayeseval.measures.rank_sums import expected_precision_sums
 
     levels = [(1.0, filled)]
     if counts is None or not _predicted(levels) or (topic.predicts and filled.doubt is None):
         return None
-    by, one = counts.inverse, [np.ones(fall.shape[1])]
+    one = [np.ones(fall.shape[1])]
     spread = topic.odds[:, None] * level_covariance(levels, one, one)
     chance = np.ascontiguousarray(np.clip(np.asarray(filled.predicted), 0.0, 1.0).T)
     both, own = expected_precision_sums(position, chance, spread)
-    variance = by**2 * own - 2.0 * by * fall * both + fall**2 * spread.sum(axis=0)
+    variance = inverse**2 * own - 2.0 * inverse * fall * both + fall**2 * spread.sum(axis=0)
     return np.clip(variance, 0.0, LARGEST)
 
 
@@ -179,7 +179,7 @@ def of_ratio_differences(
     topic: TopicRelevance,
     weights: Floats,
     levels: Levels,
-    by: Floats,
+    inverse: Floats,
     fall: Floats,
     below: Sequence[Floats],
 ) -> Floats:
@@ -194,29 +194,30 @@ def of_ratio_differences(
     one, other = fall[:, :1], fall[:, 0]
     steeper = settled(one - other, one, other)
     joint = settled(both[:, None] - both, both[:, None], both)
-    variance = by[0] ** 2 * apart - 2.0 * by[0] * steeper * joint
+    variance = inverse[0] ** 2 * apart - 2.0 * inverse[0] * steeper * joint
     return np.clip(variance + steeper**2 * whole, 0.0, 4.0 * LARGEST)
 
 
-def inverse(counts: TopicCounts | None, denominator: Floats) -> Floats:
-    """1 / denominator (replicate,), by the posterior or as the topic's own sample estimates it."""
-    return ratio(1.0, denominator) if counts is None else counts.inverse
-
-
-def ratio_fall(
+def inverse_and_fall(
     counts: TopicCounts | None,
     numerator: Floats,
     denominator: Floats,
-    control: Floats | float = 0.0,
-) -> Floats:
-    """How much a ratio falls as the denominator by the topic's own sample rises, (run, replicate).
+    control: Control | None = None,
+) -> tuple[Floats, Floats]:
+    """What the anticipated variance of a ratio rests on.
 
-    ``control`` (run, replicate) is the coefficient of its control variate.
+    Returns
+    -------
+    float array (replicate,)
+        1 / denominator, by the posterior or as the topic's own sample estimates it.
+    float array (run, replicate)
+        How much the ratio falls as the denominator by the topic's own sample rises.
     """
     if counts is None:
-        return numerator * ratio(1.0, denominator) ** 2
-    left = numerator - control * denominator
-    return left * counts.inverse_fall + control * counts.inverse
+        inverse = ratio(1.0, denominator)
+        return inverse, numerator * inverse**2
+    fall = numerator * counts.inverse_fall
+    return counts.inverse, fall if control is None else fall + control.fall(counts)
 
 
 def _predicted(levels: Levels) -> bool:

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.denominators import by_counts
+from bayeseval.estimators.counts import TopicCounts
+from bayeseval.estimators.denominators import Control, by_counts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 
@@ -31,16 +32,14 @@ def ratio_score(
     denominator,
     denominator_expanded,
     raised,
-    counts=None,
-    control: NDArray[np.float64] | float = 0.0,
+    *,
+    counts: TopicCounts | None = None,
+    control: Control | None = None,
 ) -> TopicScore:
     """Ratio of two estimates, by the posterior of the denominator or by its own estimate.
 
-    With ``counts``, the posterior, see :func:`by_counts`. The control variate 1 - D E[1 / D], with
-    ``control`` (run, replicate) for its coefficient, is added: D is unbiased, so where the model of
-    the counts is right it is 0 on average over topics, as N E[1 / D] is the ratio. With the ratio
-    itself for the coefficient it takes away what E[1 / D] is off, and leaves the error of a ratio
-    by the topic's own sample. The error of E[1 / D] is allowed for as if it took nothing away.
+    With ``counts``, the posterior, see :func:`by_counts`; a control variate is added to that. The
+    error of E[1 / D] is allowed for as if the control variate took nothing of it away.
 
     Else the second-order bias is removed: (N D + C(N, D)) / (D^2 + V(D)), Beale's estimator. It
     equals N/D - N V(D) / D^3 + C(N, D) / D^2 to second order and stays finite where D is small.
@@ -51,13 +50,17 @@ def ratio_score(
     above = topic.centred(expanded)
     below = topic.centred(denominator_expanded[None])
     if counts is not None:
-        inverse = counts.inverse
-        moved = np.asarray(control * (inverse - denominator * counts.inverse_fall))
+        estimate = numerator * counts.inverse
+        deviation = above * counts.inverse[:, None]
+        if control is not None:
+            estimate = estimate + control.value(counts)
+            own = topic.centred(control.expanded[None])
+            deviation = deviation - control.fall(counts)[..., None] * own
         return by_counts(
             topic,
             counts,
-            estimate=numerator * inverse + control * (1.0 - denominator * inverse),
-            deviation=above * inverse[:, None] - moved[..., None] * below,
+            estimate=estimate,
+            deviation=deviation,
             slope=numerator,
             below=below[0],
         )

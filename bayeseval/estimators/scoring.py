@@ -6,6 +6,7 @@ import numpy as np
 
 from bayeseval.estimators import anticipated
 from bayeseval.estimators.counts import TopicCounts
+from bayeseval.estimators.denominators import Control
 from bayeseval.estimators.r_precision import r_precision_score
 from bayeseval.estimators.ratios import ratio_score, relevant_count
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
@@ -57,10 +58,9 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     else:
         denominator, below = relevant_count(topic, filled)[0], [np.ones(1)]
     counts = topic.counts(measure)
-    lean = control_coefficient(measure, topic, counts)
-    by = anticipated.inverse(counts, denominator)
-    fall = anticipated.ratio_fall(counts, numerator, denominator, lean)
-    return anticipated.of_ratio_differences(topic, weights, levels, by, fall, below)
+    control = control_variate(measure, topic, counts)
+    move = anticipated.inverse_and_fall(counts, numerator, denominator, control)
+    return anticipated.of_ratio_differences(topic, weights, levels, *move, below)
 
 
 def relevant_count_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
@@ -83,11 +83,13 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     estimate, expanded = _weighted(topic, weight, filled)
     count, count_expanded, raised = relevant_count(topic, filled)
     counts = topic.counts(measure)
-    lean = control_coefficient(measure, topic, counts)
-    score = ratio_score(topic, estimate, expanded, count, count_expanded, raised, counts, lean)
-    by, one = anticipated.inverse(counts, count), [np.ones(estimate.shape[1])]
-    fall = anticipated.ratio_fall(counts, estimate, count, lean)
-    variance = anticipated.of_ratio(topic, weight, levels, by, fall, one)
+    control = control_variate(measure, topic, counts)
+    score = ratio_score(
+        topic, estimate, expanded, count, count_expanded, raised, counts=counts, control=control
+    )
+    one = [np.ones(estimate.shape[1])]
+    move = anticipated.inverse_and_fall(counts, estimate, count, control)
+    variance = anticipated.of_ratio(topic, weight, levels, *move, one)
     return replace(score, anticipated=variance)
 
 
@@ -99,37 +101,49 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     if topic.beside(measure.relevance_level) is not None:
         raised = raised | (numerator < 0.0)  # as no such sum can be
     counts = topic.counts(measure)
-    lean = control_coefficient(measure, topic, counts)
-    score = ratio_score(topic, numerator, expanded, count, count_expanded, raised, counts, lean)
+    control = control_variate(measure, topic, counts)
+    score = ratio_score(
+        topic, numerator, expanded, count, count_expanded, raised, counts=counts, control=control
+    )
     position = topic.top(measure.cutoff)
-    fall = anticipated.ratio_fall(counts, numerator, count, lean)
-    variance = anticipated.of_average_precision(topic, position, filled, counts, fall)
+    move = anticipated.inverse_and_fall(counts, numerator, count, control)
+    variance = anticipated.of_average_precision(topic, position, filled, counts, *move)
     return replace(score, anticipated=variance)
 
 
-def control_coefficient(
+def control_variate(
     measure: Measure, topic: TopicRelevance, counts: TopicCounts | None
-) -> np.ndarray | float:
-    r"""Coefficient (run, replicate) of the control variate of a ratio; 0 if none is relevant.
+) -> Control | None:
+    r"""Control variate of AP and R@k; None without a posterior, or without predictions.
 
-    It is c w A: A is the score that the predictions p (for ``stat`` the rates of the strata) lead
-    one to expect, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`; w how far
-    the topic's own sample tells the number of relevant documents (`TopicCounts.own_share`); c is
-    that of `CONTROLLED`.
+    Its coefficient is c w A. A is the score that the predictions p (for ``stat`` the rates of the
+    strata, which Poisson samples lack) lead one to expect, of AP
+    :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`; w is how far the topic's own
+    sample tells the number of relevant documents (`TopicCounts.own_share`), c that of `CONTROLLED`.
+    The chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
+    for p where a document is drawn for certain.
     """
     from bayeseval.measures.rank_sums import precision_sum, weighted_sum
 
     filled = topic.binary(measure.relevance_level)
     if counts is None or filled.predicted is None or measure.name not in CONTROLLED:
-        return 0.0
-    chance = np.ascontiguousarray(np.clip(filled.predicted, 0.0, 1.0).T)
+        return None
+    likely = np.ascontiguousarray(np.clip(filled.predicted, 0.0, 1.0).T)
     if measure.name == "AP":
-        above = precision_sum(topic.top(measure.cutoff), chance)
+        above = precision_sum(topic.top(measure.cutoff), likely)
     else:
         weight = rank_weight(measure, topic.position.shape[1])
-        above = weighted_sum(topic.position, weight, chance)
-    expected = np.minimum(ratio(above, chance.sum(axis=0)), 1.0)
-    return np.where(filled.seen > 0.0, CONTROLLED[measure.name] * counts.own_share * expected, 0.0)
+        above = weighted_sum(topic.position, weight, likely)
+    expected = np.minimum(ratio(above, likely.sum(axis=0)), 1.0)
+    coefficient = CONTROLLED[measure.name] * counts.own_share * expected
+    odds = topic.odds[:, None]
+    drawn = np.where(odds > 0.0, likely / (1.0 + odds), filled.value)
+    return Control(
+        coefficient=np.where(filled.seen > 0.0, coefficient, 0.0),
+        chance=1.0 - np.prod(1.0 - drawn, axis=0),
+        number=filled.value.sum(axis=0),
+        expanded=filled.expanded,
+    )
 
 
 def sum_of_precisions(measure: Measure, topic: TopicRelevance) -> tuple:
@@ -153,9 +167,9 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     gain, expanded = _weighted(topic, weight, combined(levels))
     ideal, ideal_expanded, raised, below = _ideal(topic, measure, levels)
     counts = topic.counts(measure)
-    score = ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts)
-    by, fall = anticipated.inverse(counts, ideal), anticipated.ratio_fall(counts, gain, ideal)
-    variance = anticipated.of_ratio(topic, weight, levels, by, fall, below)
+    score = ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts=counts)
+    move = anticipated.inverse_and_fall(counts, gain, ideal)
+    variance = anticipated.of_ratio(topic, weight, levels, *move, below)
     return replace(score, anticipated=variance)
 
 

@@ -511,7 +511,7 @@ def sum_above(measure, ranks, relevance):
 def test_ratios_have_a_control_variate_as_far_as_their_sample_tells_the_denominator(
     truth, estimator, asked, share
 ):
-    """N E[1 / R] + c w A (1 - R E[1 / R]), term by term."""
+    """N E[1 / R] + c w A (s - q R E[1 / R]), term by term."""
     problem = Problem.prepared(sampled(truth, "pps_strata"), asked, estimator=estimator)
     (measure,) = problem.measures
     for topic, position in problem.topics():
@@ -519,14 +519,15 @@ def test_ratios_have_a_control_variate_as_far_as_their_sample_tells_the_denomina
         filled, counts = known.binary(1), known.counts(measure)
         score = SCORES[measure.name](measure, known)
         inverse, chance = counts.inverse[0], np.clip(filled.predicted[0], 0.0, 1.0)
-        number = max(filled.value[:, 0].sum(), filled.seen[0], 1.0)
+        pi, number = 1.0 / (1.0 + known.odds), filled.value[:, 0].sum()
+        some = 1.0 - np.prod(1.0 - np.where(pi < 1.0, pi * chance, filled.value[:, 0]))
         for run, ranks in enumerate(position):
             numerator = sum_above(asked, ranks, filled.value[:, 0])
             if asked == "AP":
                 numerator = sum_of_precisions(measure, known)[0][run, 0]
             weight = share * counts.own_share[0] * sum_above(asked, ranks, chance) / chance.sum()
             weight = weight if filled.seen[0] > 0 else 0.0
-            expected = numerator * inverse + weight * (1.0 - number * inverse)
+            expected = numerator * inverse + weight * (1.0 - some * number * inverse)
             if counts.relative_error[0] > 0.25:
                 expected = min(max(expected, 0.0), 1.0)
             assert score.estimate[run, 0] == pytest.approx(expected, abs=1e-12)
@@ -554,7 +555,7 @@ def test_the_control_variate_takes_off_what_shrinkage_does_to_ap(estimator, monk
         return (mean.estimate - truth).mean().item()
 
     with_it = bias()
-    monkeypatch.setattr("bayeseval.estimators.scoring.control_coefficient", lambda *_: 0.0)
+    monkeypatch.setattr("bayeseval.estimators.scoring.control_variate", lambda *_: None)
     without = bias()
     assert without < -0.015
     assert 0.75 * without < with_it < 0.0

@@ -307,6 +307,16 @@ def precision_sum_of(ranks, relevance, cutoff):
     return total
 
 
+def chance_of_any(relevance, level):
+    """Chance that something relevant is drawn; what is judged for certain is known."""
+    none = 1.0
+    for odds, predicted, known in zip(
+        relevance.odds, level.predicted[0], level.value[:, 0], strict=True
+    ):
+        none *= 1.0 - (predicted / (1.0 + odds) if odds > 0 else known)
+    return 1.0 - none
+
+
 @pytest.mark.parametrize(("measure", "cutoff"), [("AP", None), ("AP@5", 5)])
 def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_each_document(
     measure, cutoff
@@ -321,9 +331,9 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
         moved = chance + step * (np.arange(chance.size) == row)
         after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
         slope[:, row] = (after - before) / step
-    number = max(level.value[:, 0].sum(), level.seen[0], 1.0)
     control = counts.own_share[0] * np.minimum(before / chance.sum(), 1.0)
-    left = numerator - control * number
+    control = control * chance_of_any(relevance, level)
+    left = numerator - control * level.value[:, 0].sum()
     fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     share = slope * counts.inverse[0] - fall[:, None]
     spread = relevance.odds * chance * (1 - chance)
@@ -341,7 +351,8 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
     chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
     below, weights = 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
     control = 0.5 * counts.own_share[0] * np.minimum(weights @ chance / chance.sum(), 1.0)
-    left = weights @ value - control * max(value.sum(), level.seen[0], 1.0)
+    control = control * chance_of_any(relevance, level)
+    left = weights @ value - control * value.sum()
     fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     if measure == "nDCG@20":
         weights = weights_of(position, chance.size, lambda rank: 1 / np.log2(rank + 2), 20)

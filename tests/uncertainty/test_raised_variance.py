@@ -120,9 +120,10 @@ def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_err
         above, below = rate[ranked[:i]], rate[ranked[i + 1 :]]
         places = np.arange(i + 2, ranked.size + 1)
         weight[document] = (1 + above.sum()) / (i + 1) + (below / places).sum()
-    control = counts.own_share[0] * min(expected, 1.0)
-    number = max((seen / chance)[here].sum(), 1.0)
-    above = (scores.estimate.item() - control * (1 - number * inverse)) / inverse  # numerator
+    control, number = counts.own_share[0] * min(expected, 1.0), (seen / chance)[here].sum()
+    drawn = 1 - np.prod(1 - np.where(chance < 1, chance * rate, seen)[here])
+    above = (scores.estimate.item() - control * (1 - drawn * number * inverse)) / inverse
+    control = control * drawn
     slope = inverse * weight - (above - control * number) * fall - control * inverse
     error = np.sqrt(((1 / chance - 1) * rate * (1 - rate) * slope**2)[here].sum())
     assert scores.anticipated_error.item() == pytest.approx(error, rel=1e-9)
