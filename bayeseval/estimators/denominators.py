@@ -105,17 +105,18 @@ def _warn_few_beside_certain(frame: Frame) -> None:
 class Control:
     """Control variate of a ratio: b (s - q D E[1 / D]), which is 0 on average over topics.
 
-    D is unbiased, so that D E[1 / D] is 1 on average where the model of the counts is right, and s,
-    whether anything relevant was seen, is its chance q. A topic in which nothing relevant was seen
-    has none, and one that lacks relevant documents scores 0 as without it.
+    D is unbiased, so that D E[1 / D] is on average the probability that there is anything relevant,
+    where the model of the counts is right: that is s, and q is 1. Where D is the sum over seen
+    relevant documents alone, s is whether any was seen and q the chance of that: then a topic in
+    which nothing relevant was seen scores 0 as without it.
 
     Parameters
     ----------
     coefficient : float array (run, replicate)
-        b s. With the ratio itself for b the control variate takes off all that E[1 / D] is off, and
+        b. With the ratio itself for b the control variate takes off all that E[1 / D] is off, and
         leaves the error of a ratio by the topic's own sample.
-    chance : float array (replicate,)
-        q.
+    some, chance : float array (replicate,)
+        s and q.
     number : float array (replicate,)
         D as the topic's own sample estimates it, however small or negative.
     expanded : float array (replicate, slot)
@@ -123,13 +124,14 @@ class Control:
     """
 
     coefficient: NDArray[np.float64]
+    some: NDArray[np.float64]
     chance: NDArray[np.float64]
     number: NDArray[np.float64]
     expanded: NDArray[np.float64]
 
     def value(self, counts: TopicCounts) -> NDArray[np.float64]:
         """What it adds to the ratio (run, replicate)."""
-        return self.coefficient * (1.0 - self.chance * self.number * counts.inverse)
+        return self.coefficient * (self.some - self.chance * self.number * counts.inverse)
 
     def fall(self, counts: TopicCounts) -> NDArray[np.float64]:
         """How much it falls as D by the topic's own sample rises (run, replicate)."""

@@ -121,7 +121,7 @@ def control_variate(
     :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`; w is how far the topic's own
     sample tells the number of relevant documents (`TopicCounts.own_share`), c that of `CONTROLLED`.
     The chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
-    for p where a document is drawn for certain.
+    for p where a document is drawn for certain; estimators that predict relevance need none.
     """
     from bayeseval.measures.rank_sums import precision_sum, weighted_sum
 
@@ -135,15 +135,13 @@ def control_variate(
         weight = rank_weight(measure, topic.position.shape[1])
         above = weighted_sum(topic.position, weight, likely)
     expected = np.minimum(ratio(above, likely.sum(axis=0)), 1.0)
+    some, chance = counts.some, np.ones_like(counts.some)
+    if not topic.predicts:
+        odds = topic.odds[:, None]
+        drawn = np.where(odds > 0.0, likely / (1.0 + odds), filled.value)
+        some, chance = (filled.seen > 0.0).astype(float), 1.0 - np.prod(1.0 - drawn, axis=0)
     coefficient = CONTROLLED[measure.name] * counts.own_share * expected
-    odds = topic.odds[:, None]
-    drawn = np.where(odds > 0.0, likely / (1.0 + odds), filled.value)
-    return Control(
-        coefficient=np.where(filled.seen > 0.0, coefficient, 0.0),
-        chance=1.0 - np.prod(1.0 - drawn, axis=0),
-        number=filled.value.sum(axis=0),
-        expanded=filled.expanded,
-    )
+    return Control(coefficient, some, chance, filled.value.sum(axis=0), filled.expanded)
 
 
 def sum_of_precisions(measure: Measure, topic: TopicRelevance) -> tuple:

@@ -519,15 +519,18 @@ def test_ratios_have_a_control_variate_as_far_as_their_sample_tells_the_denomina
         filled, counts = known.binary(1), known.counts(measure)
         score = SCORES[measure.name](measure, known)
         inverse, chance = counts.inverse[0], np.clip(filled.predicted[0], 0.0, 1.0)
-        pi, number = 1.0 / (1.0 + known.odds), filled.value[:, 0].sum()
-        some = 1.0 - np.prod(1.0 - np.where(pi < 1.0, pi * chance, filled.value[:, 0]))
+        number, some, chance_of_some = filled.value[:, 0].sum(), (counts.draw[0] > 0).mean(), 1.0
+        if estimator == "stat":
+            pi = 1.0 / (1.0 + known.odds)
+            certain = np.where(pi < 1.0, pi * chance, filled.value[:, 0])
+            some, chance_of_some = filled.seen[0] > 0, 1.0 - np.prod(1.0 - certain)
         for run, ranks in enumerate(position):
             numerator = sum_above(asked, ranks, filled.value[:, 0])
             if asked == "AP":
                 numerator = sum_of_precisions(measure, known)[0][run, 0]
             weight = share * counts.own_share[0] * sum_above(asked, ranks, chance) / chance.sum()
-            weight = weight if filled.seen[0] > 0 else 0.0
-            expected = numerator * inverse + weight * (1.0 - some * number * inverse)
+            beside = weight * (some - chance_of_some * number * inverse)
+            expected = numerator * inverse + beside
             if counts.relative_error[0] > 0.25:
                 expected = min(max(expected, 0.0), 1.0)
             assert score.estimate[run, 0] == pytest.approx(expected, abs=1e-12)

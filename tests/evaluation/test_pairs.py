@@ -307,16 +307,6 @@ def precision_sum_of(ranks, relevance, cutoff):
     return total
 
 
-def chance_of_any(relevance, level):
-    """Chance that something relevant is drawn; what is judged for certain is known."""
-    none = 1.0
-    for odds, predicted, known in zip(
-        relevance.odds, level.predicted[0], level.value[:, 0], strict=True
-    ):
-        none *= 1.0 - (predicted / (1.0 + odds) if odds > 0 else known)
-    return 1.0 - none
-
-
 @pytest.mark.parametrize(("measure", "cutoff"), [("AP", None), ("AP@5", 5)])
 def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_each_document(
     measure, cutoff
@@ -332,7 +322,6 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
         after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
         slope[:, row] = (after - before) / step
     control = counts.own_share[0] * np.minimum(before / chance.sum(), 1.0)
-    control = control * chance_of_any(relevance, level)
     left = numerator - control * level.value[:, 0].sum()
     fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     share = slope * counts.inverse[0] - fall[:, None]
@@ -351,7 +340,6 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
     chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
     below, weights = 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
     control = 0.5 * counts.own_share[0] * np.minimum(weights @ chance / chance.sum(), 1.0)
-    control = control * chance_of_any(relevance, level)
     left = weights @ value - control * value.sum()
     fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     if measure == "nDCG@20":

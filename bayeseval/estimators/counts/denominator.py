@@ -69,6 +69,11 @@ class TopicCounts:
         return self._inverses.mean(axis=1)
 
     @property
+    def some(self) -> NDArray[np.float64]:
+        """Posterior probability that there is anything to divide by (replicate,)."""
+        return (self.draw > NOTHING).mean(axis=1)
+
+    @property
     def inverse_fall(self) -> NDArray[np.float64]:
         """How much the inverse falls as the denominator by the topic's own sample rises."""
         return ratio(self.own_share * self.inverse, self.draw.mean(axis=1), least=NOTHING)
