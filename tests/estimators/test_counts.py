@@ -536,32 +536,54 @@ def test_ratios_have_a_control_variate_as_far_as_their_sample_tells_the_denomina
             assert score.estimate[run, 0] == pytest.approx(expected, abs=1e-12)
 
 
+def world_of(relevant, odds, **options):
+    """What runs of these odds of a non-relevant document retrieve, and true mean AP."""
+    collection = be.simulate.urn_collection(odds, n_relevant=relevant, keep="retrieved", **options)
+    exact = be.evaluate(collection, "AP", estimator="assumed")
+    return collection, exact.estimate.mean("topic")
+
+
+def errors_with_and_without_control(collection, truth, design, estimator, monkeypatch):
+    """Errors of mean AP in twenty samples, twice."""
+    drawn = be.reveal(collection, design, be.draw(design, n_replicates=20, random_seed=1))
+
+    def errors():
+        mean = be.mean_over_topics(be.evaluate(drawn, "AP", estimator=estimator))
+        return (mean.estimate - truth).transpose("measure", "run", "replicate").to_numpy()
+
+    found = errors()
+    monkeypatch.setattr("bayeseval.estimators.scoring.control_variate", lambda *_: None)
+    return found, errors()
+
+
 @pytest.mark.parametrize("estimator", ["stat", "dyn"])
 def test_the_control_variate_takes_off_what_shrinkage_does_to_ap(estimator, monkeypatch):
     """Runs are good where few documents are relevant, of which the counts expect too many."""
     random = np.random.default_rng(1)
     relevant = np.round(np.exp(random.normal(3.3, 0.9, 30))).astype(int).clip(3, 300)
-    collection = be.simulate.urn_collection(
-        np.array([0.02, 0.05, 0.1])[:, None] * relevant / 27.0,
-        n_documents=1500,
-        n_relevant=relevant,
-        depth=150,
-        keep="retrieved",
-        random_seed=1,
-    )
+    odds = np.array([0.02, 0.05, 0.1])[:, None] * relevant / 27.0
+    collection, truth = world_of(relevant, odds, n_documents=1500, depth=150, random_seed=1)
     design = be.designs.pps_strata(collection, budget=60)
-    drawn = be.reveal(collection, design, be.draw(design, n_replicates=20, random_seed=1))
-    truth = be.evaluate(collection, "AP", estimator="assumed").estimate.mean("topic")
+    found, without = errors_with_and_without_control(
+        collection, truth, design, estimator, monkeypatch
+    )
+    assert without.mean() < -0.015
+    assert 0.75 * without.mean() < found.mean() < 0.0
 
-    def bias():
-        mean = be.mean_over_topics(be.evaluate(drawn, "AP", estimator=estimator))
-        return (mean.estimate - truth).mean().item()
 
-    with_it = bias()
-    monkeypatch.setattr("bayeseval.estimators.scoring.control_variate", lambda *_: None)
-    without = bias()
-    assert without < -0.015
-    assert 0.75 * without < with_it < 0.0
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_the_control_variate_helps_where_next_to_nothing_is_relevant(estimator, monkeypatch):
+    """Many samples see nothing relevant, or more than the predictions leave room for."""
+    random = np.random.default_rng(2)
+    relevant = np.round(np.exp(random.normal(1.2, 1.0, 60))).astype(int).clip(1, 200)
+    odds = [0.001, 0.01, 0.05, 0.3]
+    collection, truth = world_of(relevant, odds, n_documents=600, depth=60, random_seed=2)
+    design = be.designs.pps_strata(collection, budget=40)
+    found, without = errors_with_and_without_control(
+        collection, truth, design, estimator, monkeypatch
+    )
+    assert np.sqrt((found**2).mean()) < 0.95 * np.sqrt((without**2).mean())
+    assert abs(found.mean()) < abs(without.mean())
 
 
 def test_means_differences_and_covariances_share_the_error_of_the_counts(truth):
