@@ -133,7 +133,7 @@ def evaluate(
     mean gives to the topic's own sample: its variance by the variance that the topic's own strata
     leave. Topics whose D is drawn towards the others' are off in N E[1/D], on average by nothing
     only where the scores do not go with D beyond what the counts show. So AP and R@k have a control
-    variate (:func:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D]) with w that
+    variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D]) with w that
     same weight, A the score that the predictions (for stat the rates of the strata; with a Poisson
     design it has none) lead one to expect, and c 1 for AP, 1/2 for R@k. For dyn s is the posterior
     probability that anything is relevant and q is 1; for stat s is whether anything relevant was
