@@ -125,8 +125,10 @@ def control_variate(
     """
     from bayeseval.measures.rank_sums import precision_sum, weighted_sum
 
+    if counts is None or measure.name not in CONTROLLED:
+        return None
     filled = topic.binary(measure.relevance_level)
-    if counts is None or filled.predicted is None or measure.name not in CONTROLLED:
+    if filled.predicted is None:
         return None
     likely = np.ascontiguousarray(np.clip(filled.predicted, 0.0, 1.0).T)
     if measure.name == "AP":

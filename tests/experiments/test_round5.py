@@ -53,10 +53,11 @@ def test_no_estimator_favours_real_or_dual_runs(summary):
 
 def test_intervals_cover_on_the_real_runs(summary):
     real = summary.sel(group="contributed")
-    off = abs(real.coverage - 0.9) - 2 * real.coverage_error
-    assert (off.sel(measure=MEASURES[:2]) < 0.03).all()
-    # AP: the error of the number of relevant documents is taken in whole
-    assert (off.sel(measure="AP") < 0.05).all()
+    doubt = 2 * real.coverage_error
+    assert (real.coverage > 0.87 - doubt).all()
+    # of AP more: the error of the number of relevant documents is taken in whole
+    most = xr.where(real["measure"] == "AP", 0.95, 0.93)
+    assert (real.coverage < most + doubt).all()
 
 
 def test_normalised_gain_at_a_cutoff_is_unbiased_on_real_and_dual_runs(of_all):
