@@ -232,7 +232,7 @@ def test_whole_numbers_of_numpy_are_whole_numbers(make, collection, tmp_path):
     xr.testing.assert_identical(ordered, be.designs.hedge(collection, 40, list_length=8))
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "1"])
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
 @pytest.mark.parametrize(
     "name", ["uniform_strata", "dynamic_sampling", "evaluate", "dual_runs", "urn_collection"]
 )

@@ -124,6 +124,7 @@ def adjust(
         )
     remark_depth(collection, rankings.depth, result["measure"].to_numpy())
     _remark(collection, result, seed if interval == "bootstrap" else None)
+    _remark_deeper(measures, relevance_level, pool_depth)
     options = {"relevance_level": relevance_level, "missing_topics": missing_topics}
     _remark_unjudged(collection, result, measures, options)
     if interval == "bootstrap":
@@ -210,6 +211,20 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
         f"runs whose adjustment is larger than its standard error, of {result.sizes['run']}: "
         + "; ".join(shares)
     )
+
+
+def _remark_deeper(measures: list[str], relevance_level: int, pool_depth: int) -> None:
+    """Say which measures look beyond the pool, whose adjusted scores are no full ones."""
+    from bayeseval.measures.names import parse_measures
+
+    parsed = parse_measures(measures, relevance_level=relevance_level)
+    deeper = [one.label for one in parsed if one.cutoff is None or one.cutoff > pool_depth]
+    if deeper:
+        remark(
+            f"{', '.join(deeper)}: beyond the {counted(pool_depth, 'rank')} of the pool "
+            "(--pool-depth); adjusted scores are those of a run judged as deep as pooled ones, "
+            "whose deeper unjudged documents count as non-relevant"
+        )
 
 
 def _remark_unjudged(

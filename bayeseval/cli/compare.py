@@ -47,6 +47,7 @@ COLUMNS = [
     "outside_weight_b",
 ]
 ROUNDING = 1e-9  # of scores
+WORSE = 1  # exit code
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
 
 
@@ -66,6 +67,14 @@ def compare(
     equivalence: Annotated[
         float | None, typer.Option(help="Largest difference of no practical importance.")
     ] = None,
+    fail_if_worse: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-worse",
+            help="Exit code 1 if a run is worse than the --reference: if its interval lies below "
+            "0, or below minus --equivalence.",
+        ),
+    ] = False,
     prior: option.Prior = "normal",
     seed: Annotated[int, typer.Option(help="Seed of estimator, permutations and draws.")] = 0,
     format: option.TidyFormat = "table",
@@ -79,6 +88,10 @@ def compare(
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
+    if fail_if_worse and reference is None:
+        raise ValueError(
+            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
+        )
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
@@ -111,6 +124,8 @@ def compare(
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
     write_result(as_rows(rows, about, format, _table), output)
+    if fail_if_worse:
+        _fail_if_worse(rows, equivalence or 0.0)
 
 
 def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataArray":
@@ -158,6 +173,23 @@ def _warn_reversible(rows: "pd.DataFrame") -> None:
         f"{first['outside_weight_a']:.3f} and {first['outside_weight_b']:.3f}",
         stacklevel=2,
     )
+
+
+def _fail_if_worse(rows: "pd.DataFrame", margin: float) -> None:
+    """End with an exit code of its own where intervals lie below minus the margin."""
+    unknown = rows[rows["upper"].isna()]
+    if len(unknown):
+        first = unknown.iloc[0]
+        raise ValueError(
+            f"--fail-if-worse cannot tell: {len(unknown)} of {counted(len(rows), 'comparison')} "
+            f"without an interval; the first is {first['measure']} of {first['run_a']}"
+        )
+    worse = rows[rows["upper"] < -margin]
+    if not len(worse):
+        return
+    named = ", ".join(f"{row['run_a']} ({row['measure']})" for row in worse.to_dict("records"))
+    remark(f"worse than {worse.iloc[0]['run_b']}: {named}")
+    raise typer.Exit(WORSE)
 
 
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":

@@ -21,13 +21,20 @@ SHOWN = 3  # runs that a sentence names
 
 
 def of_judgments(known: "xr.DataTree", path: str) -> str:
-    """How many judgments there are, in a line; a warning where no document is relevant."""
+    """How many judgments there are, in a line; a warning where none or every one is relevant."""
     grade = known["judgments/grade"].to_numpy()
     grade = grade[grade == grade]
     if not grade.size:
         raise ValueError(f"{path}: nothing is judged; every grade is below 0, which is unjudged")
     if not (grade > 0).any():
         warnings.warn(f"{path}: no grade is above 0, so no document is relevant", stacklevel=2)
+    if (grade > 0).all():
+        warnings.warn(
+            f"{path}: every grade is above 0, so every judged document is relevant; where those "
+            "that are not were left out, they count as unjudged, and samples cannot be estimated "
+            "from: list them with grade 0",
+            stacklevel=2,
+        )
     return (
         f"{counted(grade.size, 'judgment')} of {counted(known.sizes['topic'], 'topic')}, grades "
         f"{grade.min():g} to {grade.max():g}, {(grade > 0).mean():.1%} above 0"

@@ -53,7 +53,8 @@ def check_seed(random_seed: int | None) -> None:
     """
     if random_seed is None:
         return
-    if not isinstance(random_seed, int | np.integer) or random_seed < 0:
+    whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
+    if not whole or random_seed < 0:
         raise ValueError(
             Message(
                 Option("random_seed"), f" must be a whole number, 0 or more, not {random_seed!r}"

@@ -256,6 +256,13 @@ MISTAKES = [
 ]
 
 
+def test_measures_that_look_beyond_the_pool_are_named(command, pool):
+    measures = ["-m", "P@3", "-m", "P@4", "-m", "AP"]
+    code, _, err = command(*words(pool, *measures))
+    assert code == 0 and "P@4, AP: beyond the 3 ranks of the pool (--pool-depth)" in err
+    assert "beyond the" not in command(*words(pool, "-m", "P@3"))[2]
+
+
 @pytest.mark.parametrize(("flags", "said"), MISTAKES, ids=[" ".join(f) for f, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(command, pool, flags, said):
     check_refused(command(*words(pool, *flags)), said)

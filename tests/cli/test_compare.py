@@ -53,6 +53,33 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign(command, words, monkeyp
     assert " 0.00 " in out and "-0.0" not in out
 
 
+def test_a_run_that_is_worse_than_the_reference_has_an_exit_code(command, files):
+    """Relevant are d0 to d2: first or nearly so in one run, last or nearly so in the other."""
+    judged = [f"{topic} 0 d{n} {int(n < 3)}" for topic in range(9) for n in range(9)]
+    (files / "judged").write_text("\n".join(judged) + "\n")
+    for name in ("good", "bad"):
+        order = [[*range(3, 3 + t % 2), *range(3), *range(3 + t % 2, 9)] for t in range(9)]
+        lines = [
+            f"{topic} Q0 d{n if name == 'good' else 8 - n} 0 {-rank} {name}"
+            for topic in range(9)
+            for rank, n in enumerate(order[topic])
+        ]
+        (files / name).write_text("\n".join(lines) + "\n")
+    words = ["compare", files / "judged", files / "good", files / "bad", "-m", "P@3",
+             "--estimator", "assumed", "--fail-if-worse"]  # fmt: skip
+    code, out, err = command(*words, "--reference", "good")
+    assert code == 1 and "worse than good: bad (P@3)\n" in err and "bad" in out
+    assert command(*words, "--reference", "bad")[0] == 0
+    assert command(*words, "--reference", "good", "--equivalence", "1")[0] == 0
+    code, out, err = command(*words)
+    assert (code, out) == (2, "") and "--fail-if-worse needs the run" in err
+    (files / "short").write_text("0 Q0 d3 0 1 short\n")
+    words += [files / "short", "--missing-topics", "skip", "--reference", "good"]
+    code, out, err = command(*words)
+    assert code == 2 and "1 of 2 comparisons without an interval; the first is P@3 of short" in err
+    assert "bad" in out, "what was asked for is written"
+
+
 def test_compare_says_how_much_of_the_measure_is_not_judged(command, words, files):
     lines = (files / "qrels").read_text().splitlines(keepends=True)
     (files / "some").write_text("".join(lines[::2]))

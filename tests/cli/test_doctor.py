@@ -116,6 +116,9 @@ def test_judgments_alone_are_checked_and_what_is_asked_of_them(command, files):
     (files / "zeros").write_text("1 0 d01 0\n1 0 d02 0\n")
     code, out, _ = command("doctor", files / "zeros")
     assert code == 0 and f"warning  {files / 'zeros'}: no grade is above 0" in out
+    (files / "ones").write_text("1 0 d01 1\n1 0 d02 2\n")
+    code, out, _ = command("doctor", files / "ones")
+    assert code == 0 and f"warning  {files / 'ones'}: every grade is above 0" in out
 
 
 def test_labels_are_judged_whatever_is_wrong_with_the_other_files(command, files):
