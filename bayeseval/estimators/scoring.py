@@ -117,9 +117,9 @@ def control_variate(
     r"""Control variate of AP and R@k; None without a posterior, or without predictions.
 
     Its coefficient is c w A. A is the score that the predictions p (for ``stat`` the rates of the
-    strata, which Poisson samples lack) lead one to expect, of AP
-    :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`; w is how far the topic's own
-    sample tells the number of relevant documents (`TopicCounts.own_share`), c that of `CONTROLLED`.
+    strata) lead one to expect, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by
+    :math:`\sum p`; w is how far the topic's own sample tells the number of relevant documents
+    (`TopicCounts.own_share`), c that of `CONTROLLED`.
     The chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
     for p where a document is drawn for certain; estimators that predict relevance need none.
     """

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts.cells import N_CELLS, blocks, ranks
 from bayeseval.frame.sample import Sample
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
@@ -12,14 +13,15 @@ CURVE_PENALTY = 0.1  # of the curve over places
 
 
 def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    r"""Rate of relevance (replicate, frame_pair) of each pair's stratum; None without strata.
+    r"""Rate of relevance (replicate, frame_pair) of each pair's stratum; None without pairs.
 
     .. math:: \hat p_{th} = \frac{k_{th} + 5\, \hat r_h}{n_{th} + 5}, \qquad
               \hat r_h = \frac{1/2 + \sum_t k_{th}}{1 + \sum_t n_{th}}
 
     with k of the n sampled documents of stratum h of topic t relevant: where few are sampled a rate
     leans on the same place in other topics. Places are counted among the strata of a topic that are
-    not wholly judged. ``observed`` is the relevance of the selected pairs, 0 elsewhere.
+    not wholly judged. Poisson samples have none: blocks of a topic's pairs by falling inclusion
+    probability stand for them. ``observed`` is the relevance of the selected pairs, 0 elsewhere.
 
     Examples
     --------
@@ -36,7 +38,7 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
     >>> stratum_rates(sample, np.array([[1.0, 0.0, 0.0, 0.0]])).round(3)
     array([[0.792, 0.792, 0.208, 0.208]])
     """
-    if not sample.stratum.size or (sample.stratum < 0).any():
+    if not sample.stratum.size:
         return None
     return _rates(sample, observed, *_strata_and_places(sample))
 
@@ -115,8 +117,7 @@ def squared_residuals(
 ) -> NDArray[np.float64]:
     r"""Mean squared residual (replicate, frame_pair) of each pair's stratum, smoothed as rates are.
 
-    Of predictions p that are taken as they are, p (1 - p) says nothing of their errors. Without
-    strata those of a topic stand for them, but for what is judged for certain.
+    Of predictions p that are taken as they are, p (1 - p) says nothing of their errors.
 
     Examples
     --------
@@ -135,17 +136,31 @@ def squared_residuals(
     array([[0.208, 0.208, 0.792, 0.792]])
     """
     square = np.where(sample.selected, np.square(observed - predicted), 0.0)
-    if (sample.stratum < 0).any():
-        stratum = 2 * sample.topic + (sample.inclusion_probability == 1.0)
-        return _rates(sample, square, stratum, np.tile([0, 1], sample.n_topics))
     return _rates(sample, square, *_strata_and_places(sample))
 
 
 def _strata_and_places(sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number of each pair's stratum, and the place of each stratum in its topic."""
+    """Number of each pair's stratum (without strata: block), and the place of each in its topic."""
+    if (sample.stratum < 0).any():
+        inside = [sample.of_topic(topic) for topic in range(sample.n_topics)]
+        label = np.concatenate([_blocks(sample.inclusion_probability[part]) for part in inside])
+        place = np.arange(N_CELLS + 1)
+        return sample.topic * place.size + label, np.tile(place, sample.n_topics)
     _, first, stratum = np.unique(sample.stratum, return_index=True, return_inverse=True)
     place = _places(sample.topic[first], sample.inclusion_probability[first] < 1.0)
     return stratum, place
+
+
+def _blocks(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Block from 1 of each pair of a topic by falling inclusion probability; 0 of the certain ones.
+
+    Examples
+    --------
+    >>> _blocks(np.array([1.0, 0.1, 0.5, 0.2]))
+    array([ 0, 20, 16, 19])
+    """
+    order = np.argsort(-probability, kind="stable")
+    return np.where(probability < 1.0, 1 + blocks(ranks(order)), 0)
 
 
 def _rates(

@@ -134,13 +134,13 @@ def evaluate(
     leave. Topics whose D is drawn towards the others' are off in N E[1/D], on average by nothing
     only where the scores do not go with D beyond what the counts show. So AP and R@k have a control
     variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D]) with w that
-    same weight, A the score that the predictions (for stat the rates of the strata; with a Poisson
-    design it has none) lead one to expect, and c 1 for AP, 1/2 for R@k. For dyn s is the posterior
-    probability that anything is relevant and q is 1; for stat s is whether anything relevant was
-    seen and q the chance of that, so that a topic in which nothing was seen scores 0. A run that
-    finds nothing relevant in a topic may score a little off 0 by it. The estimate is limited to
-    [0, 1] where D has a relative error above 1/4, and where that changes a run's mean over topics
-    by more than chance, what the limits took is given back
+    same weight, A the score that the predictions (for stat the rates of the strata; without strata
+    of blocks by falling probability) lead one to expect, and c 1 for AP, 1/2 for R@k. For dyn s is
+    the posterior probability that anything is relevant and q is 1; for stat s is whether anything
+    relevant was seen and q the chance of that, so that a topic in which nothing was seen scores 0.
+    A run that finds nothing relevant in a topic may score a little off 0 by it. The estimate is
+    limited to [0, 1] where D has a relative error above 1/4, and where that changes a run's mean
+    over topics by more than chance, what the limits took is given back
     (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
     goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
     runs and partly to all topics, and means over topics, covariances and paired differences carry
@@ -163,15 +163,15 @@ def evaluate(
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
     strata dominate is itself poorly known. A sample that misses the few documents that matter errs,
     and its variance is too small, both at once: where the variance A that the design would have if
-    documents were relevant with the predicted probabilities (for ``stat`` in strata: what ``dyn``
-    with the rates of the strata would have; for an M that is taken as it is by the mean squared
-    residuals of strata, since labels of 0 and 1 claim to be certain) is larger than the estimated
-    V, the interval rests on (df V + 10 A) / (df + 10). With an A there are 10 degrees of freedom at
-    least, for V cannot then be far too small unnoticed
-    (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V, and
-    ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by their
-    linear errors, and for AP by ``stat`` and by an M that is taken as it is, where denominators
-    rest on the counts; other AP, Rprec and covariances that are not raised rest on V alone.
+    documents were relevant with the predicted probabilities (for ``stat``: what ``dyn`` with those
+    rates would have; for an M that is taken as it is by the mean squared residuals of strata, since
+    labels of 0 and 1 claim to be certain) is larger than the estimated V, the interval rests on (df
+    V + 10 A) / (df + 10). With an A there are 10 degrees of freedom at least, for V cannot then be
+    far too small unnoticed (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error``
+    stays the root of V, and ``degrees_of_freedom`` are its own. So it is for linear measures, and
+    for R@k and nDCG by their linear errors, and for AP by ``stat`` and by an M that is taken as it
+    is, where denominators rest on the counts; other AP, Rprec and covariances that are not raised
+    rest on V alone.
 
     References
     ----------

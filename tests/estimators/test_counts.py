@@ -307,6 +307,46 @@ def test_topics_of_two_kinds_are_known_by_their_kind():
     assert mixed < 0.95 * error(fit)
 
 
+def navigational(n_topics: int, n_rich: int) -> tuple[Counts, np.ndarray]:
+    """Topics with one relevant document, in the first cell, before rich ones; what is unsampled."""
+    random = np.random.default_rng(0)
+    size = np.array([5, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300])
+    slope = np.linspace(1.5, -1.5, size.size)
+    effects = random.normal(0.0, [0.55, 0.22], (n_topics, 2))
+    chance = expit(-0.5 + 1.2 * slope + effects[:, :1] + effects[:, 1:] * slope)
+    relevant = random.binomial(size, chance)
+    relevant[: n_topics - n_rich] = np.arange(size.size) == 0
+    sampled = np.tile(np.minimum(size, 6), (n_topics, 1))
+    seen = random.hypergeometric(relevant, size - relevant, sampled).ravel().astype(float)
+    start, z = np.arange(0, seen.size + 1, size.size), np.tile(slope, n_topics)
+    curve = np.column_stack([np.ones(z.size), z, z**2 - (z**2).mean()])
+    left = np.tile(size, n_topics) - sampled.ravel()
+    return Counts(start, seen, sampled.ravel().astype(float), curve, z), left.astype(float)
+
+
+def left_over(counts: Counts, unsampled: np.ndarray) -> np.ndarray:
+    """Relevant documents of each topic that are expected among the unsampled ones."""
+    drawn = CountFit(counts).draws(unsampled, random_seed=1)
+    return np.add.reduceat(drawn, counts.start[:-1]).mean(axis=1)
+
+
+def test_few_topics_of_another_kind_are_not_drawn_up_to_the_rest(monkeypatch):
+    """Six topics with one relevant document among 54 with some 150."""
+    counts, unsampled = navigational(60, 54)
+    found = left_over(counts, unsampled)
+    assert found[:6].mean() < 1.2 and 100 < found[6:].mean() < 180
+    monkeypatch.setattr("bayeseval.estimators.counts.mixing.MOST_STEPS", 10)
+    assert left_over(counts, unsampled)[:6].mean() > 2.0
+
+
+def test_hyperparameters_do_not_stand_where_the_sample_rules_them_out(monkeypatch):
+    """No topic shows a second relevant document: the curve has a cliff on one side."""
+    counts, unsampled = navigational(30, 0)
+    assert left_over(counts, unsampled).mean() < 1.0
+    monkeypatch.setattr(model, "CLIFF", np.inf)
+    assert left_over(counts, unsampled).mean() > 5.0
+
+
 def test_the_others_speak_through_their_normal_distributions():
     random = np.random.default_rng(7)
     node, share = random.normal(size=(4, 5, 2)), random.dirichlet(np.ones(5), 4)

@@ -1,6 +1,7 @@
 """Variances that the predictions lead one to expect."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from bayeseval.estimators.relevance import FilledRelevance
 from bayeseval.estimators.stratum_rates import stratum_rates
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import Frame
+from bayeseval.frame.sample import Sample
 from bayeseval.uncertainty import raised_variance
 from tests.small import every_stratified_sample, small_collection
 
@@ -98,10 +100,15 @@ def test_the_anticipated_variance_of_a_ratio_is_that_of_its_linear_error():
     assert np.isnan(error.sel(measure="AP"))
 
 
-def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_error():
+@pytest.mark.parametrize(
+    "design",
+    [partial(be.designs.pps_strata, n_strata=2), be.designs.poisson],
+    ids=["pps", "poisson"],
+)
+def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_error(design):
     """By ``stat``: rates of the strata, and what each document is expected to add, by hand."""
     collection = small_collection()
-    design = be.designs.pps_strata(collection, budget=5, n_strata=2)
+    design = design(collection, budget=5)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     problem = Problem.prepared(sampled, "AP", estimator="stat")
     counts = problem.relevance._counts(0, problem.measures[0])
@@ -244,13 +251,30 @@ def test_places_are_counted_among_the_strata_that_are_not_wholly_judged():
             np.testing.assert_allclose(rates[:, inside].T, np.tile(expected, (inside.sum(), 1)))
 
 
-def test_stat_anticipates_nothing_where_there_are_no_strata():
-    collection = small_collection()
-    design = be.designs.poisson(collection, budget=4)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    scores = be.evaluate(sampled, ["P@3", "NumRel", "R@3"], estimator="stat")
-    assert "anticipated_error" not in scores
-    assert (be.evaluate(sampled, "P@3", estimator="dyn").anticipated_error > 0).any()
+def test_without_strata_blocks_by_falling_probability_have_rates():
+    """A topic of 27 pairs: blocks end at the places (3 k / 20)^3, certain pairs are one of them."""
+    random = np.random.default_rng(1)
+    chance = np.minimum(1.0, 4.0 / random.permutation(np.arange(1, 28)))
+    sample = Sample(
+        pair=np.arange(27),
+        topic=np.zeros(27, np.int32),
+        start=np.array([0, 27]),
+        inclusion_probability=chance,
+        stratum=np.full(27, -1, np.int32),
+        selected=(chance == 1) | (random.random((5, 27)) < chance),
+        fused_rank=np.ones(27, np.int32),
+        run_rank=np.ones((1, 27), np.int32),
+    )
+    observed = sample.selected * (random.random((5, 27)) < 0.4)
+    rates = stratum_rates(sample, observed.astype(float))
+    place = (-chance).argsort(kind="stable").argsort() + 1.0
+    block = np.where(chance < 1, np.ceil(20 * np.cbrt(place) / 3 - 1e-9), 0)
+    assert np.unique(block).size > 5
+    for number in np.unique(block):
+        inside = block == number
+        drawn, found = sample.selected[:, inside].sum(1), observed[:, inside].sum(1)
+        expected = (found + 5 * (found + 0.5) / (drawn + 1)) / (drawn + 5)
+        np.testing.assert_allclose(rates[:, inside].T, np.tile(expected, (inside.sum(), 1)))
 
 
 def test_complete_samples_and_probabilities_of_0_and_1_anticipate_nothing():

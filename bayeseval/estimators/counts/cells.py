@@ -107,22 +107,33 @@ def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDAr
     open_to_chance = probability[probability < 1.0]
     even = open_to_chance.size and open_to_chance.max() <= EVEN * open_to_chance.min()
     if (stratum < 0).any() or (even and not labelled):
-        place = _places(np.lexsort((fused_rank, -probability) if labelled else (fused_rank,)))
-        edge = (np.cbrt(place.size) * np.arange(1, N_CELLS) / N_CELLS) ** 3
-        label = 2 * np.searchsorted(edge, place, side="left") + (probability < 1.0)
+        place = ranks(np.lexsort((fused_rank, -probability) if labelled else (fused_rank,)))
+        label = 2 * blocks(place) + (probability < 1.0)
     else:
-        place = _places(np.lexsort((fused_rank, stratum, -probability)))
+        place = ranks(np.lexsort((fused_rank, stratum, -probability)))
         first = np.full(stratum.max() + 1, np.inf)
         np.minimum.at(first, stratum, place)
         label = first[stratum]
     return np.unique(label, return_inverse=True)[1], place.astype(float)
 
 
-def _places(order: NDArray) -> NDArray[np.int64]:
-    """Rank from 1 of every element of an order."""
+def ranks(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank from 1 of every element of an order.
+
+    Examples
+    --------
+    >>> ranks(np.array([2, 0, 1]))
+    array([2, 3, 1])
+    """
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(1, order.size + 1)
     return place
+
+
+def blocks(rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Block from 0 of every rank of a topic; cube roots of their edges are equally far apart."""
+    edge = (np.cbrt(rank.size) * np.arange(1, N_CELLS) / N_CELLS) ** 3
+    return np.searchsorted(edge, rank, side="left")
 
 
 def _standard(value: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 MOST_STEPS = 200  # of the search; samples need 10 to 50
 STEP = 1e-3  # of the differences that give the curvature
+CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ class CountFit:
                 "nDCG, R@k, Rprec) may be off; denominator 'topic' does without it",
                 stacklevel=2,
             )
-        self.hyper = found.x
+        self.hyper, self._least = found.x, found.fun
         self._root = self._curvature_root()
         self._likelihood(self.hyper)
         covariance = _covariance(self._effects(self.hyper))
@@ -174,6 +175,20 @@ class CountFit:
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
 
+    def _placed(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Hyperparameters in a direction from the mode, where the topics' effects stand then.
+
+        A density that falls far faster than its curvature at the mode tells, as where no topic has
+        a second relevant document, is not left: the step is halved until it has fallen little more.
+        """
+        step = self._root @ along
+        while True:
+            hyper = self.hyper.copy()
+            hyper[: self.n_hyper] += step
+            if self._loss(hyper)[0] - self._least <= CLIFF * self.n_hyper / 2.0:
+                return hyper
+            step *= 0.5
+
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
     ) -> NDArray[np.float64]:
@@ -200,9 +215,7 @@ class CountFit:
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
         out = np.zeros(unsampled.shape)
         for along in _points(self.n_hyper):
-            hyper = self.hyper.copy()
-            hyper[: self.n_hyper] += self._root @ along
-            self._likelihood(hyper)
+            hyper = self._placed(along)
             share = self._share * self._mixing  # a node stands for the same, wherever hyper is
             likelier = share.sum(axis=1)  # which speaks for a topic that has some
             zero = self._zero / (self._zero + (1.0 - self._zero) * likelier)
