@@ -1,13 +1,14 @@
 """The simulated families again with other seeds: what is the mechanism's, and what one draw's luck?
 
 ``run`` makes worlds of the mechanisms of ``few-relevant``, ``few-runs`` and ``graded`` with other
-seeds, and of one on which nothing was learned (``latent``), half of the runs contributing, and
-samples of 100 judgments a topic: eight for ``dyn``, with the denominators of the counts and of the
-topic's own sample, of which the first two go to the relevance model (by its approximation), with
-errors of its own, and to the combination, with constants learned without the family. A world that
-is there already is not made again. ``report`` prints means over worlds, with errors of their own,
-and writes them (``other_worlds/results.csv``). Seed of a world: 1000 + 10 x its number; of its
-samples: its number.
+seeds, and of three on which nothing was learned (``latent``, ``noisy`` and ``navigational``; that
+the distribution of topics is found in as many steps as it needs was seen on one like the last),
+half of the runs contributing, and samples of 100 judgments a topic: eight for ``dyn``, with the
+denominators of the counts and of the topic's own sample, of which the first two go to the relevance
+model (by its approximation), with errors of its own, and to the combination, with constants learned
+without the family. A world that is there already is not made again. ``report`` prints means over
+worlds, with errors of their own, and writes them (``other_worlds/results.csv``). Seed of a world:
+1000 + 10 x its number; of its samples: its number.
 """
 
 import argparse
@@ -22,15 +23,25 @@ import xarray as xr
 
 import bayeseval as be
 from benchmarks.combination_table import constants_without
-from benchmarks.coverage_collections import few_relevant, few_runs, graded, halved, roles
+from benchmarks.coverage_collections import (
+    COLLECTIONS,
+    few_relevant,
+    few_runs,
+    graded,
+    halved,
+    roles,
+)
 from benchmarks.held import held
 from benchmarks.latent_worlds import latent_world
+from benchmarks.noisy_worlds import navigational_world, noisy_world
 
 MECHANISMS = {
     "few-relevant": few_relevant,
     "few-runs": few_runs,
     "graded": graded,
     "latent": latent_world,
+    "noisy": noisy_world,
+    "navigational": navigational_world,
 }
 RATIOS = ["AP", "nDCG@10", "R@100"]
 OF_MODELS = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
@@ -97,7 +108,7 @@ def of_models(sampled: xr.DataTree, name: str, seed: int) -> Iterator[tuple[str,
     yield "relevance_model", be.summarize(post)
     wider, both = [], []
     learned: Mapping[str, Any] = dict.fromkeys(OF_MODELS)  # None: those of the package
-    if name != "latent":
+    if name in COLLECTIONS:
         learned = constants_without(name, OF_MODELS, "counts")
     for label, constants in learned.items():
         one = post.sel(measure=[label])

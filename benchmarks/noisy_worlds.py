@@ -1,0 +1,51 @@
+"""Collections of topics that are harder or easier than each other, seen by runs of much noise.
+
+A relevant document has a quality, any other none. A run's score is its own multiple of the quality,
+less on hard topics, plus what the two runs of its team believe wrongly, plus heavy-tailed noise of
+its own: what hard topics show at their tops says little of how many relevant documents there are.
+Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred.
+"""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.simulate.noise import top_documents
+from benchmarks.factor_worlds import gathered
+
+N_TOPICS, N_RUNS, DEPTH = 60, 20, 150
+TEAM = np.arange(N_RUNS) // 2
+
+
+def noisy_world(seed: int) -> xr.DataTree:
+    """Lognormal numbers of relevant documents, median 45; hardness varies much."""
+    random = np.random.default_rng(seed)
+    number = np.exp(random.normal(np.log(45), 0.9, N_TOPICS)).round().clip(2, 400)
+    return _world(random, number.astype(int), np.exp(random.normal(0.0, 0.5, N_TOPICS)))
+
+
+def navigational_world(seed: int) -> xr.DataTree:
+    """Six topics with one relevant document, which runs rank high, among 54 of some 300."""
+    random = np.random.default_rng(seed)
+    number = np.exp(random.normal(np.log(300), 0.3, N_TOPICS)).round().clip(2, 600)
+    number[:6] = 1
+    ease = np.exp(random.normal(np.where(number == 1, 0.6, 0.1), 0.25))
+    return _world(random, number.astype(int), ease)
+
+
+def _world(
+    random: np.random.Generator, number: NDArray[np.int64], ease: NDArray[np.float64]
+) -> xr.DataTree:
+    """Collection of what the runs retrieved, all of it judged."""
+    skill = random.permutation(np.linspace(1.2, 4.0, N_RUNS))
+    topics = []
+    for n_relevant, easy in zip(number, ease, strict=True):
+        size = int(random.integers(2000, 7000))
+        relevant = np.arange(size) < n_relevant
+        quality = relevant * random.gamma(3.0, 1.0 / 3.0, size)
+        believed = random.normal(0.0, 0.7, (TEAM.max() + 1, size))
+        noise = 0.8 * random.standard_t(5, (N_RUNS, size))
+        score = np.outer(easy * skill, quality) + believed[TEAM] + noise
+        label = random.permutation(size)  # must not tell who is relevant
+        topics.append((top_documents(score, DEPTH), relevant.astype(int), label))
+    return gathered(topics, TEAM)
