@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when done, 1 where ``compare --fail-if-worse`` found a run worse, 2 for a user's mistake,
+        0 when done, 3 where ``compare --fail-if-worse`` found a run worse, 2 for a user's mistake,
         130 when interrupted.
 
     Examples

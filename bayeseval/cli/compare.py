@@ -47,7 +47,7 @@ COLUMNS = [
     "outside_weight_b",
 ]
 ROUNDING = 1e-9  # of scores
-WORSE = 1  # exit code
+WORSE = 3  # exit code; 1 is that of an error that nobody foresaw
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
 
 
@@ -71,8 +71,9 @@ def compare(
         bool,
         typer.Option(
             "--fail-if-worse",
-            help="Exit code 1 if a run is worse than the --reference: if its interval lies below "
-            "0, or below minus --equivalence.",
+            help="Exit code 3 if a run is worse than the --reference: if its interval lies below "
+            "0, or below minus --equivalence. Of many comparisons some fail by chance: raise "
+            "--ci-prob.",
         ),
     ] = False,
     prior: option.Prior = "normal",
@@ -177,19 +178,17 @@ def _warn_reversible(rows: "pd.DataFrame") -> None:
 
 def _fail_if_worse(rows: "pd.DataFrame", margin: float) -> None:
     """End with an exit code of its own where intervals lie below minus the margin."""
-    unknown = rows[rows["upper"].isna()]
+    worse, unknown = rows[rows["upper"] < -margin], rows[rows["upper"].isna()]
+    if len(worse):
+        named = ", ".join(f"{row['run_a']} ({row['measure']})" for row in worse.to_dict("records"))
+        remark(f"worse than {worse.iloc[0]['run_b']}: {named}")
+        raise typer.Exit(WORSE)
     if len(unknown):
         first = unknown.iloc[0]
         raise ValueError(
             f"--fail-if-worse cannot tell: {len(unknown)} of {counted(len(rows), 'comparison')} "
             f"without an interval; the first is {first['measure']} of {first['run_a']}"
         )
-    worse = rows[rows["upper"] < -margin]
-    if not len(worse):
-        return
-    named = ", ".join(f"{row['run_a']} ({row['measure']})" for row in worse.to_dict("records"))
-    remark(f"worse than {worse.iloc[0]['run_b']}: {named}")
-    raise typer.Exit(WORSE)
 
 
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":

@@ -30,9 +30,9 @@ def of_judgments(known: "xr.DataTree", path: str) -> str:
         warnings.warn(f"{path}: no grade is above 0, so no document is relevant", stacklevel=2)
     if (grade > 0).all():
         warnings.warn(
-            f"{path}: every grade is above 0, so every judged document is relevant; where those "
-            "that are not were left out, they count as unjudged, and samples cannot be estimated "
-            "from: list them with grade 0",
+            f"{path}: every grade is above 0, so that every judged document is relevant (but for "
+            "--relevance-level); were those that are not left out? They count as unjudged then, "
+            "and a sample cannot be estimated from: list them with grade 0",
             stacklevel=2,
         )
     return (

@@ -38,6 +38,8 @@ class FilledRelevance:
         Number of sampled pairs that are relevant.
     predicted : float array (replicate, pair), optional
         Probability p that each pair is relevant, which M or the rates of the strata give.
+    rates : float array (replicate, pair), optional
+        The same by blocks of falling probability, where there is no M and no stratum.
     doubt : float array (replicate, pair), optional
         Expected square of relevance less M, where it is not p (1 - p).
     """
@@ -46,6 +48,7 @@ class FilledRelevance:
     expanded: NDArray[np.float64]
     seen: NDArray[np.float64]
     predicted: NDArray[np.float64] | None = None
+    rates: NDArray[np.float64] | None = None
     doubt: NDArray[np.float64] | None = None
 
 
@@ -255,7 +258,8 @@ class EstimatedRelevance:
         if (counted, higher) not in self._filled:
             observed, model = self._relevant(counted), None
             if self._model is None:
-                known = {"predicted": stratum_rates(self.sample, observed)}
+                name = "rates" if (self.sample.stratum < 0).any() else "predicted"
+                known = {name: stratum_rates(self.sample, observed)}
             else:
                 model = self._model(self.sample, observed, counted, higher)
                 doubt = squared_residuals(self.sample, observed, model) if self._as_given else None

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts.cells import N_CELLS, blocks, ranks
+from bayeseval.estimators.counts.cells import N_CELLS, blocks
 from bayeseval.frame.sample import Sample
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
@@ -117,7 +117,8 @@ def squared_residuals(
 ) -> NDArray[np.float64]:
     r"""Mean squared residual (replicate, frame_pair) of each pair's stratum, smoothed as rates are.
 
-    Of predictions p that are taken as they are, p (1 - p) says nothing of their errors.
+    Of predictions p that are taken as they are, p (1 - p) says nothing of their errors. Without
+    strata those of a topic stand for them, but for what is judged for certain.
 
     Examples
     --------
@@ -136,6 +137,9 @@ def squared_residuals(
     array([[0.208, 0.208, 0.792, 0.792]])
     """
     square = np.where(sample.selected, np.square(observed - predicted), 0.0)
+    if (sample.stratum < 0).any():
+        stratum = 2 * sample.topic + (sample.inclusion_probability == 1.0)
+        return _rates(sample, square, stratum, np.tile([0, 1], sample.n_topics))
     return _rates(sample, square, *_strata_and_places(sample))
 
 
@@ -154,13 +158,15 @@ def _strata_and_places(sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.in
 def _blocks(probability: NDArray[np.float64]) -> NDArray[np.int64]:
     """Block from 1 of each pair of a topic by falling inclusion probability; 0 of the certain ones.
 
+    Pairs of one probability are in one block.
+
     Examples
     --------
-    >>> _blocks(np.array([1.0, 0.1, 0.5, 0.2]))
-    array([ 0, 20, 16, 19])
+    >>> _blocks(np.array([1.0, 0.1, 0.5, 0.1]))
+    array([ 0, 19, 16, 19])
     """
-    order = np.argsort(-probability, kind="stable")
-    return np.where(probability < 1.0, 1 + blocks(ranks(order)), 0)
+    rank = 1 + np.searchsorted(np.sort(-probability), -probability, side="left")
+    return np.where(probability < 1.0, 1 + blocks(rank), 0)
 
 
 def _rates(

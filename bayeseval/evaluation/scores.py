@@ -163,15 +163,15 @@ def evaluate(
     Intervals use Student's t with Satterthwaite's degrees of freedom, for a variance that a few
     strata dominate is itself poorly known. A sample that misses the few documents that matter errs,
     and its variance is too small, both at once: where the variance A that the design would have if
-    documents were relevant with the predicted probabilities (for ``stat``: what ``dyn`` with those
-    rates would have; for an M that is taken as it is by the mean squared residuals of strata, since
-    labels of 0 and 1 claim to be certain) is larger than the estimated V, the interval rests on (df
-    V + 10 A) / (df + 10). With an A there are 10 degrees of freedom at least, for V cannot then be
-    far too small unnoticed (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error``
-    stays the root of V, and ``degrees_of_freedom`` are its own. So it is for linear measures, and
-    for R@k and nDCG by their linear errors, and for AP by ``stat`` and by an M that is taken as it
-    is, where denominators rest on the counts; other AP, Rprec and covariances that are not raised
-    rest on V alone.
+    documents were relevant with the predicted probabilities (for ``stat`` in strata: what ``dyn``
+    with the rates of the strata would have; for an M that is taken as it is by the mean squared
+    residuals of strata, since labels of 0 and 1 claim to be certain) is larger than the estimated
+    V, the interval rests on (df V + 10 A) / (df + 10). With an A there are 10 degrees of freedom at
+    least, for V cannot then be far too small unnoticed
+    (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V, and
+    ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by their
+    linear errors, and for AP by ``stat`` and by an M that is taken as it is, where denominators
+    rest on the counts; other AP, Rprec and covariances that are not raised rest on V alone.
 
     References
     ----------

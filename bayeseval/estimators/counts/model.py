@@ -20,6 +20,7 @@ ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 MOST_STEPS = 200  # of the search; samples need 10 to 50
 STEP = 1e-3  # of the differences that give the curvature
+MOST_HALVINGS = 50
 CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
 
 
@@ -182,12 +183,13 @@ class CountFit:
         a second relevant document, is not left: the step is halved until it has fallen little more.
         """
         step = self._root @ along
-        while True:
+        for _ in range(MOST_HALVINGS):
             hyper = self.hyper.copy()
             hyper[: self.n_hyper] += step
             if self._loss(hyper)[0] - self._least <= CLIFF * self.n_hyper / 2.0:
-                return hyper
+                break
             step *= 0.5
+        return hyper
 
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
@@ -195,7 +197,8 @@ class CountFit:
         """Draws of the relevant among the unsampled documents (cell, draw).
 
         The hyperparameters stand, for a block of draws each, at the points of
-        :func:`draw_directions`, which have the mean and covariance of their posterior.
+        :func:`draw_directions`, which have the mean and covariance of their posterior, but for
+        cliffs (:meth:`_placed`).
 
         Parameters
         ----------
