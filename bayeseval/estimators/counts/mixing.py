@@ -24,11 +24,12 @@ def mixing(
               \frac{1}{T - 1} \sum_{s \ne t} N(u; m_s, V_s)
 
     m and V are mean and covariance of a topic's effects, given its counts and this ratio, so that
-    they are found in steps from those of the normal distribution, until little changes: few
-    navigational topics among rich ones need a hundred. w is what makes the counts of all topics
-    likeliest, each judged by the others (but for what these took from it in earlier steps), and a
-    tenth of a topic that is normal. Where the effects are normal w is mostly near 1, and from .98
-    on nothing changes; where most topics fade alike and some end abruptly it is small.
+    they are found in steps from those of the normal distribution, until little changes: a tenth of
+    navigational topics among rich ones needs a hundred, and one alone is not found. w is what makes
+    the counts of all topics likeliest, each judged by the others (but for what these took from it
+    in earlier steps), and a tenth of a topic that is normal. Where the effects are normal w is
+    mostly near 1, and from .98 on nothing changes; where most topics fade alike and some end
+    abruptly it is small.
 
     The nodes are about one standard deviation of their own topic apart, so that the densities of
     topics that are known better, beside one of which little was sampled, would fall between them:
