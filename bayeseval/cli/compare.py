@@ -89,10 +89,7 @@ def compare(
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
-    if fail_if_worse and reference is None:
-        raise ValueError(
-            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
-        )
+    _check_reference(reference, fail_if_worse)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
@@ -114,10 +111,7 @@ def compare(
     if pairs.attrs["population"] == "sample":
         remark_no_error(pairs)
     outside = _outside_weight(collection, measure, options)
-    if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
-        remark(
-            "a difference on 1 topic has no standard error: that comes from its spread over topics"
-        )
+    _remark_one_topic(pairs)
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob")}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
@@ -127,6 +121,22 @@ def compare(
     write_result(as_rows(rows, about, format, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
+
+
+def _check_reference(reference: str | None, fail_if_worse: bool) -> None:
+    """Refuse to look for runs that are worse than none."""
+    if fail_if_worse and reference is None:
+        raise ValueError(
+            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
+        )
+
+
+def _remark_one_topic(pairs: "xr.Dataset") -> None:
+    """Say where a difference is one of a single topic."""
+    if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
+        remark(
+            "a difference on 1 topic has no standard error: that comes from its spread over topics"
+        )
 
 
 def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataArray":
@@ -178,7 +188,7 @@ def _warn_reversible(rows: "pd.DataFrame") -> None:
 
 def _fail_if_worse(rows: "pd.DataFrame", margin: float) -> None:
     """End with an exit code of its own where intervals lie below minus the margin."""
-    worse, unknown = rows[rows["upper"] < -margin], rows[rows["upper"].isna()]
+    worse, unknown = rows.loc[rows["upper"] < -margin], rows.loc[rows["upper"].isna()]
     if len(worse):
         named = ", ".join(f"{row['run_a']} ({row['measure']})" for row in worse.to_dict("records"))
         remark(f"worse than {worse.iloc[0]['run_b']}: {named}")
