@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
 
+    from bayeseval.measures.measure import Measure
+
 
 Unpooled = Annotated[
     list[str],
@@ -97,7 +99,7 @@ def adjust(
     confidence (the probability that it brings the score nearer to that of a full pool).
     """
     measures = measure or ["RBP(p=0.8)@10"]
-    _check_measures(measures, relevance_level)
+    parsed = _checked_measures(measures, relevance_level)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
     check_apart(runs, unpooled)
     topic_file = _topic_file(common_topics)
@@ -124,7 +126,7 @@ def adjust(
         )
     remark_depth(collection, rankings.depth, result["measure"].to_numpy())
     _remark(collection, result, seed if interval == "bootstrap" else None)
-    _remark_deeper(measures, relevance_level, pool_depth)
+    _remark_deeper(parsed, pool_depth)
     options = {"relevance_level": relevance_level, "missing_topics": missing_topics}
     _remark_unjudged(collection, result, measures, options)
     if interval == "bootstrap":
@@ -138,12 +140,14 @@ def adjust(
     write_result(_text(_rows(result), about, format), output)
 
 
-def _check_measures(measures: list[str], relevance_level: int) -> None:
-    """Refuse, before files are read, measures that are none or are not adjusted."""
+def _checked_measures(measures: list[str], relevance_level: int) -> list[Measure]:
+    """The measures; refused, before files are read, are those that are none or are not adjusted."""
     from bayeseval.adjustment.request import check_adjusted
     from bayeseval.measures.names import parse_measures
 
-    check_adjusted(parse_measures(measures, relevance_level=relevance_level))
+    parsed = parse_measures(measures, relevance_level=relevance_level)
+    check_adjusted(parsed)
+    return parsed
 
 
 def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
@@ -213,12 +217,9 @@ def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> No
     )
 
 
-def _remark_deeper(measures: list[str], relevance_level: int, pool_depth: int) -> None:
+def _remark_deeper(measures: list[Measure], pool_depth: int) -> None:
     """Say which measures look beyond the pool, whose adjusted scores are no full ones."""
-    from bayeseval.measures.names import parse_measures
-
-    parsed = parse_measures(measures, relevance_level=relevance_level)
-    deeper = [one.label for one in parsed if one.cutoff is None or one.cutoff > pool_depth]
+    deeper = [one.label for one in measures if one.cutoff is None or one.cutoff > pool_depth]
     if deeper:
         remark(
             f"{', '.join(deeper)}: beyond the {counted(pool_depth, 'rank')} of the pool "

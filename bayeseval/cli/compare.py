@@ -108,10 +108,8 @@ def compare(
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
-    if pairs.attrs["population"] == "sample":
-        remark_no_error(pairs)
+    _remark_errors(pairs)
     outside = _outside_weight(collection, measure, options)
-    _remark_one_topic(pairs)
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob")}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
@@ -131,9 +129,11 @@ def _check_reference(reference: str | None, fail_if_worse: bool) -> None:
         )
 
 
-def _remark_one_topic(pairs: "xr.Dataset") -> None:
-    """Say where a difference is one of a single topic."""
-    if pairs.attrs["population"] == "topics" and (pairs["n_topics"] == 1).any():
+def _remark_errors(pairs: "xr.Dataset") -> None:
+    """Say which differences have no error."""
+    if pairs.attrs["population"] == "sample":
+        remark_no_error(pairs)
+    elif (pairs["n_topics"] == 1).any():
         remark(
             "a difference on 1 topic has no standard error: that comes from its spread over topics"
         )

@@ -128,10 +128,10 @@ def control_variate(
     if counts is None or measure.name not in CONTROLLED:
         return None
     filled = topic.binary(measure.relevance_level)
-    chance = filled.rates if filled.predicted is None else filled.predicted
-    if chance is None:
+    predicted = filled.rates if filled.predicted is None else filled.predicted
+    if predicted is None:
         return None
-    likely = np.ascontiguousarray(np.clip(chance, 0.0, 1.0).T)
+    likely = np.ascontiguousarray(np.clip(predicted, 0.0, 1.0).T)
     if measure.name == "AP":
         above = precision_sum(topic.top(measure.cutoff), likely)
     else:

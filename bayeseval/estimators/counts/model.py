@@ -20,8 +20,8 @@ ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 MOST_STEPS = 200  # of the search; samples need 10 to 50
 STEP = 1e-3  # of the differences that give the curvature
-MOST_HALVINGS = 50
 CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
+MOST_HALVINGS = 50  # of a step beyond it, which then is next to none
 
 
 @dataclass(frozen=True, eq=False)
