@@ -19,7 +19,7 @@ from bayeseval.estimators.counts.kernel import (
     unsampled_relevant,
     widened,
 )
-from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
+from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions, fit_counts
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
@@ -103,8 +103,38 @@ def test_the_fit_is_at_the_top_of_the_log_posterior():
 
 def test_a_fit_that_stops_early_says_so(monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
+    counts = small_counts(n_topics=8, seed=5)
     with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):
-        CountFit(small_counts(n_topics=8, seed=5))
+        fit = fit_counts(counts, counts.slope**3)
+    assert not fit.converged
+
+
+@pytest.mark.parametrize("levels_off", [True, False])
+def test_the_slope_is_the_one_that_the_counts_show(levels_off):
+    """Topics that differ along the one or the other slope, twenty documents of every cell seen."""
+    effects = np.random.default_rng(8).normal(0.0, [1.0, 2.0], (60, 2))
+    place = np.tile(np.arange(1.0, 9.0), 60)
+    slope, levelling = (
+        (value - value.mean()) / value.std() for value in (place ** (1 / 6), -(place**-1.5))
+    )
+    topic = np.repeat(np.arange(60), 8)
+    shown = levelling if levels_off else slope
+    logit = -1.0 - slope + effects[topic, 0] + effects[topic, 1] * shown
+    sampled = np.full(topic.size, 20.0)
+    relevant = np.random.default_rng(9).binomial(20, expit(logit)).astype(float)
+    curve = np.column_stack([np.ones(topic.size), slope, levelling])
+    fit = fit_counts(Counts(np.arange(0, 481, 8), relevant, sampled, curve, slope), levelling)
+    assert (fit._counts.slope == shown).all()
+
+
+def test_the_evidence_judges_each_topic_by_the_others():
+    """Times the mean ratio of their density to the normal one at the topic's effects."""
+    fit = CountFit(small_counts(n_topics=6, seed=3))
+    fit._mixing = np.ones_like(fit._mixing)
+    assert fit.evidence == pytest.approx(-fit._loss(fit.hyper)[0], abs=1e-6)
+    fit._mixing[2] = 3.0
+    fit._mixing[4] = 0.5
+    assert fit.evidence == pytest.approx(-fit._loss(fit.hyper)[0] + np.log(1.5), abs=1e-6)
 
 
 def test_draws_have_the_moments_of_the_enumerated_posterior():
@@ -195,7 +225,7 @@ def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatc
         fits.append(original(*args, **options))
         return fits[-1]
 
-    monkeypatch.setattr("bayeseval.estimators.counts.posterior.CountFit", recorded)
+    monkeypatch.setattr("bayeseval.estimators.counts.model.CountFit", recorded)
     n_topics, n_documents = 6, 30
     topic, rank = (part.ravel() for part in np.mgrid[:n_topics, 1 : n_documents + 1])
     certain = rank <= 5
@@ -213,7 +243,7 @@ def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatc
     higher = relevant * np.where(certain, topic == 0, topic >= 2)  # topic 1 shows none
     model = CountModel(one, 1, made_certain=True)
     model.level(((1.0, 2.0), (2.0,)), [relevant, higher])
-    lowest, above = fits
+    lowest, above = fits[::2]  # of the two slopes the usual one
     assert (lowest._zero == 0.0).all()
     assert above._zero[1] > 0.0 and (np.delete(above._zero, 1) == 0.0).all()
 

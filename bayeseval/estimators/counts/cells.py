@@ -29,6 +29,8 @@ class Cells:
         contributing run retrieved, where that differs.
     slope : float array (cell,)
         What a topic may deviate along: the standardised sixth root of the rank.
+    levelling : float array (cell,)
+        The same for topics that differ near their tops alone: minus the inverse square root.
     tell : bool array (cell,)
         Whether the judged documents of a cell are like the others of their place. Those that a
         design was given to judge for certain are not: an old pool was chosen by other runs.
@@ -39,6 +41,7 @@ class Cells:
     size: NDArray[np.float64]
     curve: NDArray[np.float64]
     slope: NDArray[np.float64]
+    levelling: NDArray[np.float64]
     tell: NDArray[np.bool_]
 
     def sums(self, value: NDArray) -> NDArray[np.float64]:
@@ -95,9 +98,10 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
     unretrieved = mean((sample.run_rank == 0).all(axis=1).astype(float))
     if np.ptp(unretrieved) > 0.01:
         columns.append(unretrieved - unretrieved.mean())
-    slope = _standard(mean(rank ** (1.0 / 6.0)))
+    slope, levelling = _standard(mean(rank ** (1.0 / 6.0))), _standard(mean(-(rank**-0.5)))
     left = mean((sample.inclusion_probability < 1.0).astype(float)) > 0.0
-    return Cells(of_pair, start, size, np.column_stack(columns), slope, left | (not made_certain))
+    tell = left | (not made_certain)
+    return Cells(of_pair, start, size, np.column_stack(columns), slope, levelling, tell)
 
 
 def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDArray, NDArray]:

@@ -1,8 +1,8 @@
 """Fit of the counts model to one sample, and draws of what was not sampled."""
 
 import warnings
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ MOST_STEPS = 200  # of the search; samples need 10 to 50
 STEP = 1e-3  # of the differences that give the curvature
 CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
 MOST_HALVINGS = 50  # of a step beyond it, which then is next to none
+DECISIVE = 7.0  # log of how much likelier counts must be by another slope: a thousand times
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +90,17 @@ class CountFit:
         found = search(self._initial())
         if not found.success:  # mostly a line search that failed: once more from there
             found = search(found.x)
-        if not found.success:
-            warnings.warn(
-                "the model of the numbers of relevant documents did not converge, so ratios (AP, "
-                "nDCG, R@k, Rprec) may be off; denominator 'topic' does without it",
-                stacklevel=2,
-            )
+        self.converged = bool(found.success)
         self.hyper, self._least = found.x, found.fun
-        self._root = self._curvature_root()
         self._likelihood(self.hyper)
         covariance = _covariance(self._effects(self.hyper))
         self._mixing = mixing(self._node, self._share, covariance, some=1.0 - self._zero)
+
+    @property
+    def evidence(self) -> float:
+        """Log density of hyperparameters and counts, each topic judged by the others."""
+        likelier = (self._share * self._mixing).sum(axis=1)
+        return float(np.log(self._zero + (1.0 - self._zero) * likelier).sum() - self._least)
 
     @property
     def n_hyper(self) -> int:
@@ -166,7 +167,8 @@ class CountFit:
             parts.append(np.array([beyond - pull / ZERO_SD]))
         return -value, -np.concatenate(parts)
 
-    def _curvature_root(self) -> NDArray[np.float64]:
+    @cached_property
+    def _root(self) -> NDArray[np.float64]:
         """Root of the inverse curvature (hyperparameter, direction)."""
         n = self.n_hyper
         hessian = np.empty((n, n))
@@ -239,6 +241,42 @@ class CountFit:
             )
             out[:, here] = drawn
         return out
+
+
+def fit_counts(
+    counts: Counts, levelling: NDArray[np.float64], *, shows_none: NDArray[np.bool_] | None = None
+) -> CountFit:
+    """Fit of the counts, by the slope that they show.
+
+    Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
+    different hardness they differ near their tops, and what noise spreads over the rest of the
+    lists is much alike: a slope that levels off takes the other's place where the counts are a
+    thousand times as likely by it (:attr:`CountFit.evidence`), and stays out of it elsewhere.
+
+    Parameters
+    ----------
+    counts : Counts
+    levelling : float array (cell,)
+        The slope that levels off.
+    shows_none : bool array (topic,), optional
+        As for :class:`CountFit`.
+
+    Warns
+    -----
+    UserWarning
+        The fit did not converge.
+    """
+    fit = CountFit(counts, shows_none=shows_none)
+    other = CountFit(replace(counts, slope=levelling), shows_none=shows_none)
+    if other.converged and other.evidence - fit.evidence > DECISIVE:
+        fit = other
+    if not fit.converged:
+        warnings.warn(
+            "the model of the numbers of relevant documents did not converge, so ratios (AP, "
+            "nDCG, R@k, Rprec) may be off; denominator 'topic' does without it",
+            stacklevel=2,
+        )
+    return fit
 
 
 @cache

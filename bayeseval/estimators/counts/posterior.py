@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import cells
-from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions
+from bayeseval.estimators.counts.model import Counts, draw_directions, fit_counts
 from bayeseval.frame.sample import Sample
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
@@ -111,7 +111,7 @@ class CountModel:
             left = self._cells.size - self._sampled[replicate]
             if above is not None:
                 left = above.unsampled[replicate]
-            fit = CountFit(
+            fit = fit_counts(
                 Counts(
                     self._cells.start,
                     seen[replicate] * self._cells.tell,
@@ -119,6 +119,7 @@ class CountModel:
                     self._cells.curve,
                     self._cells.slope,
                 ),
+                self._cells.levelling,
                 shows_none=shows_none[replicate] if above is not None else None,
             )
             return fit.draws(left, number=number, random_seed=self._random_seed)
