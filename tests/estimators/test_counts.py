@@ -105,7 +105,7 @@ def test_a_fit_that_stops_early_says_so(monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
     counts = small_counts(n_topics=8, seed=5)
     with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):
-        fit = fit_counts(counts, counts.slope**3)
+        fit = fit_counts(counts, counts.slope[None] ** 3)
     assert not fit.converged
 
 
@@ -123,7 +123,7 @@ def test_the_slope_is_the_one_that_the_counts_show(levels_off):
     sampled = np.full(topic.size, 20.0)
     relevant = np.random.default_rng(9).binomial(20, expit(logit)).astype(float)
     curve = np.column_stack([np.ones(topic.size), slope, levelling])
-    fit = fit_counts(Counts(np.arange(0, 481, 8), relevant, sampled, curve, slope), levelling)
+    fit = fit_counts(Counts(np.arange(0, 481, 8), relevant, sampled, curve, slope), levelling[None])
     assert (fit._counts.slope == shown).all()
 
 

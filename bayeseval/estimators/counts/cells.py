@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.sample import Sample
 
 N_CELLS = 20
+LEVELLING = (-0.5, -0.75)  # powers of the rank, from the one that levels off later
 EVEN = 2.5  # largest ratio of the inclusion probabilities of a topic that counts as equal
 
 
@@ -29,8 +30,9 @@ class Cells:
         contributing run retrieved, where that differs.
     slope : float array (cell,)
         What a topic may deviate along: the standardised sixth root of the rank.
-    levelling : float array (cell,)
-        The same for topics that differ near their tops alone: minus the inverse square root.
+    levelling : float array (form, cell)
+        The same for topics that differ near their tops alone: minus the rank to the powers
+        ``LEVELLING``.
     tell : bool array (cell,)
         Whether the judged documents of a cell are like the others of their place. Those that a
         design was given to judge for certain are not: an old pool was chosen by other runs.
@@ -98,7 +100,8 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
     unretrieved = mean((sample.run_rank == 0).all(axis=1).astype(float))
     if np.ptp(unretrieved) > 0.01:
         columns.append(unretrieved - unretrieved.mean())
-    slope, levelling = _standard(mean(rank ** (1.0 / 6.0))), _standard(mean(-(rank**-0.5)))
+    slope = _standard(mean(rank ** (1.0 / 6.0)))
+    levelling = np.array([_standard(mean(-(rank**power))) for power in LEVELLING])
     left = mean((sample.inclusion_probability < 1.0).astype(float)) > 0.0
     tell = left | (not made_certain)
     return Cells(of_pair, start, size, np.column_stack(columns), slope, levelling, tell)

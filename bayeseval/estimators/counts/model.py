@@ -258,8 +258,9 @@ def fit_counts(
     Parameters
     ----------
     counts : Counts
-    levelling : float array (cell,)
-        The slope that levels off.
+    levelling : float array (form, cell)
+        Slopes that level off, from the one that does so later. The next is tried where the one
+        before it was taken, and takes its place where it is likelier.
     shows_none : bool array (topic,), optional
         As for :class:`CountFit`.
 
@@ -268,10 +269,12 @@ def fit_counts(
     UserWarning
         The fit did not converge.
     """
-    fit = CountFit(counts, shows_none=shows_none)
-    other = CountFit(replace(counts, slope=levelling), shows_none=shows_none)
-    if other.converged and other.evidence - fit.evidence > DECISIVE:
-        fit = other
+    fit, least = CountFit(counts, shows_none=shows_none), DECISIVE
+    for slope in levelling:
+        other = CountFit(replace(counts, slope=slope), shows_none=shows_none)
+        if not other.converged or other.evidence - fit.evidence <= least:
+            break
+        fit, least = other, 0.0
     if not fit.converged:
         warnings.warn(
             "the model of the numbers of relevant documents did not converge, so ratios (AP, "
