@@ -2,7 +2,8 @@
 
 Prints, from ``combined_intervals/results.csv`` and ``interval_coverage/results.csv``: what came out
 (means over collections), the ratio by collection, the samples that chose no constant, those with
-the lowest coverage, the relevance model beside ``dyn``, and the model with errors of its own.
+the lowest coverage, the relevance model beside ``dyn``, and the model with errors of its own; from
+``other_worlds/results.csv``: other worlds of the mechanisms, by ``dyn`` and combined.
 """
 
 from pathlib import Path
@@ -36,6 +37,9 @@ def main() -> None:
     shown("The relevance model, contributing runs", model_beside_dyn(coverage))
     shown("With errors of its own", own_errors(coverage))
     shown("Held-out collections", held_out(coverage))
+    worlds = pd.read_csv(HERE / "other_worlds" / "results.csv")
+    shown("Other worlds by dyn", worlds_by_dyn(worlds))
+    shown("Other worlds, combined", worlds_combined(worlds))
 
 
 def shown(title: str, rows: list[list[str]]) -> None:
@@ -173,6 +177,41 @@ def held_out(rows: pd.DataFrame) -> list[list[str]]:
             ]
             held = " ".join(short(row.coverage) for row in alone)
             table.append([name, word, *cells, held])
+    return table
+
+
+def worlds_by_dyn(rows: pd.DataFrame) -> list[list[str]]:
+    """Bias (its spread over worlds), coverage, and error over that by the topic's own number."""
+    measures = ["AP", "nDCG@10", "R@100"]
+    by = rows.set_index(["mechanism", "runs", "by", "measure"])
+    table = [["mechanism, runs", *measures]]
+    for name in rows.mechanism.unique():
+        for role, word in ROLES.items():
+            cells = []
+            for row in (by.loc[name, role, "dyn", measure] for measure in measures):
+                bias = f"{row.bias_over_error:+.2f} ({row.bias_spread:.2f})".replace("0.", ".")
+                error = f"{short(row.over_topic)} +- {short(row.over_topic_error)}"
+                cells.append(f"{bias}, {short(row.coverage)}, {error}")
+            table.append([f"{name}, {word}", *cells])
+    return table
+
+
+def worlds_combined(rows: pd.DataFrame) -> list[list[str]]:
+    """Ratio and coverage of the combination, and coverage by the model with its own errors."""
+    by = rows.set_index(["mechanism", "runs", "by", "measure"])
+    table = [["mechanism, runs", *MEASURES, "model, with errors of its own"]]
+    for name in rows.mechanism.unique():
+        for role, word in ROLES.items():
+            both, alone = (
+                [by.loc[name, role, source, measure] for measure in MEASURES]
+                for source in ("combined", "relevance_model, with its own errors")
+            )
+            cells = [
+                f"{short(row.over_dyn)} +- {short(row.over_dyn_error)}, {short(row.coverage)}"
+                for row in both
+            ]
+            held = " ".join(short(row.coverage) for row in alone)
+            table.append([f"{name}, {word}", *cells, held])
     return table
 
 
