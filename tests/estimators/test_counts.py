@@ -105,36 +105,67 @@ def test_a_fit_that_stops_early_says_so(monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
     counts = small_counts(n_topics=8, seed=5)
     with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):
-        fit = fit_counts(counts, counts.slope[None] ** 3)
+        fit = fit_counts(counts, np.stack([counts.slope, counts.slope**3]))
     assert not fit.converged
 
 
-@pytest.mark.parametrize("levels_off", [True, False])
-def test_the_slope_is_the_one_that_the_counts_show(levels_off):
+@pytest.mark.parametrize("power", [1 / 6, -1.5])
+def test_the_slope_is_the_one_that_the_counts_show(power):
     """Topics that differ along the one or the other slope, twenty documents of every cell seen."""
     effects = np.random.default_rng(8).normal(0.0, [1.0, 2.0], (60, 2))
     place = np.tile(np.arange(1.0, 9.0), 60)
-    slope, levelling = (
-        (value - value.mean()) / value.std() for value in (place ** (1 / 6), -(place**-1.5))
+    slope, late, early = (
+        (value - value.mean()) / value.std()
+        for value in (place ** (1 / 6), -(place**-1.5), -(place**-4.0))
     )
+    shown = slope if power > 0 else late
     topic = np.repeat(np.arange(60), 8)
-    shown = levelling if levels_off else slope
     logit = -1.0 - slope + effects[topic, 0] + effects[topic, 1] * shown
     sampled = np.full(topic.size, 20.0)
     relevant = np.random.default_rng(9).binomial(20, expit(logit)).astype(float)
-    curve = np.column_stack([np.ones(topic.size), slope, levelling])
-    fit = fit_counts(Counts(np.arange(0, 481, 8), relevant, sampled, curve, slope), levelling[None])
+    curve = np.column_stack([np.ones(topic.size), slope, late])
+    counts = Counts(np.arange(0, 481, 8), relevant, sampled, curve, slope)
+    fit = fit_counts(counts, np.stack([late, early]))
     assert (fit._counts.slope == shown).all()
 
 
 def test_the_evidence_judges_each_topic_by_the_others():
-    """Times the mean ratio of their density to the normal one at the topic's effects."""
-    fit = CountFit(small_counts(n_topics=6, seed=3))
-    fit._mixing = np.ones_like(fit._mixing)
-    assert fit.evidence == pytest.approx(-fit._loss(fit.hyper)[0], abs=1e-6)
-    fit._mixing[2] = 3.0
-    fit._mixing[4] = 0.5
-    assert fit.evidence == pytest.approx(-fit._loss(fit.hyper)[0] + np.log(1.5), abs=1e-6)
+    """The density of the counts times, for each topic, the mean ratio of the two distributions."""
+    effects = np.random.default_rng(5).normal(0.0, 0.3, (30, 2))
+    effects[:10, 1] -= 3.0
+    fit = CountFit(many_counts(effects, seed=6))
+    ratio = (fit._share * fit._mixing).sum(axis=1)
+    assert np.ptp(ratio) > 0.01
+    expected = -fit._loss(fit.hyper)[0] + np.log(ratio).sum()
+    assert fit.evidence == pytest.approx(expected, abs=1e-6)
+    before = fit.evidence
+    fit.draws(np.full(fit._counts.relevant.size, 5.0), random_seed=1)
+    assert fit.evidence == before
+
+
+@pytest.mark.parametrize(
+    ("normal", "as_shown", "chosen"),
+    [
+        ((20.0, 10.0), (20.0, 15.0), 1),
+        ((20.0, 10.0), (20.0, 25.0), 2),
+        ((20.0, 3.0), (20.0, 25.0), 1),  # the second is not clearly likelier than the usual one
+        ((20.0, 25.0), (20.0, 30.0), 0),  # likelier still the sooner it levels off
+        ((3.0, 1.0), (20.0, 25.0), 0),
+        ((20.0, 10.0), (3.0, 25.0), 0),
+    ],
+)
+def test_a_slope_that_levels_off_must_be_likelier_both_ways(monkeypatch, normal, as_shown, chosen):
+    class Stated:
+        converged = True
+
+        def __init__(self, counts, shows_none):
+            self.place = int(counts.slope[0])
+            self.log_density = (0.0, *normal)[self.place]
+            self.evidence = (0.0, *as_shown)[self.place]
+
+    monkeypatch.setattr("bayeseval.estimators.counts.model.CountFit", Stated)
+    counts = replace(small_counts(), slope=np.zeros(12))
+    assert fit_counts(counts, np.ones((2, 12)) * [[1.0], [2.0]]).place == chosen
 
 
 def test_draws_have_the_moments_of_the_enumerated_posterior():
