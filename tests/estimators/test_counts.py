@@ -149,7 +149,6 @@ def test_the_evidence_judges_each_topic_by_the_others():
         ((20.0, 10.0), (20.0, 15.0), 1),
         ((20.0, 10.0), (20.0, 25.0), 2),
         ((20.0, 3.0), (20.0, 25.0), 1),  # the second is not clearly likelier than the usual one
-        ((20.0, 25.0), (20.0, 30.0), 0),  # likelier still the sooner it levels off
         ((3.0, 1.0), (20.0, 25.0), 0),
         ((20.0, 10.0), (3.0, 25.0), 0),
     ],
@@ -166,6 +165,26 @@ def test_a_slope_that_levels_off_must_be_likelier_both_ways(monkeypatch, normal,
     monkeypatch.setattr("bayeseval.estimators.counts.model.CountFit", Stated)
     counts = replace(small_counts(), slope=np.zeros(12))
     assert fit_counts(counts, np.ones((2, 12)) * [[1.0], [2.0]]).place == chosen
+
+
+def test_spam_at_the_tops_of_some_lists_is_told_and_no_reason_for_a_slope_that_levels_off():
+    """A third of the topics has next to nothing relevant in its first cell."""
+    random = np.random.default_rng(8)
+    place = np.tile(np.arange(1.0, 13.0) ** 2, 60)
+    slope, later, sooner = (
+        (value - value.mean()) / value.std()
+        for value in (place ** (1 / 6), -(place**-0.5), -(place**-0.75))
+    )
+    topic = np.repeat(np.arange(60), 12)
+    spam = (topic < 20) & (place == 1.0)
+    logit = -1.0 - slope + random.normal(0.0, 0.5, 60)[topic] - 6.0 * spam
+    sampled = np.full(topic.size, 20.0)
+    relevant = random.binomial(20, expit(logit)).astype(float)
+    curve = np.column_stack([np.ones(topic.size), slope, slope**2 - 1.0])
+    counts = Counts(np.arange(0, 721, 12), relevant, sampled, curve, slope)
+    with pytest.warns(UserWarning, match="spam leads some of them.*AP, R@k and Rprec"):
+        fit = fit_counts(counts, np.stack([later, sooner]))
+    assert (fit._counts.slope == slope).all()
 
 
 def test_draws_have_the_moments_of_the_enumerated_posterior():

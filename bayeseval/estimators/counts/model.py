@@ -276,7 +276,7 @@ def fit_counts(
     Warns
     -----
     UserWarning
-        The fit did not converge.
+        The fit did not converge, or no slope describes the topics.
     """
     usual = CountFit(counts, shows_none=shows_none)
     if not usual.converged:
@@ -291,6 +291,13 @@ def fit_counts(
         return usual
     sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=shows_none)
     if sooner.log_density > later.log_density:
+        warnings.warn(
+            "topics differ at the very tops of their lists and hardly below, as where spam leads "
+            "some of them, which the model of the numbers of relevant documents does not describe: "
+            "AP, R@k and Rprec may be off by more than a standard error (with denominator 'topic' "
+            "too)",
+            stacklevel=2,
+        )
         return usual
     better = _clearly_likelier(sooner, usual) and sooner.evidence > later.evidence
     return sooner if better else later
