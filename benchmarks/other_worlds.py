@@ -1,14 +1,15 @@
 """The simulated families again with other seeds: what is the mechanism's, and what one draw's luck?
 
 ``run`` makes worlds of the mechanisms of ``few-relevant``, ``few-runs`` and ``graded`` with other
-seeds, and of three on which nothing was learned (``latent``, ``noisy`` and ``navigational``; that
-the distribution of topics is found in as many steps as it needs was seen on one like the last),
-half of the runs contributing, and samples of 100 judgments a topic: eight for ``dyn``, with the
-denominators of the counts and of the topic's own sample, of which the first two go to the relevance
-model (by its approximation), with errors of its own, and to the combination, with constants learned
-without the family. A world that is there already is not made again. ``report`` prints means over
-worlds, with errors of their own, and writes them (``other_worlds/results.csv``). Seed of a world:
-1000 + 10 x its number; of its samples: its number.
+seeds, and of ``latent``, on which nothing was learned, ``noisy`` and ``navigational`` (on worlds of
+the last two it was seen that a topic's slope may have to level off, and on one like the last that
+the distribution of topics takes many steps to find), half of the runs contributing, and samples of
+100 judgments a topic: eight for ``dyn``, with the denominators of the counts and of the topic's own
+sample, of which the first two go to the relevance model (by its approximation), with errors of its
+own, and to the combination, with constants learned without the family. A world that is there
+already is not made again. ``report`` prints means over worlds, with errors of their own, and writes
+them (``other_worlds/results.csv``). Seed of a world: 1000 + 10 x its number; of its samples: its
+number.
 """
 
 import argparse

@@ -189,7 +189,8 @@ def worlds_by_dyn(rows: pd.DataFrame) -> list[list[str]]:
         for role, word in ROLES.items():
             cells = []
             for row in (by.loc[name, role, "dyn", measure] for measure in measures):
-                bias = f"{row.bias_over_error:+.2f} ({row.bias_spread:.2f})".replace("0.", ".")
+                sign = "-" if row.bias_over_error < 0 else "+"
+                bias = f"{sign}{short(abs(row.bias_over_error))} ({short(row.bias_spread)})"
                 error = f"{short(row.over_topic)} +- {short(row.over_topic_error)}"
                 cells.append(f"{bias}, {short(row.coverage)}, {error}")
             table.append([f"{name}, {word}", *cells])

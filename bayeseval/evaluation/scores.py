@@ -124,28 +124,28 @@ def evaluate(
     That is the estimate with ``denominator="topic"``. Where few documents are relevant a topic's
     own sample can tell neither D nor its variance, and the default "counts" asks all topics: the
     relevant among the sampled documents of a stratum are binomial, with a curve over ranks for all
-    topics and correlated deviations of each topic from it
-    (:func:`bayeseval.models.count_model`), whose posterior gives that of D. The ratio is N E[1/D]:
-    unbiased on average over the topics that the model speaks of, not topic by topic. For nDCG, a
-    topic may lack the grades above the lowest that has a gain: their counts are zero-inflated. For
-    dyn the posterior of the number of relevant documents is moved by own times the difference
-    between dyn's estimate of that number and stat's, where own is the weight that the posterior
-    mean gives to the topic's own sample: its variance by the variance that the topic's own strata
-    leave. Topics whose D is drawn towards the others' are off in N E[1/D], on average by nothing
-    only where the scores do not go with D beyond what the counts show. So AP and R@k have a control
-    variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D]) with w that
-    same weight, A the score that the predictions (for stat the rates of the strata; without strata
-    of blocks by falling probability) lead one to expect, and c 1 for AP, 1/2 for R@k. For dyn s is
-    the posterior probability that anything is relevant and q is 1; for stat s is whether anything
-    relevant was seen and q the chance of that, so that a topic in which nothing was seen scores 0.
-    A run that finds nothing relevant in a topic may score a little off 0 by it. The estimate is
-    limited to [0, 1] where D has a relative error above 1/4, and where that changes a run's mean
-    over topics by more than chance, what the limits took is given back
+    topics and correlated deviations of each topic from it (:func:`bayeseval.models.count_model`;
+    along another slope where the counts ask for it by far), whose posterior gives that of D. The
+    ratio is N E[1/D]: unbiased on average over the topics that the model speaks of, not topic by
+    topic. For nDCG, a topic may lack the grades above the lowest that has a gain: their counts are
+    zero-inflated. For dyn the posterior of the number of relevant documents is moved by own times
+    the difference between dyn's estimate of that number and stat's, where own is the weight that
+    the posterior mean gives to the topic's own sample: its variance by the variance that the
+    topic's own strata leave. Topics whose D is drawn towards the others' are off in N E[1/D], on
+    average by nothing only where the scores do not go with D beyond what the counts show. So AP and
+    R@k have a control variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D
+    E[1/D]) with w that same weight, A the score that the predictions (for stat the rates of the
+    strata; without strata of blocks by falling probability) lead one to expect, and c 1 for AP, 1/2
+    for R@k. For dyn s is the posterior probability that anything is relevant and q is 1; for stat s
+    is whether anything relevant was seen and q the chance of that, so that a topic in which nothing
+    was seen scores 0. A run that finds nothing relevant in a topic may score a little off 0 by it.
+    The estimate is limited to [0, 1] where D has a relative error above 1/4, and where that changes
+    a run's mean over topics by more than chance, what the limits took is given back
     (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
     goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
     runs and partly to all topics, and means over topics, covariances and paired differences carry
-    it (all of it: what the control variate takes off E[1/D] shortens nothing).
-    Rprec takes its numerator and 1/D for independent.
+    it (all of it: what the control variate takes off E[1/D] shortens nothing). Rprec takes its
+    numerator and 1/D for independent.
 
     The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two
     or more are drawn per stratum; with an M learned from the sample a small bias remains. Where one

@@ -143,28 +143,45 @@ def test_the_evidence_judges_each_topic_by_the_others():
     assert fit.evidence == before
 
 
-@pytest.mark.parametrize(
-    ("normal", "as_shown", "chosen"),
-    [
-        ((20.0, 10.0), (20.0, 15.0), 1),
-        ((20.0, 10.0), (20.0, 25.0), 2),
-        ((20.0, 3.0), (20.0, 25.0), 1),  # the second is not clearly likelier than the usual one
-        ((3.0, 1.0), (20.0, 25.0), 0),
-        ((20.0, 10.0), (3.0, 25.0), 0),
-    ],
-)
-def test_a_slope_that_levels_off_must_be_likelier_both_ways(monkeypatch, normal, as_shown, chosen):
-    class Stated:
-        converged = True
+def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
+    """Counts and slopes by which fits have these densities, over those by the usual slope."""
 
+    class Stated:
         def __init__(self, counts, shows_none):
             self.place = int(counts.slope[0])
+            self.converged = (True, *converged)[self.place]
             self.log_density = (0.0, *normal)[self.place]
             self.evidence = (0.0, *as_shown)[self.place]
 
     monkeypatch.setattr("bayeseval.estimators.counts.model.CountFit", Stated)
-    counts = replace(small_counts(), slope=np.zeros(12))
-    assert fit_counts(counts, np.ones((2, 12)) * [[1.0], [2.0]]).place == chosen
+    return replace(small_counts(), slope=np.zeros(12)), np.ones((2, 12)) * [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("normal", "as_shown", "converged", "chosen"),
+    [
+        ((20.0, 10.0), (20.0, 15.0), (True, True), 1),
+        ((20.0, 10.0), (20.0, 25.0), (True, True), 2),
+        ((20.0, 10.0), (20.0, 25.0), (True, False), 1),
+        ((20.0, 10.0), (20.0, 25.0), (False, True), 0),
+        ((20.0, 3.0), (20.0, 25.0), (True, True), 1),
+        ((3.0, 1.0), (20.0, 25.0), (True, True), 0),
+        ((20.0, 10.0), (3.0, 25.0), (True, True), 0),
+    ],
+)
+def test_a_slope_that_levels_off_must_be_likelier_both_ways(
+    monkeypatch, normal, as_shown, converged, chosen
+):
+    counts, levelling = stated_fits(monkeypatch, normal, as_shown, converged)
+    assert fit_counts(counts, levelling).place == chosen
+
+
+def test_no_slope_is_taken_that_is_likelier_the_sooner_it_levels_off(monkeypatch):
+    """Which is told of the lowest level of relevance alone."""
+    counts, levelling = stated_fits(monkeypatch, (20.0, 25.0), (20.0, 30.0))
+    with pytest.warns(UserWarning, match="differ at the very tops"):
+        assert fit_counts(counts, levelling).place == 0
+    assert fit_counts(counts, levelling, shows_none=np.zeros(4, dtype=bool)).place == 0
 
 
 def test_spam_at_the_tops_of_some_lists_is_told_and_no_reason_for_a_slope_that_levels_off():
@@ -293,7 +310,7 @@ def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatc
     higher = relevant * np.where(certain, topic == 0, topic >= 2)  # topic 1 shows none
     model = CountModel(one, 1, made_certain=True)
     model.level(((1.0, 2.0), (2.0,)), [relevant, higher])
-    lowest, above = fits[::2]  # of the two slopes the usual one
+    lowest, above = (fit for fit in fits if fit._counts.slope is model._cells.slope)
     assert (lowest._zero == 0.0).all()
     assert above._zero[1] > 0.0 and (np.delete(above._zero, 1) == 0.0).all()
 

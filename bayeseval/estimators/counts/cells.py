@@ -30,7 +30,7 @@ class Cells:
         contributing run retrieved, where that differs.
     slope : float array (cell,)
         What a topic may deviate along: the standardised sixth root of the rank.
-    levelling : float array (form, cell)
+    levelling : float array (2, cell)
         The same for topics that differ near their tops alone: minus the rank to the powers
         ``LEVELLING``.
     tell : bool array (cell,)

@@ -22,7 +22,7 @@ MOST_STEPS = 200  # of the search; samples need 10 to 50
 STEP = 1e-3  # of the differences that give the curvature
 CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
 MOST_HALVINGS = 50  # of a step beyond it, which then is next to none
-DECISIVE = 5.0  # log of how much likelier another slope makes the counts that takes the place
+DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,25 +258,27 @@ def fit_counts(
 
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
-    lists is much alike: a slope that levels off takes the other's place where it makes the counts
-    exp(5) times as likely, whether topics are taken for normal or each is judged by the others.
-    Where normal topics would have it level off sooner still, as where spam leads some lists, no
-    slope describes them, and the usual one stays. What else was tried:
+    lists is much alike: a slope that levels off takes the usual one's place where it makes the
+    counts exp(5) times as likely (at the modes of the hyperparameters), both with topics taken for
+    normal and with each judged by the others. Where normal topics are likelier still the sooner it
+    levels off, by however little, as where spam leads some lists, no slope describes them, and the
+    usual one stays. A slope by which nothing was found is passed over. What else was tried:
     ``benchmarks/interval_coverage/TRIED.md``.
 
     Parameters
     ----------
     counts : Counts
     levelling : float array (2, cell)
-        Slopes that level off, later and sooner. The second is taken where it is likelier than the
-        first, each topic judged by the others.
+        Slopes that level off, later and sooner. The second is taken in the place of the first where
+        it is likelier, each topic judged by the others, and as clearly likelier than the usual one.
     shows_none : bool array (topic,), optional
         As for :class:`CountFit`.
 
     Warns
     -----
     UserWarning
-        The fit did not converge, or no slope describes the topics.
+        The fit did not converge, or no slope describes the topics (told of the lowest level of
+        relevance: above it topics are of documents that are relevant).
     """
     usual = CountFit(counts, shows_none=shows_none)
     if not usual.converged:
@@ -291,20 +293,21 @@ def fit_counts(
         return usual
     sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=shows_none)
     if sooner.log_density > later.log_density:
-        warnings.warn(
-            "topics differ at the very tops of their lists and hardly below, as where spam leads "
-            "some of them, which the model of the numbers of relevant documents does not describe: "
-            "AP, R@k and Rprec may be off by more than a standard error (with denominator 'topic' "
-            "too)",
-            stacklevel=2,
-        )
+        if shows_none is None:
+            warnings.warn(
+                "topics differ at the very tops of their lists and hardly below, as where spam "
+                "leads some of them, which the model of the numbers of relevant documents does not "
+                "describe: AP, R@k and Rprec may be off by more than a standard error, with "
+                "denominator 'topic' too",
+                stacklevel=2,
+            )
         return usual
     better = _clearly_likelier(sooner, usual) and sooner.evidence > later.evidence
     return sooner if better else later
 
 
 def _clearly_likelier(fit: CountFit, usual: CountFit) -> bool:
-    """Whether a slope makes the counts far likelier, by either distribution of the topics."""
+    """Whether a slope makes the counts far likelier by both distributions of the topics."""
     normal, as_shown = fit.log_density - usual.log_density, fit.evidence - usual.evidence
     return fit.converged and min(normal, as_shown) > DECISIVE
 
