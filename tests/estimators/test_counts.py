@@ -114,18 +114,18 @@ def test_the_slope_is_the_one_that_the_counts_show(power):
     """Topics that differ along the one or the other slope, twenty documents of every cell seen."""
     effects = np.random.default_rng(8).normal(0.0, [1.0, 2.0], (60, 2))
     place = np.tile(np.arange(1.0, 9.0), 60)
-    slope, late, early = (
+    slope, later, sooner = (
         (value - value.mean()) / value.std()
         for value in (place ** (1 / 6), -(place**-1.5), -(place**-4.0))
     )
-    shown = slope if power > 0 else late
+    shown = slope if power > 0 else later
     topic = np.repeat(np.arange(60), 8)
     logit = -1.0 - slope + effects[topic, 0] + effects[topic, 1] * shown
     sampled = np.full(topic.size, 20.0)
     relevant = np.random.default_rng(9).binomial(20, expit(logit)).astype(float)
-    curve = np.column_stack([np.ones(topic.size), slope, late])
+    curve = np.column_stack([np.ones(topic.size), slope, later])
     counts = Counts(np.arange(0, 481, 8), relevant, sampled, curve, slope)
-    fit = fit_counts(counts, np.stack([late, early]))
+    fit = fit_counts(counts, np.stack([later, sooner]))
     assert (fit._counts.slope == shown).all()
 
 

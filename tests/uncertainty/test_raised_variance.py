@@ -40,6 +40,16 @@ def calibrated(monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.difference._as_given", lambda spec: False)
 
 
+def first_topic(sampled, design) -> tuple:
+    """Seen relevance, pairs of the first topic, probabilities and rates; its first run's list."""
+    seen = sampled["judgments/grade"].to_numpy() >= 1
+    here = sampled["pair_topic"].to_numpy() == 0
+    chance = design["inclusion_probability"].to_numpy()
+    rate = stratum_rates(Frame.of(sampled).sample, seen[None].astype(float))[0]
+    ranked = sampled["rankings/ranking"].to_numpy()[0, 0]
+    return seen, here, chance, rate, ranked[ranked >= 0]
+
+
 @pytest.mark.usefixtures("calibrated")
 def test_the_anticipated_variance_is_the_mean_design_variance_of_all_worlds():
     """Exact: every world that the predictions allow, and every sample in each."""
@@ -110,12 +120,7 @@ def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_err
     inverse, fall = counts.inverse[0], counts.inverse_fall[0]
     scores = be.evaluate(sampled, "AP", estimator="stat").isel(measure=0, run=0, topic=0)
     assert not scores.limited
-    seen = sampled["judgments/grade"].to_numpy() >= 1
-    here = sampled["pair_topic"].to_numpy() == 0
-    chance = design["inclusion_probability"].to_numpy()
-    rate = stratum_rates(Frame.of(sampled).sample, seen[None].astype(float))[0]
-    ranked = sampled["rankings/ranking"].to_numpy()[0, 0]
-    ranked = ranked[ranked >= 0]
+    seen, here, chance, rate, ranked = first_topic(sampled, design)
     weight, expected = np.zeros(seen.size), 0.0
     for i, document in enumerate(ranked):
         expected += rate[document] * (1 + rate[ranked[:i]].sum()) / (i + 1) / rate[here].sum()
@@ -290,12 +295,7 @@ def test_without_strata_rates_of_blocks_give_the_control_variate():
     sampled = be.reveal(collection, design, be.draw(design, random_seed=3))
     problem = Problem.prepared(sampled, "AP", estimator="stat")
     counts = problem.relevance._counts(0, problem.measures[0])
-    seen = sampled["judgments/grade"].to_numpy() >= 1
-    here = sampled["pair_topic"].to_numpy() == 0
-    chance = design["inclusion_probability"].to_numpy()
-    rate = stratum_rates(Frame.of(sampled).sample, seen[None].astype(float))[0]
-    ranked = sampled["rankings/ranking"].to_numpy()[0, 0]
-    ranked = ranked[ranked >= 0]
+    seen, here, chance, rate, ranked = first_topic(sampled, design)
     value, rates = (seen / chance)[ranked], rate[ranked]
 
     def precisions(x):

@@ -102,12 +102,11 @@ class CountFit:
         if not found.success:  # mostly a line search that failed: once more from there
             found = search(found.x)
         self.converged = bool(found.success)
-        self.hyper, self._least = found.x, found.fun
+        self.hyper, self.log_density = found.x, -found.fun
         self._likelihood(self.hyper)
         covariance = _covariance(self._effects(self.hyper))
         self._mixing = mixing(self._node, self._share, covariance, some=1.0 - self._zero)
         likelier = self._zero + (1.0 - self._zero) * (self._share * self._mixing).sum(axis=1)
-        self.log_density = -self._least
         self.evidence = float(self.log_density + np.log(likelier).sum())
 
     @property
@@ -196,7 +195,7 @@ class CountFit:
         for _ in range(MOST_HALVINGS):
             hyper = self.hyper.copy()
             hyper[: self.n_hyper] += step
-            if self._loss(hyper)[0] - self._least <= CLIFF * self.n_hyper / 2.0:
+            if self._loss(hyper)[0] + self.log_density <= CLIFF * self.n_hyper / 2.0:
                 break
             step *= 0.5
         return hyper
