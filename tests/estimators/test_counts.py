@@ -16,6 +16,7 @@ from bayeseval.estimators.counts.cells import cells
 from bayeseval.estimators.counts.kernel import (
     likelier_by_others,
     place_densities,
+    place_nodes,
     unsampled_relevant,
     widened,
 )
@@ -101,6 +102,19 @@ def test_the_fit_is_at_the_top_of_the_log_posterior():
     assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
 
 
+@pytest.mark.parametrize("shows_none", [None, np.arange(20) % 2 == 0])
+def test_a_fit_near_another_one_is_the_fit_found_from_afar(shows_none):
+    counts = small_counts(n_topics=20, n_cells=6, seed=5)
+    if shows_none is not None:
+        counts = replace(counts, relevant=counts.relevant * np.repeat(~shows_none, 6))
+    other = replace(counts, slope=np.cbrt(counts.slope) - 0.1)
+    afar, usual = (CountFit(one, shows_none=shows_none) for one in (other, counts))
+    near = CountFit(other, shows_none=shows_none, near=usual)
+    assert near.converged
+    assert near.log_density == pytest.approx(afar.log_density, abs=1e-4)
+    np.testing.assert_allclose(near.hyper, afar.hyper, atol=0.01)
+
+
 def test_a_fit_that_stops_early_says_so(monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
     counts = small_counts(n_topics=8, seed=5)
@@ -147,7 +161,7 @@ def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
     """Counts and slopes by which fits have these densities, over those by the usual slope."""
 
     class Stated:
-        def __init__(self, counts, shows_none):
+        def __init__(self, counts, shows_none, near=None):
             self.place = int(counts.slope[0])
             self.converged = (True, *converged)[self.place]
             self.log_density = (0.0, *normal)[self.place]
@@ -444,22 +458,31 @@ def test_hyperparameters_do_not_stand_where_the_sample_rules_them_out(monkeypatc
     assert left_over(counts, unsampled).mean() > 5.0
 
 
-def test_the_others_speak_through_their_normal_distributions():
+@pytest.mark.parametrize(
+    ("n_points", "root", "known"),
+    [(7, 0.7, 0.5), (3, 0.7, 0.5), (1, 0.7, 0.5), (7, 3.0, 2e-3), (7, 4.0, 0.5)],
+)
+def test_the_others_speak_through_their_normal_distributions(n_points, root, known):
+    """However far apart the nodes are, by what the others are known: products would overflow."""
     random = np.random.default_rng(7)
-    node, share = random.normal(size=(4, 5, 2)), random.dirichlet(np.ones(5), 4)
+    point = np.polynomial.hermite_e.hermegauss(n_points)[0]
+    node, mode = np.empty((4, n_points**2, 2)), random.normal(size=(4, 2))
+    for topic in range(4):
+        place_nodes(mode[topic], np.array([1.0, -0.3, 0.8]) / root**2, point, node[topic])
+    share = random.dirichlet(np.ones(n_points**2), 4)
     covariance = np.array([[1.2, 0.3], [0.3, 0.8]])
-    mean = random.normal(size=(4, 2))
-    spread = np.stack([np.diag(row) for row in random.uniform(0.2, 0.9, (4, 2))])
-    own = np.stack([0.5 * np.eye(2)] * 4)
-    found = np.empty((4, 5))
+    mean = mode[::-1] + 0.1
+    spread = known * np.stack([np.diag(row) for row in random.uniform(0.4, 1.8, (4, 2))])
+    own = np.stack([known * np.eye(2)] * 4)
+    found = np.empty((4, n_points**2))
     some = np.array([1.0, 0.2, 0.7, 0.0])
-    likelier_by_others(node, share, some, covariance, own, mean, spread, 1, found)
+    likelier_by_others(node, share, some, covariance, own, mean, spread, 1, point, found)
     for topic in range(4):
         others = [t for t in range(4) if t != topic]
         densities = [multivariate_normal(mean[t], spread[t]).pdf(node[topic]) for t in others]
         density = np.average(densities, axis=0, weights=some[others])
         normal = multivariate_normal([0.0, 0.0], covariance).pdf(node[topic])
-        np.testing.assert_allclose(found[topic], density / normal)
+        np.testing.assert_allclose(found[topic], density / normal, atol=1e-15)
 
 
 def test_a_density_is_widened_in_the_direction_in_which_it_is_narrow():

@@ -12,6 +12,7 @@ NARROW = 0.3  # least variance of a density at nodes, by that which the nodes we
 FEW = 8.0  # sampled documents of a cell up to which a product is faster than a logarithm
 FARTHEST_LOGIT = 230.0  # odds of which can be multiplied with each other
 LARGEST = 600.0  # log of what a product may come to
+NOTHING = -40.0  # log of a sum that is not worth making
 
 
 @numba.njit(cache=True, nogil=True)
@@ -70,16 +71,20 @@ def place_nodes(mode, curvature, point, node):
 def place_odds(centre, first, second, point, odds):
     """Fill ``odds`` (node,) with exp(centre + first x + second y) at the points (x, y).
 
-    One exponential per point each way and products of two, since those take a tenth of the time.
+    One exponential per pair of opposite points each way and products of two, which takes a tenth
+    of the time. The points are in order, as far up as down.
     """
-    n = point.size
-    along = np.empty(n)
-    for j in range(n):
-        along[j] = np.exp(second * point[j])
+    n, middle = point.size, point.size // 2
+    above, along = np.empty(n), np.empty(n)
+    centre = np.exp(centre)
+    above[middle], along[middle] = centre, 1.0
+    for i in range(middle):
+        low, left = np.exp(first * point[i]), np.exp(second * point[i])
+        above[i], above[n - 1 - i] = centre * low, centre / low
+        along[i], along[n - 1 - i] = left, 1.0 / left
     for i in range(n):
-        here = np.exp(centre + first * point[i])
         for j in range(n):
-            odds[i * n + j] = here * along[j]
+            odds[i * n + j] = above[i] * along[j]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -185,6 +190,15 @@ def zero_inflated(value, zero_share, shows_none):
     return np.log(chance), zero_share / chance
 
 
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def product_sum(one, other):
+    """Sum of products, in any order."""
+    total = 0.0
+    for j in range(one.size):
+        total += one[j] * other[j]
+    return total
+
+
 @numba.njit(cache=True, nogil=True)
 def add_squares(some, share, node, moment):
     """Add one topic's mean squared effects, ``some`` times, to the upper half of ``moment``."""
@@ -193,6 +207,29 @@ def add_squares(some, share, node, moment):
         moment[0, 0] += weight * node[j, 0] * node[j, 0]
         moment[0, 1] += weight * node[j, 0] * node[j, 1]
         moment[1, 1] += weight * node[j, 1] * node[j, 1]
+
+
+@numba.njit(cache=True, nogil=True)
+def scale_gradient(scale, precision, moment, number):
+    """Gradient in the logs of the standard deviations and in Fisher's z of the correlation.
+
+    Of the log density of ``number`` pairs of effects, whose squares add up to ``moment``.
+    """
+    s0, s1, rho = scale
+    a, b, c = precision[0, 0], precision[0, 1], precision[1, 1]
+    m00, m01, m11 = moment[0, 0], moment[0, 1], moment[1, 1]
+    # half of precision moment precision - number precision: in the entries of the covariance
+    g00 = 0.5 * (a * a * m00 + 2.0 * a * b * m01 + b * b * m11 - number * a)
+    g01 = 0.5 * (a * b * m00 + (a * c + b * b) * m01 + b * c * m11 - number * b)
+    g11 = 0.5 * (b * b * m00 + 2.0 * b * c * m01 + c * c * m11 - number * c)
+    crossed = 2.0 * g01 * s0 * s1
+    return np.array(
+        [
+            2.0 * g00 * s0 * s0 + crossed * rho,
+            2.0 * g11 * s1 * s1 + crossed * rho,
+            crossed * (1.0 - rho * rho),
+        ]
+    )
 
 
 @numba.njit(cache=True, nogil=True)
@@ -213,15 +250,15 @@ def log_likelihood(
     share,
     zero,
 ):
-    """Log marginal likelihood, its gradient in beta, and the sum of E[u u'] over topics.
+    """Log marginal likelihood, its gradient in beta, and that in :func:`scale_gradient`.
 
     ``eta`` (cell,) is the curve with its coefficients beta. ``scale`` holds the two standard
     deviations and the correlation of the topic effects; a topic has no relevant document at all
     with probability ``zero_share``, unless it is known to have some (``shows_none`` (topic,) is
     False). On return ``zero`` (topic,) is that probability given the counts, and ``node`` (topic,
     node, 2) and ``share`` (topic, node) are the posterior of the effects of a topic that has some,
-    as points and probabilities. The gradient (the posterior mean of that of the complete data) and
-    E[u u'] count a topic by 1 - ``zero``.
+    as points and probabilities. The gradients, posterior means of those of the complete data,
+    count a topic by 1 - ``zero``.
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
@@ -246,14 +283,11 @@ def log_likelihood(
         add_squares(some, share[topic], node[topic], moment)
         for cell in range(first, last):
             if sampled[cell] > 0.0:
-                expected = 0.0
-                for j in range(n_nodes):
-                    expected += share[topic, j] * p[cell - first, j]
+                expected = product_sum(share[topic], p[cell - first])
                 residual = some * (relevant[cell] - sampled[cell] * expected)
                 for column in range(gradient.size):
                     gradient[column] += residual * curve[cell, column]
-    moment[1, 0] = moment[0, 1]
-    return total, gradient, moment
+    return total, gradient, scale_gradient(scale, precision, moment, zero.size - zero.sum())
 
 
 @numba.njit(cache=True, nogil=True)
@@ -270,46 +304,101 @@ def widened(spread, own):
 
 
 @numba.njit(cache=True, nogil=True)
-def likelier_by_others(node, share, some, covariance, own, mean, spread, every, out):
+def along_grid(node, point):
+    """Middle and root of a topic's nodes, which :func:`place_nodes` made of the rule's points."""
+    n, middle = point.size, point.size // 2
+    u0, u1 = node[middle * n + middle, 0], node[middle * n + middle, 1]
+    if n == 1:
+        return u0, u1, 0.0, 0.0, 0.0
+    last = (n - 1) * n + middle
+    l00, l10 = (node[last, 0] - u0) / point[-1], (node[last, 1] - u1) / point[-1]
+    return u0, u1, l00, l10, (node[middle * n + n - 1, 1] - u1) / point[-1]
+
+
+@numba.njit(cache=True, nogil=True)
+def add_exponentials(scale, quadratic, point, row, column, crossed, out):
+    """Add ``scale`` exp(quadratic of x and y) at the points (x, y) of the rule to ``out`` (node,).
+
+    ``quadratic`` has the coefficients of 1, x, y, x^2, xy and y^2. Products of the exponentials of
+    a row, a column and a pair of points (the last made once for points of either sign) take half
+    the time; where one of them might overflow, and no sum is next to nothing, they are not made.
+    """
+    constant, by_x, by_y, by_xx, by_xy, by_yy = quadratic
+    n, middle, farthest = point.size, point.size // 2, point[-1]
+    reach = (abs(by_x) + abs(by_y)) * farthest
+    reach += (abs(by_xx) + abs(by_xy) + abs(by_yy)) * farthest * farthest
+    if constant + reach < NOTHING:
+        return
+    if abs(constant) + reach > LARGEST:
+        for i in range(n):
+            for j in range(n):
+                x, y = point[i], point[j]
+                value = constant + (by_x + by_xx * x + by_xy * y) * x + (by_y + by_yy * y) * y
+                out[i * n + j] += scale * np.exp(min(value, LARGEST))
+        return
+    for i in range(n):
+        row[i] = scale * np.exp(constant + (by_x + by_xx * point[i]) * point[i])
+        column[i] = np.exp((by_y + by_yy * point[i]) * point[i])
+    for i in range(middle):
+        for j in range(i + 1):
+            same = np.exp(by_xy * point[i] * point[j])
+            for far_i, far_j in ((i, j), (j, i)):
+                crossed[far_i, far_j] = crossed[n - 1 - far_i, n - 1 - far_j] = same
+                crossed[far_i, n - 1 - far_j] = crossed[n - 1 - far_i, far_j] = 1.0 / same
+    for i in range(n):
+        for j in range(n):
+            out[i * n + j] += row[i] * column[j] * crossed[i, j]
+
+
+@numba.njit(cache=True, nogil=True)
+def likelier_by_others(node, share, some, covariance, own, mean, spread, every, point, out):
     """Mean density of the other topics' effects over that of all topics, ``out`` (topic, node).
 
     That of all topics has the mean 0 and ``covariance``; others, ``every`` one of them, have the
     mean (topic, 2) and the covariance (topic, 2, 2), which is :func:`widened` beside ``own``, the
-    covariance (topic, 2, 2) that the nodes were placed by. They count by ``some`` (topic,), the
-    probability that they have effects at all. ``out`` is 0 where the probability ``share`` of the
-    node is next to nothing, and 1 where there are no others.
+    covariance (topic, 2, 2) that the nodes were placed by, at the points of a rule, ``point``. They
+    count by ``some`` (topic,), the probability that they have effects at all. ``out`` is 0 where
+    the probability ``share`` of the node is next to nothing, and 1 where there are no others.
     """
     n_topics, n_nodes = share.shape
-    a, b, c = covariance[0, 0], covariance[0, 1], covariance[1, 1]
-    whole = a * c - b * b
-    matter, normal = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes)
+    row, column = np.empty(point.size), np.empty(point.size)
+    crossed = np.ones((point.size, point.size))
+    whole = covariance[0, 0] * covariance[1, 1] - covariance[0, 1] ** 2
+    c00, c01, c11 = covariance[1, 1] / whole, -covariance[0, 1] / whole, covariance[0, 0] / whole
     for topic in range(n_topics):
         out[topic] = 0.0
-        # the nodes that matter, and minus the log density of all topics there
-        n_matter = 0
-        for j in range(n_nodes):
-            if share[topic, j] > 1e-8:
-                u0, u1 = node[topic, j, 0], node[topic, j, 1]
-                normal[n_matter] = 0.5 * (c * u0 * u0 - 2.0 * b * u0 * u1 + a * u1 * u1) / whole
-                matter[n_matter] = j
-                n_matter += 1
+        u0, u1, l00, l10, l11 = along_grid(node[topic], point)
         number = 0.0
         for other in range(0, n_topics, every):
             if other != topic:
                 number += some[other]
+                # log of the other's density over that of all topics: a quadratic on the grid
                 wide = widened(spread[other], own[topic])
-                p, q, r = wide[0, 0], wide[0, 1], wide[1, 1]
-                part = p * r - q * q
+                part = wide[0, 0] * wide[1, 1] - wide[0, 1] ** 2
+                h00, h01, h11 = wide[1, 1] / part, -wide[0, 1] / part, wide[0, 0] / part
+                v0, v1 = u0 - mean[other, 0], u1 - mean[other, 1]
+                normal = c00 * u0 * u0 + 2.0 * c01 * u0 * u1 + c11 * u1 * u1
+                there = h00 * v0 * v0 + 2.0 * h01 * v0 * v1 + h11 * v1 * v1
+                g0 = c00 * u0 + c01 * u1 - h00 * v0 - h01 * v1
+                g1 = c01 * u0 + c11 * u1 - h01 * v0 - h11 * v1
+                d00, d01, d11 = c00 - h00, c01 - h01, c11 - h11
+                quadratic = (
+                    0.5 * (normal - there),
+                    g0 * l00 + g1 * l10,
+                    g1 * l11,
+                    0.5 * (d00 * l00 * l00 + d11 * l10 * l10) + d01 * l00 * l10,
+                    (d01 * l00 + d11 * l10) * l11,
+                    0.5 * d11 * l11 * l11,
+                )
                 scale = some[other] * np.sqrt(whole / part)
-                h00, h01, h11 = 0.5 * r / part, -q / part, 0.5 * p / part
-                for m in range(n_matter):
-                    j = matter[m]
-                    v0, v1 = node[topic, j, 0] - mean[other, 0], node[topic, j, 1] - mean[other, 1]
-                    nearer = normal[m] - h00 * v0 * v0 - h01 * v0 * v1 - h11 * v1 * v1
-                    if nearer > -40.0:
-                        out[topic, j] += scale * np.exp(min(nearer, 50.0))
+                add_exponentials(scale, quadratic, point, row, column, crossed, out[topic])
         for j in range(n_nodes):
-            out[topic, j] = out[topic, j] / number if number > 0.0 else 1.0
+            if number == 0.0:
+                out[topic, j] = 1.0
+            elif share[topic, j] > 1e-8:
+                out[topic, j] /= number
+            else:
+                out[topic, j] = 0.0
 
 
 @numba.njit(cache=True, nogil=True)

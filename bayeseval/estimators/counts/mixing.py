@@ -17,6 +17,7 @@ def mixing(
     covariance: NDArray[np.float64],
     *,
     some: NDArray[np.float64],
+    point: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     r"""How much likelier the other topics make a topic's effects than the normal distribution.
 
@@ -40,13 +41,15 @@ def mixing(
     Parameters
     ----------
     node : float array (topic, node, 2)
-        Points of each topic's effects.
+        Points of each topic's effects: a grid of two directions of its own.
     share : float array (topic, node)
         Their probabilities where the effects are normal.
     covariance : float array (2, 2)
         Of the normal distribution.
     some : float array (topic,)
         Probability that a topic has effects.
+    point : float array
+        Steps of the grid, the same each way, as far up as down.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def mixing(
     Four topics with one node each, in two places; more often so than a normal distribution has it:
 
     >>> node = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[-1.0, 0.0]], [[-1.0, 0.0]]])
-    >>> (mixing(node, np.ones((4, 1)), np.eye(2), some=np.ones(4)) > 1.0).ravel()
+    >>> (mixing(node, np.ones((4, 1)), np.eye(2), some=np.ones(4), point=np.zeros(1)) > 1.0).ravel()
     array([ True,  True,  True,  True])
     """
     n_topics = node.shape[0]
@@ -78,7 +81,7 @@ def mixing(
     every = -(-n_topics // OTHERS)
     for _ in range(MOST_STEPS):
         others = _moments(node, given, covariance)
-        likelier_by_others(node, share, some, covariance, own, *others, every, density)
+        likelier_by_others(node, share, some, covariance, own, *others, every, point, density)
         weight = _weight((share * density).sum(axis=1), some, weight)
         if weight > ALL_BUT_NORMAL:
             return np.ones(share.shape)

@@ -71,6 +71,9 @@ class CountFit:
     shows_none : bool array (topic,), optional
         Topics that may have none: those whose judged documents hold none, whether they tell of
         others or not. Default: every topic has some.
+    near : CountFit, optional
+        A fit of the same counts by another slope. The search goes out from there in units of its
+        uncertainty, which takes a third of the steps.
 
     Attributes
     ----------
@@ -80,13 +83,15 @@ class CountFit:
         Whether they were found.
     log_density : float
         Of hyperparameters and counts there, up to a constant, the effects normal.
-    evidence : float
-        The same with each topic judged by the others, by the distribution that they show.
     """
 
-    def __init__(self, counts: Counts, *, shows_none: NDArray[np.bool_] | None = None) -> None:
-        from scipy.optimize import minimize
-
+    def __init__(
+        self,
+        counts: Counts,
+        *,
+        shows_none: NDArray[np.bool_] | None = None,
+        near: "CountFit | None" = None,
+    ) -> None:
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
         n_topics = counts.start.size - 1
@@ -96,18 +101,42 @@ class CountFit:
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
+        start = self._initial()
+        if near is None:
+            self._search(start, np.eye(start.size))
+        else:
+            self._search(near.hyper, near._unit)
+
+    def _search(self, start: NDArray[np.float64], unit: NDArray[np.float64]) -> None:
+        """Set the hyperparameters, in coordinates along the columns of ``unit``."""
+        from scipy.optimize import minimize
+
+        def loss(place):
+            value, gradient = self._loss(unit @ place)
+            return value, unit.T @ gradient
+
         options = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
-        search = partial(minimize, self._loss, jac=True, method="L-BFGS-B", options=options)
-        found = search(self._initial())
+        search = partial(minimize, loss, jac=True, method="L-BFGS-B", options=options)
+        found = search(np.linalg.solve(unit, start))
         if not found.success:  # mostly a line search that failed: once more from there
             found = search(found.x)
         self.converged = bool(found.success)
-        self.hyper, self.log_density = found.x, -found.fun
-        self._likelihood(self.hyper)
+        self.hyper, self.log_density = unit @ found.x, -found.fun
+
+    @cached_property
+    def _mixing(self) -> NDArray[np.float64]:
+        """How much likelier the other topics make each node (topic, node)."""
+        self._likelihood(self.hyper)  # places the nodes
         covariance = _covariance(self._effects(self.hyper))
-        self._mixing = mixing(self._node, self._share, covariance, some=1.0 - self._zero)
-        likelier = self._zero + (1.0 - self._zero) * (self._share * self._mixing).sum(axis=1)
-        self.evidence = float(self.log_density + np.log(likelier).sum())
+        return mixing(self._node, self._share, covariance, some=1.0 - self._zero, point=_rule()[0])
+
+    @cached_property
+    def evidence(self) -> float:
+        """The log density with each topic judged by the others, by what they show."""
+        likelier = self._mixing  # before the nodes are placed
+        self._likelihood(self.hyper)
+        likelier = self._zero + (1.0 - self._zero) * (self._share * likelier).sum(axis=1)
+        return float(self.log_density + np.log(likelier).sum())
 
     @property
     def n_hyper(self) -> int:
@@ -134,7 +163,7 @@ class CountFit:
         return float(1.0 / (1.0 + np.exp(-logit)))
 
     def _likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
-        """Log marginal likelihood, without the prior; its slope in beta; the moments of effects."""
+        """Log marginal likelihood, without the prior; its gradient in beta and in the effects."""
         from bayeseval.estimators.counts.kernel import log_likelihood
 
         point, log_weight = _rule()
@@ -160,12 +189,11 @@ class CountFit:
     def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
         """Minus the log posterior density of the hyperparameters, and its gradient."""
         beta, effects = hyper[: self._n_beta], self._effects(hyper)
-        value, gradient, moment = self._likelihood(hyper)
+        value, gradient, slope = self._likelihood(hyper)
         beta_sd = np.full(beta.size, BETA_SD)
         beta_sd[0] *= 2.0
         beta_pull, effect_pull = beta / beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
-        slope = _scale_gradient(effects, moment, self._zero.size - self._zero.sum())
         parts = [gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD]
         if self._zero_inflated:
             pull = (hyper[-1] - ZERO_MEAN) / ZERO_SD
@@ -184,6 +212,13 @@ class CountFit:
             hessian[:, column] = (above - below)[:n] / (2.0 * STEP)
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
+
+    @property
+    def _unit(self) -> NDArray[np.float64]:
+        """The same, with the share of topics without any as it is (hyperparameter, direction)."""
+        unit = np.eye(self.hyper.size)
+        unit[: self.n_hyper, : self.n_hyper] = self._root
+        return unit
 
     def _placed(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hyperparameters in a direction from the mode, where the topics' effects stand then.
@@ -226,9 +261,10 @@ class CountFit:
         uniform = _sequence(len(direction), number)
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
         out = np.zeros(unsampled.shape)
+        likelier_node = self._mixing  # before the nodes move
         for along in _points(self.n_hyper):
             hyper = self._placed(along)
-            share = self._share * self._mixing  # a node stands for the same, wherever hyper is
+            share = self._share * likelier_node  # a node stands for the same, wherever hyper is
             likelier = share.sum(axis=1)  # which speaks for a topic that has some
             zero = self._zero / (self._zero + (1.0 - self._zero) * likelier)
             here = np.flatnonzero((direction == along).all(axis=1))
@@ -287,10 +323,11 @@ def fit_counts(
             stacklevel=2,
         )
         return usual
-    later = CountFit(replace(counts, slope=levelling[0]), shows_none=shows_none)
+    fit = partial(CountFit, shows_none=shows_none, near=usual)
+    later = fit(replace(counts, slope=levelling[0]))
     if not _clearly_likelier(later, usual):
         return usual
-    sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=shows_none)
+    sooner = fit(replace(counts, slope=levelling[1]))
     if sooner.log_density > later.log_density:
         if shows_none is None:
             warnings.warn(
@@ -307,8 +344,11 @@ def fit_counts(
 
 def _clearly_likelier(fit: CountFit, usual: CountFit) -> bool:
     """Whether a slope makes the counts far likelier by both distributions of the topics."""
-    normal, as_shown = fit.log_density - usual.log_density, fit.evidence - usual.evidence
-    return fit.converged and min(normal, as_shown) > DECISIVE
+    return (
+        fit.converged
+        and fit.log_density - usual.log_density > DECISIVE
+        and fit.evidence - usual.evidence > DECISIVE
+    )
 
 
 @cache
@@ -330,21 +370,6 @@ def _covariance(effects: NDArray[np.float64]) -> NDArray[np.float64]:
     """Covariance (2, 2) of the topic effects."""
     s0, s1, rho = _scale(effects)
     return np.array([[s0 * s0, rho * s0 * s1], [rho * s0 * s1, s1 * s1]])
-
-
-def _scale_gradient(effects, moment, n_topics) -> NDArray[np.float64]:
-    """Gradient of the log density of all topic effects, given the sum of E[u u']."""
-    s0, s1, rho = _scale(effects)
-    precision = np.linalg.inv(_covariance(effects))
-    inner = 0.5 * (precision @ moment @ precision - n_topics * precision)
-    crossed = 2.0 * inner[0, 1] * s0 * s1
-    return np.array(
-        [
-            2.0 * inner[0, 0] * s0**2 + crossed * rho,
-            2.0 * inner[1, 1] * s1**2 + crossed * rho,
-            crossed * (1.0 - rho**2),
-        ]
-    )
 
 
 @cache
