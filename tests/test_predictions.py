@@ -24,6 +24,13 @@ FILES = {
     "tsv": "topic\tdocument\tgrade\n1\td0\t2\n1\td3\t0.5\n\n2\td1\t1\n",
     "blanks, old line ends": "topic, document, label\r1, d0, 2\r1, d3, 0.5\r2, d1, 1\r",
     "qrels with header": "query_id iter doc_id relevance\n1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
+    "JSON": '{"1": {"d0": 2, "d3": 0.5}, "2": {"d1": 1}}',
+    "JSON lines": """{"qid": 1, "docno": "d0", "label": 2, "why": "yes, it is"}
+{"qid": 1, "docno": "d3", "label": "0.5"}
+
+{"qid": 2, "docno": "d1", "label": 1}
+{"qid": 2, "docno": "d2", "label": null}
+""",
 }
 TABLE = pd.DataFrame({"topic": [1, 1, 2], "document": ["d0", "d3", "d1"], "label": [2, 0.5, 1]})
 TUPLES = [ir_measures.Qrel(str(t), d, x) for t, d, x in TABLE.itertuples(index=False)]
@@ -138,19 +145,26 @@ def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
         ),
         (
             "qid,docno,label\n1,d0,I cannot tell\n1,d3,1\n1,d4,nan\n",
-            "row 1 .*, the first of 2 such labels; where the judge gave none, it is an empty cell",
+            "line 2 .*, the first of 2 such labels; where the judge gave none, it is empty",
         ),
         ("qid,docno,label\n", "has a header and no other line"),
         (
             "qid,docno,label\n1,d0,1\n1,d3,x\n",
-            "row 2 below the header .*'d3'.*: 'x' is not a finite number",
+            "gpt.csv, line 3 .*'d3'.*: 'x' is not a finite number",
         ),
         ("qid,docno,label\n1,d0,a, 1\n", "gpt.csv, line 2: 4 cells where the header has 3"),
         ('qid,docno,why,label\n1,d0,"a\nb",1\n1,d3\n', "line 4: 2 cells where the header has 4"),
         ("1,d0,1\n", "with commas needs a first line that names its columns"),
         ("query,passage,x\n1,d0,1\n", "this one begins 'query,passage,x'"),
-        ('{"topic": "1", "document": "d0", "label": 1}\n', "JSON is not read; write the labels"),
-        ('[{"topic": "1",\n"document": "d0", "label": 1}]\n', "JSON is not read"),
+        (
+            '{"topic": "1", "document": "d0", "label": "yes"}\n',
+            r"gpt.csv, entry 1 \(topic '1', document 'd0'\): 'yes' .*is empty \(null in JSON\)",
+        ),
+        (
+            '[{"topic": "1",\n"document": "d0", "x": 1}]\n',
+            "one of the columns gpt, label, .*; there",
+        ),
+        ('{"1": {"d0": 1}, "1": {"d3": 2}}', "gpt.csv: '1' is there twice in one object"),
         ("a b c\n1 d0 1\n", "line 1: label 'c' is not .* must be; a header line must be taken out"),
         ("1 0 d0\n1 0 d\xe9 1\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8 text"),
     ],

@@ -235,7 +235,7 @@ def _judged_before(collection, pool: Pool, given) -> NDArray[np.bool_]:
     """Judged pairs (pair,) that unpooled scores rest on."""
     visible = judged_pairs(collection)
     if isinstance(given, pd.DataFrame):
-        rows = checked_frame(given, "judged_before", ("topic", "document"), ())
+        rows = checked_frame(given, "judged_before DataFrame", ("topic", "document"), ())
         place = pair_positions(collection, rows["topic"], rows["document"])
         if (place < 0).all():
             raise ValueError(

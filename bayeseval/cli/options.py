@@ -20,7 +20,7 @@ Runs = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN",
-        help="Run files or quoted globs; .gz, .xz, .bz2, .zst.",
+        help="Run files or quoted globs: TREC's lines, CSV, JSON; also .gz, .xz, .bz2, .zst.",
         show_default=False,
     ),
 ]
@@ -42,7 +42,9 @@ ScoreType = Annotated[
     typer.Option(help="Precision for comparing scores; float32 as in trec_eval before 10."),
 ]
 CiProb = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
-Qrels = Annotated[str, typer.Argument(metavar="QRELS", help="File of judgments.")]
+Qrels = Annotated[
+    str, typer.Argument(metavar="QRELS", help="File of judgments: TREC's lines, CSV, JSON.")
+]
 Measures = Annotated[
     list[str],
     typer.Option("--measure", "-m", help='P@10, "RBP(p=0.8)", nDCG@10, AP, ...; repeatable.'),

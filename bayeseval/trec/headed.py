@@ -2,16 +2,20 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 import pandas as pd
 
-from bayeseval.trec.objects import SYNONYMS
+from bayeseval.trec.frames import LINE
+from bayeseval.trec.lines import check_text
+from bayeseval.trec.objects import BEIR, SYNONYMS, VALUE
 
 _SEPARATORS = (",", ";", "\t")
+_IN_ANY_CASE = {*SYNONYMS, *VALUE.values(), "stratum", "probability", "method", "label"}
 
 
-def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
+def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     r"""Table of a file that begins with the names of its columns, or None where it does not.
 
     Such a file names a topic and a document, in any case and by any name that they have in other
@@ -22,32 +26,39 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
     name : str
         The file, for messages.
     data : bytes
-        What it holds: UTF-8 text, with at least one line.
+        What it holds, with at least one line.
+    kind : {"run", "judgments"}
+        What it should be: the score of BEIR's judgments is a grade.
 
     Returns
     -------
     DataFrame or None
+        The index is the number of a row's line.
 
     Raises
     ------
     ValueError
-        Where a line has other cells than the header, or there is no line.
+        Where the file is not UTF-8 text, a line has other cells than the header, or there is no
+        line.
 
     Examples
     --------
-    >>> headed_frame("gpt.csv", b"qid,docno,label,why\n1,a,2,'none'\n1,b,,\n")
-      topic document label     why
-    0     1        a     2  'none'
-    1     1        b   NaN     NaN
+    >>> headed_frame("gpt.csv", b"qid,docno,label,why\n1,a,2,'no'\n1,b,,\n", "judgments")
+         topic document label   why
+    line
+    2        1        a     2  'no'
+    3        1        b   NaN   NaN
     """
-    text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    first = text.partition("\n")[0]
+    end = re.search(rb"[\r\n]", data)
+    first = data[: end.start() if end else None].decode("utf-8-sig", errors="replace")
     separator = next((mark for mark in _SEPARATORS if mark in first), None)
-    lines = _lines(text, separator)
-    columns = _columns(next(lines)[1])
+    columns = our_columns(next(_lines(first, separator))[1], kind)
     if columns is None:
         return None
-    rows = []
+    check_text(name, data)
+    lines = _lines(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), separator)
+    next(lines)
+    rows, numbers = [], []
     try:
         for number, cells in lines:
             if len(cells) not in (0, len(columns)):
@@ -57,11 +68,13 @@ def headed_frame(name: str, data: bytes) -> pd.DataFrame | None:
                 )
             if cells:
                 rows.append([cell.strip() for cell in cells])
+                numbers.append(number)
     except csv.Error as error:
         raise ValueError(f"{name}: {error}") from error
     if not rows:
         raise ValueError(f"{name} has a header and no other line; it needs at least one.")
-    table = pd.DataFrame(rows, columns=columns, dtype=object)
+    place = pd.Index(numbers, name=LINE)
+    table = pd.DataFrame(rows, index=place, columns=columns, dtype=object)
     return table.where(table != "")
 
 
@@ -76,13 +89,26 @@ def _lines(text: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
         yield reader.line_num, cells
 
 
-def _columns(cells: list[str]) -> list[str] | None:
-    """Names of columns, those of topic and document ours; None where there are no such two."""
-    columns = [cell.strip() for cell in cells]
-    lower = [cell.lower() for cell in columns]
+def our_columns(names: list[str], kind: str) -> list[str] | None:
+    """Names of columns with those of topic and document ours; None where there are no such two.
+
+    What else has a name of ours in capitals has it in small letters.
+
+    Examples
+    --------
+    >>> our_columns(["query-id", "corpus-id", "score"], "judgments")
+    ['topic', 'document', 'grade']
+    """
+    columns = [name.strip() for name in names]
+    lower = [name.lower() for name in columns]
+    if kind == "judgments" and BEIR <= set(lower) and not set(lower) & {"grade", "label"}:
+        columns[lower.index("score")] = lower[lower.index("score")] = "grade"
     for own in ("topic", "document"):
         found = next((name for name in (own, *SYNONYMS[own]) if name in lower), None)
         if found is None:
             return None
         columns[lower.index(found)] = own
-    return columns
+    return [
+        small if small in _IN_ANY_CASE and small not in columns else name
+        for name, small in zip(columns, lower, strict=True)
+    ]

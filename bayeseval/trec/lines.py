@@ -177,8 +177,8 @@ def _check_fields(lines: Lines, columns: str) -> None:
         commas = any("," in lines.text_of(place, line) for place in range(lines.count[line]))
         if commas:
             raise ValueError(
-                f"{text} ({columns}), with blanks or tabs between, not commas; Python takes a "
-                "DataFrame too."
+                f"{text} ({columns}), with blanks or tabs between; a file with commas needs a "
+                "first line that names its columns, with topic and document among them."
             )
         # judgments in the place of a run have too few fields for one
         is_judged = lines.count[line] >= JUDGED_FIELDS

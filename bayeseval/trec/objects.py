@@ -10,12 +10,13 @@ RUN = "run"  # the name of a run that has none
 VALUE = {"run": "score", "judgments": "grade"}
 # our name of a column -> names that others have for it, the first that is there being taken
 SYNONYMS = {
-    "topic": ("qid", "query_id", "q_id", "topic_id"),
-    "document": ("docno", "doc_id", "docid", "passage_id", "pid"),
+    "topic": ("qid", "query_id", "q_id", "topic_id", "query-id"),
+    "document": ("docno", "doc_id", "docid", "passage_id", "pid", "corpus-id"),
     "grade": ("relevance", "label", "rel"),
     "score": ("relevance_score",),
     "run": ("run_id", "system", "name", "tag"),
 }
+BEIR = {"corpus-id", "score"}  # of its judgments
 
 
 def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
@@ -24,8 +25,9 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     Parameters
     ----------
     source : object
-        A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``) or those of
-        ir_measures (``query_id, doc_id, relevance`` or ``score``); a dict ``{topic: {document:
+        A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``), those of
+        ir_measures (``query_id, doc_id, relevance`` or ``score``) or of BEIR's judgments
+        (``query-id, corpus-id, score``); a dict ``{topic: {document:
         x}}``, for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's
         ``Qrels`` and ``Run``), with ``qrels_iter`` or ``scoreddocs_iter`` (a dataset of
         ir_datasets), or an iterable of its named tuples.
@@ -46,14 +48,14 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     0     1        a    1.5  bm25
     """
     if isinstance(source, pd.DataFrame):
-        return _of_frame(source, kind)
+        return of_columns(source, kind)
     if isinstance(source, Mapping):
-        return _of_dict(source, kind)
+        return of_dict(source, kind)
     method = "scoreddocs_iter" if kind == "run" else "qrels_iter"
     if callable(getattr(source, method, None)):
         return _of_tuples(getattr(source, method)(), kind)
     if callable(getattr(source, "to_dict", None)) and hasattr(source, "keys"):
-        frame = _of_dict(source.to_dict(), kind)
+        frame = of_dict(source.to_dict(), kind)
         name = getattr(source, "name", None)
         return frame if kind != "run" or not name else frame.assign(run=str(name))
     if _holds_tuples(source):
@@ -61,13 +63,13 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     return None
 
 
-def renamed(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Frame in which columns that go by another package's name have ours.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"qid": ["1"], "docno": ["a"]})
-    >>> renamed(frame, ("topic", "document")).columns.tolist()
+    >>> with_our_names(frame, ("topic", "document")).columns.tolist()
     ['topic', 'document']
     """
     names = {}
@@ -78,15 +80,19 @@ def renamed(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     return frame.rename(columns=names) if names else frame
 
 
-def _of_frame(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+def of_columns(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """A DataFrame with our names of columns; its one run called ``run`` where it has no name."""
     columns = ("topic", "document", VALUE[kind])
     if kind != "run":
-        return renamed(frame, columns)
-    frame = renamed(frame, ("run", *columns))
+        frame = with_our_names(frame, columns[2:])
+        if set(frame.columns) >= BEIR and "grade" not in frame.columns:
+            frame = frame.rename(columns={"score": "grade"})
+        return with_our_names(frame, columns)
+    frame = with_our_names(frame, ("run", *columns))
     return frame if "run" in frame.columns else frame.assign(run=RUN)
 
 
-def _of_dict(table: Mapping, kind: str) -> pd.DataFrame:
+def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     """Rows of ``{topic: {document: x}}``; of ``{run: ...}`` where the values are runs."""
     first = next((value for value in table.values() if not _is_empty(value)), None)
     if kind == "run" and not _scored(first):

@@ -15,11 +15,11 @@ from bayeseval.collection import check_collection, pair_positions
 from bayeseval.collection.labels import alike_document
 from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import checked_frame
-from bayeseval.trec.headed import headed_frame
+from bayeseval.trec.frames import ENTRY, LINE, checked_frame, row_name
 from bayeseval.trec.lines import blocks, check_text
-from bayeseval.trec.objects import as_frame, renamed
+from bayeseval.trec.objects import as_frame, with_our_names
 from bayeseval.trec.qrels import RUN_FIELDS
+from bayeseval.trec.records import file_frame
 from bayeseval.trec.sources import shown
 from bayeseval.whole_file import expanded_path
 
@@ -48,7 +48,8 @@ def add_predictions(
         or of a run, whose scores are read; a DataFrame with topic and document (or the names that
         PyTerrier and ir_measures have for them) and a column named as the judge, or ``label``,
         ``probability``, ``grade``, ``relevance``, ``score`` or ``value``; a CSV or TSV file whose
-        first line names such columns; ``{topic: {document: x}}``; anything else that
+        first line names such columns, or a JSON file of objects that have them (a list, or one a
+        line); ``{topic: {document: x}}``, in JSON too; anything else that
         `read_collection` takes as qrels. x is any number, missing (NaN, an empty cell) where the
         judge gave none. Of several judges: one DataFrame with a column for each, or a list with one
         of the above for each.
@@ -123,15 +124,13 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
             f"{where} must be a path, a DataFrame, a dict {{topic: {{document: x}}}} or qrels of "
             f"another package, not {type(source).__name__}"
         )
-    frame = renamed(frame, ("topic", "document"))
+    frame = with_our_names(frame, ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
     _check_labels(table, where)
     return table, where
 
 
-def _of_columns(
-    frame: pd.DataFrame, where: str, allowed: tuple[str, ...], *, of_file: bool = False
-) -> pd.DataFrame:
+def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:
     """Labels of a table, from the first column that is there of those allowed."""
     value = next((column for column in allowed if column in frame.columns), None)
     if value is None:
@@ -144,14 +143,12 @@ def _of_columns(
     wrong = np.isinf(numbers) | (np.isnan(numbers) & checked[value].notna().to_numpy())
     if wrong.any():
         row = int(np.argmax(wrong))
-        topic, document, text = checked.iloc[row][["topic", "document", value]]
-        place = f"row {row + 1} below the header" if of_file else f"row {row}"
-        empty = "an empty cell" if of_file else "NaN"
+        of_file = checked.index.name in (LINE, ENTRY)
+        empty = "empty (null in JSON)" if of_file else "NaN"
         others = f", the first of {int(wrong.sum())} such labels" if wrong.sum() > 1 else ""
         raise ValueError(
-            f"{where}, {place} (topic '{topic}', document '{document}'): '{text}' is not a "
-            f"finite number, as every label must be{others}; where the judge gave none, it is "
-            f"{empty}"
+            f"{row_name(where, checked, row)}: '{checked[value].iloc[row]}' is not a finite "
+            f"number, as every label must be{others}; where the judge gave none, it is {empty}"
         )
     return checked[["topic", "document"]].assign(value=numbers)
 
@@ -173,19 +170,14 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
         raise ValueError(f"labels file {shown(str(path))} does not exist")
     data = read_bytes(path, "labels")
     check_text(str(path), data)
-    headed = headed_frame(str(path), data)
-    if headed is not None:
-        if not {name, *VALUES} & set(headed):
-            written = {column.lower(): column for column in headed}
+    table = file_frame(str(path), data, "judgments")
+    if table is not None:
+        if not {name, *VALUES} & set(table):
+            written = {column.lower(): column for column in table}
             known = next((value for value in (name, *VALUES) if value.lower() in written), "")
-            headed = headed.rename(columns={written.get(known.lower()): known})
-        return _of_columns(headed, str(path), (name, *VALUES), of_file=True)
+            table = table.rename(columns={written.get(known.lower()): known})
+        return _of_columns(table, str(path), (name, *VALUES))
     first = data.split(b"\n", 1)[0]
-    if first.lstrip().startswith((b"{", b"[")):
-        raise ValueError(
-            f"{path}: JSON is not read; write the labels as CSV with the columns "
-            "topic,document,label"
-        )
     if b"," in first and len(first.split()) < 3:
         raise ValueError(
             f"{path}: a file with commas needs a first line that names its columns, such as "

@@ -9,8 +9,10 @@ import pandas as pd
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column, row_name
+from bayeseval.trec.frames import checked_frame, finite_column, place, row_name
 from bayeseval.trec.lines import Lines, WrongFields, blocks
+from bayeseval.trec.objects import of_columns
+from bayeseval.trec.records import file_frame
 from bayeseval.trec.sources import expanded
 
 COLUMNS = {
@@ -22,6 +24,7 @@ COLUMNS = {
 PAIR = ["topic", "document"]
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
+_NOT_NEEDED = ("iter", "method")
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
 
 
@@ -102,34 +105,44 @@ def _judged_first(judgments: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
-    if isinstance(source, Path):
-        parts = blocks(str(source), read_bytes(source, "judgments"), COLUMNS[qrels_format])
-        return pd.concat([_judgments(lines, qrels_format) for lines in parts])
-    columns = [name for name in COLUMNS[qrels_format].split() if name not in ("iter", "method")]
+    if not isinstance(source, Path):
+        return _of_frame(source, "judgments DataFrame", qrels_format)
+    data = read_bytes(source, "judgments")
+    table = file_frame(str(source), data, "judgments")
+    if table is not None:
+        return _of_frame(of_columns(table, "judgments"), str(source), qrels_format)
+    parts = blocks(str(source), data, COLUMNS[qrels_format])
+    return pd.concat([_judgments(lines, qrels_format) for lines in parts])
+
+
+def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFrame:
+    columns = [column for column in COLUMNS[qrels_format].split() if column not in _NOT_NEEDED]
     columns += ["method"] if "method" in source and qrels_format == "prels" else []
-    labels = tuple(name for name in columns if name in _TEXT)
-    numbers = tuple(name for name in columns if name not in _TEXT)
-    frame = checked_frame(source, "judgments", labels, numbers)
-    where = "judgments DataFrame, row " + frame.index.astype(str).to_series(index=frame.index)
+    labels = tuple(column for column in columns if column in _TEXT)
+    numbers = tuple(column for column in columns if column not in _TEXT)
+    frame = checked_frame(source, name, labels, numbers)
     if "probability" in numbers:
-        finite_column(frame, "judgments", "probability")
-    table = frame[columns].assign(grade=_frame_grades(frame), where=where)
+        finite_column(frame, name, "probability")
+    where = [f"{name}, {place(frame, row)}" for row in range(len(frame))]
+    table = frame[columns].assign(grade=_frame_grades(frame, name), where=where)
+    if "probability" in numbers:
+        table["probability"] = pd.to_numeric(table["probability"])
     _check_sampled(table)
-    _warn_missing(table)
+    _warn_missing(table, name)
     return table
 
 
-def _warn_missing(judgments: pd.DataFrame) -> None:
+def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
     """Say how many grades are missing and what that means."""
     missing = judgments["grade"].isna().to_numpy()
     if missing.any():
         row = judgments.iloc[int(np.argmax(missing))]
         warnings.warn(
-            f"grades are missing (NaN) in {int(missing.sum())} of {missing.size} rows of the "
-            f"judgments DataFrame, the first is topic '{row['topic']}' document "
+            f"grades are missing (NaN) in {int(missing.sum())} of {missing.size} rows of "
+            f"{name}, the first is topic '{row['topic']}' document "
             f"'{row['document']}': these documents count as pooled and not judged; leave the rows "
             "out where they are not in the pool either.",
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -137,13 +150,13 @@ def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
     columns = COLUMNS[qrels_format].split()
     _check_width(lines, qrels_format, len(columns))
     table = {}
-    for place, name in enumerate(columns):
+    for column, name in enumerate(columns):
         if name in _TEXT:
-            table[name] = pd.Series(lines.texts(place), dtype=object)
+            table[name] = pd.Series(lines.texts(column), dtype=object)
         elif name == "grade":
-            table[name] = _whole(lines, place)
+            table[name] = _whole(lines, column)
         elif name == "probability":
-            table[name] = lines.numbers(place, "probability")
+            table[name] = lines.numbers(column, "probability")
     where = f"{lines.name}, line " + pd.Series(lines.number).astype(str)
     judgments = pd.DataFrame(table).assign(where=where)
     _check_sampled(judgments)
@@ -179,14 +192,14 @@ def _whole(lines: Lines, place: int) -> np.ndarray:
     return grade.astype(np.int64)
 
 
-def _frame_grades(frame: pd.DataFrame) -> np.ndarray:
+def _frame_grades(frame: pd.DataFrame, name: str) -> np.ndarray:
     missing = frame["grade"].isna().to_numpy()
     known = frame.assign(grade=frame["grade"].astype(object).mask(missing, 0))
-    grade = finite_column(known, "judgments", "grade")
+    grade = finite_column(known, name, "grade")
     wrong = (grade != np.round(grade)) | (np.abs(grade) > _LARGEST_GRADE)
     if wrong.any():
         row = int(np.argmax(wrong))
-        where = row_name("judgments", frame, row)
+        where = row_name(name, frame, row)
         raise ValueError(
             f"{where}: grade {grade[row]:.6g} is not a whole number from -{_LARGEST_GRADE} to "
             f"{_LARGEST_GRADE}, as every grade must be; gains of grades are for gain= of "

@@ -37,15 +37,18 @@ def read_collection(
     Parameters
     ----------
     qrels : path, glob, DataFrame (topic, document, grade), list of them, or None
-        Judgments; None reads runs alone. Files may be compressed (.gz, .xz, .bz2, .zst). A missing
-        grade (NaN) in a frame means pooled but not judged, and a warning says how many there are.
-        Also ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of
-        ir_datasets or its named tuples.
+        Judgments; None reads runs alone. A file may also have a first line that names its columns
+        (ours, or those of a package below, or BEIR's), with commas, semicolons, tabs or blanks
+        between, or be JSON: ``{topic: {document: grade}}``, or objects with a topic and a document,
+        in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst). A missing grade (NaN,
+        an empty cell) means pooled but not judged, and a warning says how many there are. Also
+        ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets or
+        its named tuples.
     runs : path, glob, DataFrame (run, topic, document, score), list of them, or None
-        One run a file; a frame may hold several, and is the one run ``run`` where it has no such
-        column. Also ``{topic: {document: score}}``, ranx's ``Run``, and ``{run: any of these}``,
-        a path among them. Columns may have PyTerrier's names (qid, docno, label, score) or those of
-        ir_measures (query_id, doc_id, relevance, score).
+        One run a file; a frame, JSON or a file with a header may hold several, and is one run where
+        it names none: called by its file, or ``run``. Also ``{topic: {document: score}}``, ranx's
+        ``Run``, and ``{run: any of these}``, a path among them. Columns may have PyTerrier's names
+        (qid, docno, label, score) or those of ir_measures (query_id, doc_id, relevance, score).
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
         The last three say how the judged documents were sampled, which becomes ``/design``. Prels
         and probs tell no joint probabilities: as in statAP, their documents count as selected

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
 from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.lines import Lines, blocks
+from bayeseval.trec.objects import of_columns, with_our_names
+from bayeseval.trec.records import file_frame, run_name
 from bayeseval.trec.sources import NamedFile, expanded
 
 FEW_LINES = 5  # in which an order may be by chance
@@ -54,15 +56,32 @@ class RunReader:
         runs = []
         for source in track(expanded(sources, "run"), "reading runs"):
             if isinstance(source, Path):
-                runs.append(self._read_file(source))
+                runs.extend(self._read_file(source))
             elif isinstance(source, NamedFile):
-                runs.append(self._read_file(source.path, source.name))
+                runs.extend(self._read_file(source.path, source.name))
             else:
-                runs.extend(self._read_frame(source))
+                runs.extend(self._read_frame(source, "runs DataFrame"))
         return _named_apart(runs, set(taken))
 
-    def _read_file(self, path: Path, given: str | None = None) -> Run:
-        parts = list(blocks(str(path), read_bytes(path, "a run"), COLUMNS))
+    def _read_file(self, path: Path, given: str | None = None) -> list[Run]:
+        data = read_bytes(path, "a run")
+        table = file_frame(str(path), data, "run")
+        if table is None:
+            return [self._read_lines(path, data, given)]
+        own_names = "run" in with_our_names(table, ("run",))
+        table = of_columns(table if own_names else table.assign(run=run_name(path)), "run")
+        found = self._read_frame(table, str(path))
+        if given is not None and len(found) > 1:
+            raise ValueError(f"run '{given}' is one run, and {path} holds {len(found)}.")
+        for run in found:
+            _warn_of_order(path, run.topic, run.score)
+        fixed = given is not None or len(found) > 1
+        return [
+            run._replace(name=given or run.name, source=str(path), given=fixed) for run in found
+        ]
+
+    def _read_lines(self, path: Path, data: bytes, given: str | None) -> Run:
+        parts = list(blocks(str(path), data, COLUMNS))
         topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
         document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
         score = np.concatenate([lines.numbers(4, "score") for lines in parts])
@@ -76,18 +95,20 @@ class RunReader:
         name = _tag(parts, path) if given is None else given
         return Run(name, str(path), topic, document, score, where, given is not None)
 
-    def _read_frame(self, frame: pd.DataFrame) -> Iterator[Run]:
-        frame = checked_frame(frame, "runs", ("run", "topic", "document"), ("score",))
-        scores = finite_column(frame, "runs", "score")
+    def _read_frame(self, frame: pd.DataFrame, source: str) -> list[Run]:
+        frame = checked_frame(frame, source, ("run", "topic", "document"), ("score",))
+        scores = finite_column(frame, source, "score")
+        found = []
         for name, rows in frame.groupby("run", sort=False).indices.items():
             topic = self.topics.encode(spans_of(frame["topic"].iloc[rows]))
             document = self.documents.encode(spans_of(frame["document"].iloc[rows]))
 
             def where(row: int, rows=rows) -> str:
-                return row_name("runs", frame, rows[row])
+                return row_name(source, frame, rows[row])
 
             score = _as_type(scores[rows], self.score_type, where)
-            yield Run(str(name), "", topic, document, score, where)
+            found.append(Run(str(name), "", topic, document, score, where))
+        return found
 
 
 def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:

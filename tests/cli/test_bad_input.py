@@ -271,8 +271,12 @@ def test_a_level_that_the_sample_missed_is_said(command, files, design):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("topic iter document grade\n1 0 d01 1\n", ["line 1: grade 'grade'", "a header line"]),
-        ("qid,docno,label\n1,d01,1\n", ["line 1: 1 field where", "blanks or tabs", "not commas"]),
+        ("a b c grade\n1 0 d01 1\n", ["line 1: grade 'grade'", "a header line"]),
+        ("1,0,d01,1\n", ["line 1: 1 field where", "blanks or tabs", "a first line that names"]),
+        (
+            "topic,document,why\n1,d01,1\n",
+            ["has no column 'grade'; it needs topic, document, grade"],
+        ),
         ("1 d01 1\n", ["line 1: 3 fields where at least 4 are needed (topic iter document grade)"]),
     ],
 )
@@ -283,8 +287,8 @@ def test_judgments_of_another_shape_are_told_what_is_wrong(command, files, text,
     assert "judgments first" not in answer[2]
 
 
-def test_a_header_of_a_run_is_told_and_nothing_else(command, files):
-    (files / "a").write_text("qid Q0 docno rank score tag\n" + (files / "a").read_text())
+def test_a_header_of_a_run_that_names_no_topic_is_told_and_nothing_else(command, files):
+    (files / "a").write_text("query Q0 docno rank score tag\n" + (files / "a").read_text())
     answer = score(command, files)
     check_refused(answer, "line 1: score 'score' is not", "a header line must be taken out")
     assert len(answer[2].splitlines()) == 1

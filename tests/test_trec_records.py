@@ -1,0 +1,196 @@
+"""Files with a header and JSON are read as the lines of trec_eval that say the same."""
+
+import gzip
+import json
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+
+GRADES = {"1": {"a": 2, "b": 0}, "2": {"c": 1}}
+SCORES = {"1": {"b": 0.25, "a": 1.5}, "2": {"c": 1e-3, "a": -2.0}}
+QRELS = {
+    "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n2\tc\t1\n",
+    "commas.csv": "topic,document,grade\n1,a,2\n1,b,0\n2,c,1\n",
+    "ours in capitals": 'Topic;Document;why;Grade\r\n1;a;;2\r\n1;b;"x;y";0\r\n2;c;no;1\r\n',
+    "terrier": '\ufeffqid,docno,label,iter\n1,a,"2",0\n\n1,b,0,0\n2,c,1,0\n',
+    "header.qrels": "query_id iter doc_id relevance\n1 0 a 2\n1 0 b 0\n2 0 c 1\n",
+    "dict.json": json.dumps(GRADES, indent=1),
+    "list.json": json.dumps(
+        [{"qid": t, "docno": d, "rel": g} for t, of in GRADES.items() for d, g in of.items()]
+    ),
+    "lines.jsonl": "".join(
+        json.dumps({"topic": int(t), "document": d, "grade": str(g)}) + "\n\n"
+        for t, of in GRADES.items()
+        for d, g in of.items()
+    ),
+}
+RUNS = {
+    "r.json": json.dumps(SCORES),
+    "r.csv": "qid,docid,rank,score\n1,a,1,1.5\n1,b,2,.25\n2,c,1,1e-3\n2,a,2,-2\n",
+    "r": "topic Q0 document rank score\n1 Q0 a 1 1.5\n1 Q0 b 2 .25\n2 Q0 c 1 1e-3\n2 Q0 a 2 -2\n",
+    "r.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1.5\n1\tb\t.25\n2\tc\t1e-3\n2\ta\t-2\n",
+    "tag.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
+    "named.json": json.dumps({"r": SCORES}),
+    "one.json": '{"system": "r", "qid": "1", "docno": "a", "score": 1.5}',
+}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return be.read_collection(GRADES, {"r": SCORES})
+
+
+def written(folder, name, text):
+    (folder / name).write_text(text, newline="")
+    return folder / name
+
+
+@pytest.mark.parametrize("name", QRELS)
+def test_judgments_are_those_of_a_qrels_file(expected, name, tmp_path):
+    found = be.read_collection(written(tmp_path, name, QRELS[name]), {"r": SCORES})
+    xr.testing.assert_identical(found, expected)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_is_that_of_a_run_file_and_named_by_its_file_where_it_has_no_name(
+    expected, name, tmp_path
+):
+    found = be.read_collection(GRADES, written(tmp_path, name, RUNS[name]))
+    if name == "one.json":
+        expected = be.read_collection(GRADES, {"r": {"1": {"a": 1.5}}})
+    xr.testing.assert_identical(found, expected)
+
+
+def test_a_frame_with_the_names_of_beir_is_read(expected):
+    rows = [(t, d, g) for t, of in GRADES.items() for d, g in of.items()]
+    frame = pd.DataFrame(rows, columns=["query-id", "corpus-id", "score"])
+    xr.testing.assert_identical(be.read_collection(frame, {"r": SCORES}), expected)
+
+
+def test_a_file_may_hold_several_runs_and_be_compressed(tmp_path):
+    other = {"1": {"a": 1.0}}
+    data = json.dumps({"x": SCORES, "y": other}).encode()
+    (tmp_path / "both.json.gz").write_bytes(gzip.compress(data))
+    plain = written(tmp_path, "z", "1 Q0 b 1 2.0 z\n")
+    found = be.read_collection(None, [tmp_path / "both.json.gz", plain])
+    same = be.read_collection(None, {"x": SCORES, "y": other, "z": {"1": {"b": 2.0}}})
+    xr.testing.assert_identical(found, same)
+    with pytest.raises(ValueError, match="run 'mine' is one run, and .*both.json.gz holds 2"):
+        be.read_collection(None, {"mine": str(tmp_path / "both.json.gz")})
+    paths = [tmp_path / "both.json.gz", written(tmp_path, "x", "1 Q0 b 1 2 x")]
+    with pytest.warns(UserWarning, match="run tags clash"):
+        assert be.read_collection(None, paths)["run"].to_numpy().tolist()[:2] == ["x", "y"]
+
+
+def test_a_dict_names_the_run_of_a_file(expected, tmp_path):
+    for name in ("r.json", "tag.csv"):
+        path = written(tmp_path, name, RUNS[name].replace("r,", "other,"))
+        found = be.read_collection(GRADES, {"r": path})
+        xr.testing.assert_identical(found, expected)
+
+
+def test_runs_of_files_with_one_name_are_called_by_their_files(tmp_path):
+    text = "tag,qid,docno,score\nmine,1,a,2\n"
+    paths = [written(tmp_path, name, text) for name in ("one.csv", "two.csv")]
+    with pytest.warns(UserWarning, match="run tags clash.*'mine' is now 'one.csv'"):
+        found = be.read_collection(None, paths)
+    assert found["run"].to_numpy().tolist() == ["one.csv", "two.csv"]
+
+
+def test_formats_of_samples_have_columns_of_these_names(tmp_path):
+    rows = "1 {} a 2 {}\n1 {} b 0 {}\n"
+    plain = written(tmp_path, "probs", rows.format(0, 0.5, 0, 1.0))
+    headed = written(tmp_path, "p.csv", "qid,docno,rel,probability\n1,a,2,.5\n1,b,0,1\n")
+    xr.testing.assert_identical(
+        be.read_collection(headed, qrels_format="probs"),
+        be.read_collection(plain, qrels_format="probs"),
+    )
+    plain = written(tmp_path, "sampleval", "1 0 a 3 2\n1 0 b 3 -1\n")
+    headed = written(tmp_path, "s.csv", "qid,docno,stratum,rel\n1,a,3,2\n1,b,3,-1\n")
+    xr.testing.assert_identical(
+        be.read_collection(headed, qrels_format="sampleval"),
+        be.read_collection(plain, qrels_format="sampleval"),
+    )
+    for cell, told in (("0", "inclusion probability 0 must"), ("x", "probability 'x' is not a")):
+        bad = written(tmp_path, "bad.csv", f"qid,docno,rel,probability\n1,a,2,{cell}\n")
+        with pytest.raises(ValueError, match=f"bad.csv, line 2.*: {told}"):
+            be.read_collection(bad, qrels_format="probs")
+
+
+def test_missing_grades_of_a_file_are_not_judged(tmp_path):
+    path = written(tmp_path, "q.csv", "qid,docno,rel\n1,a,2\n1,b,\n")
+    with pytest.warns(UserWarning, match=r"missing \(NaN\) in 1 of 2 rows of .*q.csv, the first"):
+        found = be.read_collection(path)
+    assert found["judgments/pooled"].to_numpy().tolist() == [True, True]
+    assert found["judgments/grade"].isnull().to_numpy().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "qid,docno,rel\n1,a,2\n1,b,x\n",
+            r"q, line 3 \(topic '1', document 'b'\): grade 'x' is not",
+        ),
+        ("qid,docno,rel\n1,a,2\n\n1,b,.5\n", "q, line 4 .*: grade 0.5 is not a whole number"),
+        (
+            "qid,docno,rel\n1,a,2\n1,a,2\n",
+            "q, line 3: document 'a' of topic '1' is judged a second",
+        ),
+        ("qid,docno,rel\n1,a\n", "q, line 2: 2 cells where the header has 3"),
+        ("qid,docno,rel\n1,,2\n", "q, line 2 .*: the document is missing or empty"),
+        ("qid,docno,rel\n", "q has a header and no other line"),
+        ("qid,docno,why\n1,a,2\n", "q has no column 'grade'; it needs topic, document, grade"),
+        ('{"1": {"a": 2}', r"q, line 1: not JSON \(Expecting ',' delimiter\)"),
+        ('{"qid": 1, "docno": "a", "rel": 1}\n{"qid": 1,\n', r"q, line 2: not JSON \(Expecting"),
+        ('{"1": {"a": 2, "b": 0, "a": 1}}', "q: 'a' is there twice in one object"),
+        ('{"qid": 1}\n{"x": 1, "x": 2}\n', r"q, line 2: not JSON \('x' is there twice"),
+        ('{"1": {"a": 0.5}}', r"q, entry 1 \(topic '1', document 'a'\): grade 0.5 is not a whole"),
+        (
+            '{"1": {"a": 2}, "2": 3}',
+            "q: each object must have a topic and a document; the first has 1",
+        ),
+        ('{"1": {"a": {"b": 1}}}', "q, entry 1 .*: grade '{'b': 1}' is not a finite number"),
+        (
+            '[{"topic": 1, "grade": 1}]',
+            "must have a topic and a document; the first has topic, grade",
+        ),
+        ("[1, 2]", "q: JSON must be {topic: {document: x}} or objects"),
+        ("{}", "q is empty: its JSON lists no document"),
+        ("[]", "must have a topic and a document; the first has nothing"),
+        ('[{"topic": "1", "document": null, "grade": 1}]', "entry 1 .*: the document is missing"),
+        (b'{"1": {"\xe9": 1}}', "q, line 1: byte 0xe9 is not UTF-8 text"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path):
+    (tmp_path / "q").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=message):
+        be.read_collection(tmp_path / "q")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("qid,docno,score\n1,a,2\n1,b,x\n", r"r, line 3 \(topic '1', document 'b'\): score 'x' is"),
+        ("qid,docno,score\n1,a,2\n1,a,1\n", "document 'a' .*second time|twice"),
+        ("qid,docno,rank\n1,a,2\n", "r has no column 'score'"),
+        ('{"x": {"1": {"a": 1}}, "y": 3}', "each object must have a topic and a document"),
+        (
+            '{"x": {"1": {"a": 1}}, "y": {"1": 3}}',
+            "r: run '1' must be a path, a DataFrame",
+        ),
+        ('{"1": {"a": null}}', r"r, entry 1 \(topic '1', document 'a'\): score 'None' is not"),
+    ],
+)
+def test_a_run_that_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        be.read_collection(None, written(tmp_path, "r", text))
+
+
+def test_scores_that_rise_are_told_of_any_file(tmp_path):
+    rows = "".join(f"1,d{rank},{rank}\n" for rank in range(1, 8))
+    with pytest.warns(UserWarning, match="r.csv: scores rise from line to line"):
+        be.read_collection(None, written(tmp_path, "r.csv", "qid,docno,score\n" + rows))
