@@ -25,6 +25,7 @@ from bayeseval.whole_file import is_special
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     import xarray as xr
 
 
@@ -50,8 +51,9 @@ def sample(
 
     Writes lines `topic TAB document`, in random order within each topic as an assessor should get
     them, and the design file. Judge all of them, write the judgments as qrels, and run `bayeseval
-    evaluate --design`. With --certain QRELS the list is of further documents: evaluate old and new
-    judgments together.
+    evaluate --design`. An --output that ends in .csv is a table with an empty column `grade`: with
+    grades filled in it is the QRELS of `evaluate`. With --certain QRELS the list is of further
+    documents: evaluate old and new judgments together.
     """
     if certain is not None and qrels is not None:
         raise ValueError("--certain goes without --qrels, which simulates a sample")
@@ -86,10 +88,16 @@ def sample(
     kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
-    lines = listed["topic"] + "\t" + listed["document"] + "\n"
-    write_result("".join(lines), output)  # judgments of a list without its design are lost
+    write_result(_listing(listed, output), output)  # judgments of a list without design are lost
     remark_depth(collection, rankings.depth)
     _remark_sample(sampled, np.asarray(kept), seed)
+
+
+def _listing(listed: pd.DataFrame, output: Path | None) -> str:
+    """What is to judge: lines, or a table to fill in."""
+    if output is not None and output.suffix.lower() == ".csv":
+        return listed.assign(grade="").to_csv(index=False, lineterminator="\n")
+    return "".join(listed["topic"] + "\t" + listed["document"] + "\n")
 
 
 SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}

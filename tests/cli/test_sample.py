@@ -71,6 +71,24 @@ def test_the_assessor_sees_topic_and_document_in_random_order(files, sampled):
     assert "covers the whole frame" not in err
 
 
+def test_a_table_that_is_filled_in_is_the_judgments(command, files, sampled):
+    asked, _ = sampled()
+    words = ["--design", files / "design.nc", "-m", "P@10", "--estimator", "dyn", "--format", "csv"]
+    plain = command("evaluate", files / "judged", files / "a", files / "b", *words)
+    table = files / "to_judge.csv"
+    code, out, err = command(
+        "sample", files / "a", files / "b", "--budget", "20", "--seed", "3",
+        "--design-file", files / "design.nc", "--output", table, "--overwrite",
+    )  # fmt: skip
+    assert (code, out) == (0, ""), err
+    rows = list(csv.reader(table.read_text().splitlines()))
+    assert rows == [["topic", "document", "grade"], *([*pair, ""] for pair in asked)]
+    judged = dict(zip(map(tuple, asked), (files / "judged").read_text().split()[3::4], strict=True))
+    with table.open("w", newline="") as opened:
+        csv.writer(opened).writerows([rows[0], *([*pair, judged[tuple(pair)]] for pair in asked)])
+    assert command("evaluate", table, files / "a", files / "b", *words) == plain
+
+
 def test_nothing_is_left_to_judge_where_all_is_kept(command, files, sampled):
     words = ["--budget", "5", "--seed", "1", "--design-file", files / "d.nc"]
     code, out, err = command("sample", files / "a", *words, "--certain", files / "qrels")
