@@ -11,6 +11,7 @@ import bayeseval as be
 
 GRADES = {"1": {"a": 2, "b": 0}, "2": {"c": 1}}
 SCORES = {"1": {"b": 0.25, "a": 1.5}, "2": {"c": 1e-3, "a": -2.0}}
+FRAME = pd.DataFrame({"qid": [1, 1, 2], "docno": ["a", "b", "c"], "rel": [2, 0, 1]})
 QRELS = {
     "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n2\tc\t1\n",
     "commas.csv": "topic,document,grade\n1,a,2\n1,b,0\n2,c,1\n",
@@ -21,6 +22,18 @@ QRELS = {
     "list.json": json.dumps(
         [{"qid": t, "docno": d, "rel": g} for t, of in GRADES.items() for d, g in of.items()]
     ),
+    "excel.csv": "sep=;\r\n\r\nQueryID;CORPUS_ID;RELEVANCE;a, b\r\n"
+    "1;a;2;\r\n1;b;0;x\r\n2;c;1;\r\n;;;\r\n",
+    "ranx.csv": ",q_id,doc_id,score\n0,1,a,2\n1,1,b,0\n2,2,c,1\n",
+    "quotes.tsv": 'topic\tdocument\tgrade\twhy\n1\ta\t2\t"Yes, it\n1\tb\t0\tno\n2\tc\t1\tso"\n',
+    "comments": "# ours\n\ntopic iter document grade\n# none\n"
+    "1 0 a 2\n#1 0 x 1\n1 0 b 0\n2 0 c 1\n",
+    "texts.csv": "qid,topic,docid,document,rel\n1,why,a,long,2\n1,why,b,x,0\n2,no,c,,1\n",
+    "pandas.json": FRAME.to_json(),
+    "index.json": FRAME.to_json(orient="index"),
+    "records.json": FRAME.to_json(orient="records"),
+    "pretty.json": '{"qid": 1,\n "docno": "a", "rel": 2}\n{\n"qid": "1", "docno": "b", "rel": 0} '
+    '{"qid": 2, "docno": "c", "rel": true, "why": "a line\u2028and\x85more"}',
     "lines.jsonl": "".join(
         json.dumps({"topic": int(t), "document": d, "grade": str(g)}) + "\n\n"
         for t, of in GRADES.items()
@@ -33,6 +46,7 @@ RUNS = {
     "r": "topic Q0 document rank score\n1 Q0 a 1 1.5\n1 Q0 b 2 .25\n2 Q0 c 1 1e-3\n2 Q0 a 2 -2\n",
     "r.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1.5\n1\tb\t.25\n2\tc\t1e-3\n2\ta\t-2\n",
     "tag.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
+    "capitals.csv": "SYSTEM,QID,DOCID,SCORE\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
     "named.json": json.dumps({"r": SCORES}),
     "one.json": '{"system": "r", "qid": "1", "docno": "a", "score": 1.5}',
 }
@@ -81,7 +95,7 @@ def test_a_file_may_hold_several_runs_and_be_compressed(tmp_path):
     with pytest.raises(ValueError, match="run 'mine' is one run, and .*both.json.gz holds 2"):
         be.read_collection(None, {"mine": str(tmp_path / "both.json.gz")})
     paths = [tmp_path / "both.json.gz", written(tmp_path, "x", "1 Q0 b 1 2 x")]
-    with pytest.warns(UserWarning, match="run tags clash"):
+    with pytest.warns(UserWarning, match="names of runs clash"):
         assert be.read_collection(None, paths)["run"].to_numpy().tolist()[:2] == ["x", "y"]
 
 
@@ -95,7 +109,7 @@ def test_a_dict_names_the_run_of_a_file(expected, tmp_path):
 def test_runs_of_files_with_one_name_are_called_by_their_files(tmp_path):
     text = "tag,qid,docno,score\nmine,1,a,2\n"
     paths = [written(tmp_path, name, text) for name in ("one.csv", "two.csv")]
-    with pytest.warns(UserWarning, match="run tags clash.*'mine' is now 'one.csv'"):
+    with pytest.warns(UserWarning, match="names of runs clash.*'mine' is now 'one.csv'"):
         found = be.read_collection(None, paths)
     assert found["run"].to_numpy().tolist() == ["one.csv", "two.csv"]
 
@@ -145,22 +159,37 @@ def test_missing_grades_of_a_file_are_not_judged(tmp_path):
         ("qid,docno,rel\n", "q has a header and no other line"),
         ("qid,docno,why\n1,a,2\n", "q has no column 'grade'; it needs topic, document, grade"),
         ('{"1": {"a": 2}', r"q, line 1: not JSON \(Expecting ',' delimiter\)"),
-        ('{"qid": 1, "docno": "a", "rel": 1}\n{"qid": 1,\n', r"q, line 2: not JSON \(Expecting"),
-        ('{"1": {"a": 2, "b": 0, "a": 1}}', "q: 'a' is there twice in one object"),
-        ('{"qid": 1}\n{"x": 1, "x": 2}\n', r"q, line 2: not JSON \('x' is there twice"),
+        ('{"qid": 1, "docno": "a", "rel": 1}\n{"qid": 1,\n', r"q, line 3: not JSON \(Expecting"),
+        (
+            '{"1": {"a": 2, "b": 0, "a": 1}}',
+            "q, in what .* line 1: 'a' is there twice in one object",
+        ),
+        ('{"qid": 1}\n{"x": 1, "x": 2}\n', "q, in what begins in line 2: 'x' is there twice"),
         ('{"1": {"a": 0.5}}', r"q, entry 1 \(topic '1', document 'a'\): grade 0.5 is not a whole"),
         (
             '{"1": {"a": 2}, "2": 3}',
-            "q: each object must have a topic and a document; the first has 1",
+            "q: each object must have a topic and a document; there is 1, 2",
         ),
-        ('{"1": {"a": {"b": 1}}}', "q, entry 1 .*: grade '{'b': 1}' is not a finite number"),
+        ('{"1": {"a": {"b": 1}}}', "judgments are {topic: {document: grade}}; this is deeper"),
         (
             '[{"topic": 1, "grade": 1}]',
-            "must have a topic and a document; the first has topic, grade",
+            "must have a topic and a document; there is topic, grade",
         ),
-        ("[1, 2]", "q: JSON must be {topic: {document: x}} or objects"),
+        ('{"x": {"1": {"a": 1}}}', r"judgments are {topic: {document: grade}}; this is deeper"),
+        (
+            'qid,docno,rel,why\n1,a,2,"no\n1,b,1,x\n',
+            "q, line 3: unexpected end of data; a cell with",
+        ),
+        ('qid,docno,rel,why\n1,a,2,"no\n1,b,1,"x\n', "q, line 3: .*; a cell with a separator or a"),
+        ("qid,docno,rel\n1\n", "q, line 2: 1 cell where the header has 3"),
+        ('{"1": {"a": 1' + 400 * "0" + "}}", r"q, entry 1 .*: grade '10+' is not a finite"),
+        ('{"1": {"\\ud800": 1}}', "q: half of a surrogate pair .* stands alone"),
+        ('{"qid": [1], "docno": ["a"], "rel": [2]}', "q: a topic must be text or a number, not"),
+        (200_000 * '["', "q: JSON must be .* nested far deeper|not JSON"),
+        (200_000 * "[[", "q: JSON must be .* this is nested far deeper"),
+        ("[1, 2]", "2 fields where at least 4 are needed"),
         ("{}", "q is empty: its JSON lists no document"),
-        ("[]", "must have a topic and a document; the first has nothing"),
+        ("[]", "q is empty: its JSON lists no document"),
         ('[{"topic": "1", "document": null, "grade": 1}]', "entry 1 .*: the document is missing"),
         (b'{"1": {"\xe9": 1}}', "q, line 1: byte 0xe9 is not UTF-8 text"),
     ],
@@ -180,7 +209,7 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path)
         ('{"x": {"1": {"a": 1}}, "y": 3}', "each object must have a topic and a document"),
         (
             '{"x": {"1": {"a": 1}}, "y": {"1": 3}}',
-            "r: run '1' must be a path, a DataFrame",
+            "r: JSON must be {topic: {document: x}} or objects .*; of runs also {run: that}",
         ),
         ('{"1": {"a": null}}', r"r, entry 1 \(topic '1', document 'a'\): score 'None' is not"),
     ],
@@ -188,6 +217,41 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path)
 def test_a_run_that_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         be.read_collection(None, written(tmp_path, "r", text))
+
+
+def test_a_fourth_level_is_refused_and_levels_must_be_alike(tmp_path):
+    for runs in ({"g": {"x": SCORES}}, {"x": SCORES, "1": {"a": 1.0}}):
+        path = written(tmp_path, "r.json", json.dumps(runs))
+        with pytest.raises(ValueError, match="of runs also {run: that}"):
+            be.read_collection(None, path)
+
+
+def test_names_that_differ_from_line_to_line_are_no_names(expected, tmp_path):
+    text = "qid,docno,score,name\n1,a,1.5,x\n1,b,.25,y\n2,c,1e-3,z\n2,a,-2,x\n"
+    with pytest.warns(UserWarning, match="'name' differs from document to document.*, 'r'"):
+        found = be.read_collection(GRADES, written(tmp_path, "r.csv", text))
+    xr.testing.assert_identical(found, expected)
+
+
+def test_a_column_of_a_sample_is_not_passed_over_in_silence(tmp_path):
+    for name in ("stratum", "probability"):
+        path = written(tmp_path, "q.csv", f"qid,docno,rel,{name}\n1,a,2,1\n")
+        with pytest.warns(UserWarning, match=f"a column '{name}'.*ignored.*set qrels_format"):
+            be.read_collection(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[1] {} a {}", "{{a}} {} a {}", " [x {} a {}", "qid {} docid {}", "topic {} document {}"],
+)
+def test_lines_of_trec_stay_so_whatever_they_begin_with(line, tmp_path):
+    """Only the grade, or rank and score, tell a line from a header."""
+    topic, document = line.split()[0].replace("{{a}}", "{a}"), line.split()[2]
+    qrels = written(tmp_path, "q", line.format("0", 1) + "\n")
+    run = written(tmp_path, "r", line.format("Q0", "1 2.0 r") + "\n")
+    found = be.read_collection(qrels, run)
+    same = be.read_collection({topic: {document: 1}}, {"r": {topic: {document: 2.0}}})
+    xr.testing.assert_identical(found, same)
 
 
 def test_scores_that_rise_are_told_of_any_file(tmp_path):

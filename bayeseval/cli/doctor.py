@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import bayeseval as be
+from bayeseval.cli import options as option
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, told, write_result
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
@@ -82,11 +83,11 @@ def doctor(
     judged: Judged,
     rankings: Rankings,
     qrels: Annotated[
-        str | None, typer.Argument(metavar="[QRELS]", help="File of judgments.", show_default=False)
+        str | None, typer.Argument(metavar="[QRELS]", help=option.QRELS_HELP, show_default=False)
     ] = None,
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Run files or quoted globs.", show_default=False),
+        typer.Argument(metavar="[RUN]...", help=option.RUNS_HELP, show_default=False),
     ] = None,
 ) -> None:
     """Check the installation; with QRELS and RUNs also the files, all of them.
@@ -233,7 +234,7 @@ def _readable_runs(
     """Run files that can be read, and share a topic with the judgments where these are known."""
     from bayeseval.trec.sources import expanded
 
-    readable = []
+    readable, number = [], 0
     for one in named:
         with found.kept():
             for path in expanded([one], "run"):
@@ -241,6 +242,7 @@ def _readable_runs(
                     run = be.read_collection(None, str(path), **asdict(rankings))
                     check_shared(str(path), run["topic"].to_numpy(), topics)
                     readable.append(str(path))
+                    number += run.sizes["run"]
     if readable:
-        found.good(f"{counted(len(readable), 'run')} can be read")
+        found.good(f"{counted(number, 'run')} can be read")
     return readable

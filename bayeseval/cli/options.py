@@ -16,14 +16,9 @@ def folder(name: str) -> Path:
     return expanded_path(name)
 
 
-Runs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN",
-        help="Run files or quoted globs: TREC's lines, CSV, JSON; also .gz, .xz, .bz2, .zst.",
-        show_default=False,
-    ),
-]
+QRELS_HELP = "File of judgments: TREC's lines, CSV with a header, JSON."
+RUNS_HELP = "Run files or quoted globs: TREC's lines, CSV, JSON; also .gz, .xz, .bz2, .zst."
+Runs = Annotated[list[str], typer.Argument(metavar="RUN", help=RUNS_HELP, show_default=False)]
 QrelsFormat = Annotated[
     Literal["qrels", "sampleval", "prels", "probs"],
     typer.Option(help="Format of QRELS; sampleval, prels and probs include their design."),
@@ -42,9 +37,7 @@ ScoreType = Annotated[
     typer.Option(help="Precision for comparing scores; float32 as in trec_eval before 10."),
 ]
 CiProb = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
-Qrels = Annotated[
-    str, typer.Argument(metavar="QRELS", help="File of judgments: TREC's lines, CSV, JSON.")
-]
+Qrels = Annotated[str, typer.Argument(metavar="QRELS", help=QRELS_HELP)]
 Measures = Annotated[
     list[str],
     typer.Option("--measure", "-m", help='P@10, "RBP(p=0.8)", nDCG@10, AP, ...; repeatable.'),
@@ -76,8 +69,8 @@ Labels = Annotated[
     typer.Option(
         metavar="[NAME=]FILE",
         help="Relevance labels from an LLM or another assessor (lines `topic iter document label`, "
-        "or CSV with the header topic,document,label). dyn and fit learn how reliable they are; "
-        "sample favours documents that they call relevant. Repeatable.",
+        "CSV with the header topic,document,label, or JSON). dyn and fit learn how reliable they "
+        "are; sample favours documents that they call relevant. Repeatable.",
         show_default=False,
     ),
 ]

@@ -120,8 +120,10 @@ def label_files(labels: list[str] | None) -> dict[str, Path]:
 
 def _judge(file: str) -> str:
     """Name of a judge after its file, without the endings that files of labels have."""
+    from bayeseval.trec.records import ENDINGS
+
     stem, dot, ending = file.rpartition(".")
-    return stem if dot and ending in ("txt", "qrels", "tsv", "csv", "labels") else file
+    return stem if dot and f".{ending}" in (*ENDINGS, ".txt", ".qrels", ".labels") else file
 
 
 def labelled(collection: xr.DataTree, labels: list[str] | None) -> xr.DataTree:

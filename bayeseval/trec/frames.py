@@ -1,7 +1,11 @@
 """Data frames of runs and judgments, checked as the files are."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+
+from bayeseval.trec.lines import WrongFields
 
 LINE, ENTRY = "line", "entry"  # names of an index that says where a row stands in a file
 
@@ -22,7 +26,11 @@ def checked_frame(
     not_once = [column for column in (*labels, *others) if has.count(column) != 1]
     if not_once:
         number = "more than one" if not_once[0] in has else "no"
-        raise ValueError(
+        others_there = {"grade", "score"} & set(has) - set(
+            not_once
+        )  # a run where judgments belong?
+        of_file = frame.index.name in (LINE, ENTRY)
+        raise (WrongFields if of_file and others_there else ValueError)(
             f"{name} has {number} column '{not_once[0]}'; it needs "
             f"{', '.join((*labels, *others))} and has {', '.join(map(str, has))}."
         )
@@ -43,7 +51,7 @@ def checked_frame(
 
 def finite_column(frame: pd.DataFrame, name: str, column: str) -> np.ndarray:
     """A column as finite float64."""
-    values = np.asarray(pd.to_numeric(frame[column], errors="coerce"), dtype=np.float64)
+    values = as_numbers(frame[column])
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -52,6 +60,14 @@ def finite_column(frame: pd.DataFrame, name: str, column: str) -> np.ndarray:
             f"number, as every {column} must be."
         )
     return values
+
+
+def as_numbers(column: Any) -> np.ndarray:
+    """A column as float64, NaN where a cell is no number; of text and of any objects."""
+    try:
+        return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+    except OverflowError:  # a whole number of hundreds of digits
+        return as_numbers(column.map(str))
 
 
 def row_name(name: str, frame: pd.DataFrame, row: int) -> str:

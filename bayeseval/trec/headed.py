@@ -7,12 +7,20 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from bayeseval.messages import counted
 from bayeseval.trec.frames import LINE
 from bayeseval.trec.lines import check_text
-from bayeseval.trec.objects import BEIR, SYNONYMS, VALUE
+from bayeseval.trec.objects import SYNONYMS, is_scored
 
-_SEPARATORS = (",", ";", "\t")
-_IN_ANY_CASE = {*SYNONYMS, *VALUE.values(), "stratum", "probability", "method", "label"}
+_SEPARATORS = (",", ";", "\t", None)  # None: any number of blanks
+_SPARE = re.compile(
+    rb"((#|sep=)[^\r\n]*|[ \t]*)(\r\n|\r|\n)"
+)  # line before a header; sep= is Excel's
+_KNOWN = {*SYNONYMS, *(name for names in SYNONYMS.values() for name in names)}
+_KNOWN |= {"stratum", "probability", "method"}
+_QUOTED = (",", ";")
+_QUOTES = "; a cell with a separator or a quote in it needs quotes around it"
+LONGEST = 100_000  # bytes that a header may have
 
 
 def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
@@ -49,66 +57,105 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     2        1        a     2  'no'
     3        1        b   NaN   NaN
     """
-    end = re.search(rb"[\r\n]", data)
-    first = data[: end.start() if end else None].decode("utf-8-sig", errors="replace")
-    separator = next((mark for mark in _SEPARATORS if mark in first), None)
-    columns = our_columns(next(_lines(first, separator))[1], kind)
+    begin, number = 0, 1
+    while spare := _SPARE.match(data, begin):
+        begin, number = spare.end(), number + 1
+    first = re.split(rb"[\r\n]", data[begin : begin + LONGEST], maxsplit=1)[0]
+    separator, columns = _header(first.decode(errors="replace"), kind)
     if columns is None:
         return None
     check_text(name, data)
-    lines = _lines(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), separator)
-    next(lines)
+    text = data[begin:].decode().replace("\r\n", "\n").replace("\r", "\n")
     rows, numbers = [], []
     try:
-        for number, cells in lines:
-            if len(cells) not in (0, len(columns)):
-                raise ValueError(
-                    f"{name}, line {number}: {len(cells)} cells where the header has "
-                    f"{len(columns)}; a cell with a separator in it needs quotes"
-                )
-            if cells:
-                rows.append([cell.strip() for cell in cells])
-                numbers.append(number)
+        for line, cells in _lines(text, separator, number):
+            if any(cells):
+                _check_width(f"{name}, line {line}", len(cells), len(columns), separator)
+                rows.append(cells)
+                numbers.append(line)
     except csv.Error as error:
-        raise ValueError(f"{name}: {error}") from error
-    if not rows:
+        raise ValueError(f"{name}, {error}{_QUOTES}") from error
+    if len(rows) < 2:
         raise ValueError(f"{name} has a header and no other line; it needs at least one.")
-    place = pd.Index(numbers, name=LINE)
-    table = pd.DataFrame(rows, index=place, columns=columns, dtype=object)
+    place = pd.Index(numbers[1:], name=LINE)
+    table = pd.DataFrame(rows[1:], index=place, columns=columns, dtype=object)
     return table.where(table != "")
 
 
-def _lines(text: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Number of every line, where a row ends, and its cells: none of an empty line."""
-    if separator is None:
-        for number, line in enumerate(text.split("\n"), start=1):
-            yield number, line.split()
+def _check_width(where: str, n_cells: int, n_columns: int, separator: str | None) -> None:
+    if n_cells != n_columns:
+        raise ValueError(
+            f"{where}: {counted(n_cells, 'cell')} where the header has {n_columns}"
+            f"{_QUOTES if separator in _QUOTED else ''}"
+        )
+
+
+def _header(first: str, kind: str) -> tuple[str | None, list[str] | None]:
+    """The separator by which a line names a topic and a document, and its columns; else None."""
+    for separator in _SEPARATORS:
+        try:
+            cells = next(cells for _, cells in _lines(first, separator, 1))
+        except (csv.Error, StopIteration):
+            continue
+        columns = our_columns(cells, kind)
+        if columns is not None and not any(map(_is_number, cells)):
+            return separator, columns
+    return None, None
+
+
+def _is_number(cell: str) -> bool:
+    return cell[:1] in set("+-.0123456789") and cell != ""
+
+
+def _lines(text: str, separator: str | None, number: int) -> Iterator[tuple[int, list[str]]]:
+    """Number of every line, where a row ends, and its cells without blanks around them.
+
+    Commas and semicolons may stand in quotes. Between tabs a quote is one: LLMs' reasons have them.
+    Lines with blanks alone between may be comments, as those of trec_eval.
+    """
+    if separator in _QUOTED:
+        reader = csv.reader(
+            io.StringIO(text), delimiter=separator, skipinitialspace=True, strict=True
+        )
+        try:
+            for cells in reader:
+                yield reader.line_num + number - 1, [cell.strip() for cell in cells]
+        except csv.Error as error:
+            raise csv.Error(f"line {reader.line_num + number - 1}: {error}") from error
         return
-    reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
-    for cells in reader:
-        yield reader.line_num, cells
+    for line, row in enumerate(text.split("\n"), start=number):
+        if separator is None:
+            yield line, [] if row.startswith("#") else row.split()
+        else:
+            yield line, [cell.strip() for cell in row.split(separator)]
 
 
 def our_columns(names: list[str], kind: str) -> list[str] | None:
     """Names of columns with those of topic and document ours; None where there are no such two.
 
-    What else has a name of ours in capitals has it in small letters.
+    Names that others have for these two come before ours, beside which ours may hold texts. What
+    else has a known name in capitals has it in small letters.
 
     Examples
     --------
     >>> our_columns(["query-id", "corpus-id", "score"], "judgments")
     ['topic', 'document', 'grade']
+    >>> our_columns(["qid", "docid", "document", "Score"], "run")
+    ['topic', 'document', 'document (not read)', 'score']
     """
     columns = [name.strip() for name in names]
     lower = [name.lower() for name in columns]
-    if kind == "judgments" and BEIR <= set(lower) and not set(lower) & {"grade", "label"}:
+    if kind == "judgments" and is_scored(lower):
         columns[lower.index("score")] = lower[lower.index("score")] = "grade"
     for own in ("topic", "document"):
-        found = next((name for name in (own, *SYNONYMS[own]) if name in lower), None)
+        found = next((name for name in (*SYNONYMS[own], own) if name in lower), None)
         if found is None:
             return None
-        columns[lower.index(found)] = own
+        if found != own and own in lower:
+            place = lower.index(own)
+            columns[place] = lower[place] = f"{own} (not read)"
+        columns[lower.index(found)] = lower[lower.index(found)] = own
     return [
-        small if small in _IN_ANY_CASE and small not in columns else name
+        small if small in _KNOWN and small not in columns else name
         for name, small in zip(columns, lower, strict=True)
     ]

@@ -10,13 +10,21 @@ RUN = "run"  # the name of a run that has none
 VALUE = {"run": "score", "judgments": "grade"}
 # our name of a column -> names that others have for it, the first that is there being taken
 SYNONYMS = {
-    "topic": ("qid", "query_id", "q_id", "topic_id", "query-id"),
-    "document": ("docno", "doc_id", "docid", "passage_id", "pid", "corpus-id"),
+    "topic": ("qid", "query_id", "q_id", "topic_id", "query-id", "queryid"),
+    "document": ("docno", "doc_id", "docid", "passage_id", "pid", "corpus-id", "corpus_id"),
     "grade": ("relevance", "label", "rel"),
     "score": ("relevance_score",),
     "run": ("run_id", "system", "name", "tag"),
 }
-BEIR = {"corpus-id", "score"}  # of its judgments
+# columns of judgments whose score is a grade: BEIR's and ranx's
+_SCORED = ({"corpus-id", "score"}, {"corpus_id", "score"}, {"q_id", "doc_id", "score"})
+
+
+def is_scored(columns: Iterable[str]) -> bool:
+    """Whether these are columns of judgments that call the grade a score."""
+    names = set(columns)
+    has_grade = names & {"grade", *SYNONYMS["grade"]}
+    return not has_grade and any(names >= scored for scored in _SCORED)
 
 
 def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
@@ -26,8 +34,8 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     ----------
     source : object
         A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``), those of
-        ir_measures (``query_id, doc_id, relevance`` or ``score``) or of BEIR's judgments
-        (``query-id, corpus-id, score``); a dict ``{topic: {document:
+        ir_measures (``query_id, doc_id, relevance`` or ``score``) or of the judgments of BEIR and
+        ranx (``query-id, corpus-id, score``; ``q_id, doc_id, score``); a dict ``{topic: {document:
         x}}``, for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's
         ``Qrels`` and ``Run``), with ``qrels_iter`` or ``scoreddocs_iter`` (a dataset of
         ir_datasets), or an iterable of its named tuples.
@@ -85,7 +93,7 @@ def of_columns(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     columns = ("topic", "document", VALUE[kind])
     if kind != "run":
         frame = with_our_names(frame, columns[2:])
-        if set(frame.columns) >= BEIR and "grade" not in frame.columns:
+        if is_scored(frame.columns):
             frame = frame.rename(columns={"score": "grade"})
         return with_our_names(frame, columns)
     frame = with_our_names(frame, ("run", *columns))

@@ -15,7 +15,7 @@ from bayeseval.collection import check_collection, pair_positions
 from bayeseval.collection.labels import alike_document
 from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import ENTRY, LINE, checked_frame, row_name
+from bayeseval.trec.frames import ENTRY, LINE, as_numbers, checked_frame, row_name
 from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.objects import as_frame, with_our_names
 from bayeseval.trec.qrels import RUN_FIELDS
@@ -23,7 +23,7 @@ from bayeseval.trec.records import file_frame
 from bayeseval.trec.sources import shown
 from bayeseval.whole_file import expanded_path
 
-VALUES = ("label", "probability", "grade", "relevance", "score", "value")
+VALUES = ("label", "probability", "grade", "relevance", "rel", "score", "value")
 
 
 def add_predictions(
@@ -46,10 +46,10 @@ def add_predictions(
     predictions : path, DataFrame, dict or object, or a list of them
         Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic document x``
         or of a run, whose scores are read; a DataFrame with topic and document (or the names that
-        PyTerrier and ir_measures have for them) and a column named as the judge, or ``label``,
-        ``probability``, ``grade``, ``relevance``, ``score`` or ``value``; a CSV or TSV file whose
-        first line names such columns, or a JSON file of objects that have them (a list, or one a
-        line); ``{topic: {document: x}}``, in JSON too; anything else that
+        other packages have for them) and a column named as the judge, or ``label``,
+        ``probability``, ``grade``, ``relevance``, ``rel``, ``score`` or ``value``; a CSV or TSV
+        file whose first line names such columns, or a JSON file of objects that have them (a list,
+        or one a line); ``{topic: {document: x}}``, in JSON too; anything else that
         `read_collection` takes as qrels. x is any number, missing (NaN, an empty cell) where the
         judge gave none. Of several judges: one DataFrame with a column for each, or a list with one
         of the above for each.
@@ -139,7 +139,7 @@ def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd
             f"{', '.join(map(str, frame.columns))}"
         )
     checked = checked_frame(frame, where, ("topic", "document"), (value,))
-    numbers = np.asarray(pd.to_numeric(checked[value], errors="coerce"), dtype=np.float64)
+    numbers = as_numbers(checked[value])
     wrong = np.isinf(numbers) | (np.isnan(numbers) & checked[value].notna().to_numpy())
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -121,6 +121,10 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
     labels = tuple(column for column in columns if column in _TEXT)
     numbers = tuple(column for column in columns if column not in _TEXT)
     frame = checked_frame(source, name, labels, numbers)
+    spare = [column for column in ("stratum", "probability") if column in frame.columns]
+    if qrels_format == "qrels" and spare:
+        found = f"{name} has a column '{spare[0]}', which plain qrels have not; it is ignored"
+        warnings.warn(FieldsIgnored(found), stacklevel=5)
     if "probability" in numbers:
         finite_column(frame, name, "probability")
     where = [f"{name}, {place(frame, row)}" for row in range(len(frame))]

@@ -16,7 +16,7 @@ from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
 from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.lines import Lines, blocks
-from bayeseval.trec.objects import of_columns, with_our_names
+from bayeseval.trec.objects import SYNONYMS, of_columns, with_our_names
 from bayeseval.trec.records import file_frame, run_name
 from bayeseval.trec.sources import NamedFile, expanded
 
@@ -68,9 +68,7 @@ class RunReader:
         table = file_frame(str(path), data, "run")
         if table is None:
             return [self._read_lines(path, data, given)]
-        own_names = "run" in with_our_names(table, ("run",))
-        table = of_columns(table if own_names else table.assign(run=run_name(path)), "run")
-        found = self._read_frame(table, str(path))
+        found = self._read_frame(_with_names(table, path), str(path))
         if given is not None and len(found) > 1:
             raise ValueError(f"run '{given}' is one run, and {path} holds {len(found)}.")
         for run in found:
@@ -109,6 +107,27 @@ class RunReader:
             score = _as_type(scores[rows], self.score_type, where)
             found.append(Run(str(name), "", topic, document, score, where))
         return found
+
+
+def _with_names(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Table of a file with the names of its runs: the file's where it has none."""
+    named = of_columns(table, "run") if "run" in with_our_names(table, ("run",)) else None
+    if named is not None and ("run" in table or not _differ_by_line(named)):
+        return named
+    if named is not None:
+        column = next(name for name in SYNONYMS["run"] if name in table)
+        warnings.warn(
+            f"{path}: column '{column}' differs from document to document, so it names no runs; "
+            f"the run is named by its file, '{run_name(path)}'.",
+            stacklevel=2,
+        )
+    return of_columns(table.assign(run=run_name(path)), "run")
+
+
+def _differ_by_line(table: pd.DataFrame) -> bool:
+    """Whether no two documents of a topic have the same name of a run, though topics have two."""
+    pairs = table[["run", "topic"]].astype(str)
+    return bool(table["topic"].duplicated().any() and not pairs.duplicated().any())
 
 
 def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:
@@ -183,7 +202,8 @@ def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
             shown = ", ".join(f"'{old}' is now '{new}'" for old, new in pairs[:5])
             more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
             warnings.warn(
-                f"run tags clash, so runs are named by their files: {shown}{more}.", stacklevel=2
+                f"names of runs clash, so these are named by their files: {shown}{more}.",
+                stacklevel=2,
             )
         runs = renamed
     name, count = Counter([*(run.name for run in runs), *taken]).most_common(1)[0]

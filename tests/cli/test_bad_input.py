@@ -287,6 +287,14 @@ def test_judgments_of_another_shape_are_told_what_is_wrong(command, files, text,
     assert "judgments first" not in answer[2]
 
 
+def test_headed_files_in_the_wrong_order_are_told(command, files):
+    (files / "q.csv").write_text("qid,docno,rel\n1,d01,1\n")
+    (files / "r.csv").write_text("qid,docno,score\n1,d01,1.5\n")
+    words = ["-m", "P@5", "--estimator", "assumed"]
+    answer = command("evaluate", files / "r.csv", files / "q.csv", *words)
+    check_refused(answer, "r.csv has no column 'grade'", "judgments first")
+
+
 def test_a_header_of_a_run_that_names_no_topic_is_told_and_nothing_else(command, files):
     (files / "a").write_text("query Q0 docno rank score tag\n" + (files / "a").read_text())
     answer = score(command, files)
