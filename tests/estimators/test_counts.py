@@ -17,6 +17,7 @@ from bayeseval.estimators.counts.kernel import (
     likelier_by_others,
     place_densities,
     place_nodes,
+    topic_mode,
     unsampled_relevant,
     widened,
 )
@@ -102,17 +103,40 @@ def test_the_fit_is_at_the_top_of_the_log_posterior():
     assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
 
 
-@pytest.mark.parametrize("shows_none", [None, np.arange(20) % 2 == 0])
-def test_a_fit_near_another_one_is_the_fit_found_from_afar(shows_none):
+def test_a_fit_near_another_one_is_the_fit_found_from_afar(monkeypatch):
     counts = small_counts(n_topics=20, n_cells=6, seed=5)
-    if shows_none is not None:
-        counts = replace(counts, relevant=counts.relevant * np.repeat(~shows_none, 6))
+    usual = CountFit(counts)
     other = replace(counts, slope=np.cbrt(counts.slope) - 0.1)
-    afar, usual = (CountFit(one, shows_none=shows_none) for one in (other, counts))
-    near = CountFit(other, shows_none=shows_none, near=usual)
+    afar, near = CountFit(other), CountFit(other, near=usual)
     assert near.converged
     assert near.log_density == pytest.approx(afar.log_density, abs=1e-4)
     np.testing.assert_allclose(near.hyper, afar.hyper, atol=0.01)
+    search = CountFit._search
+    monkeypatch.setattr(
+        CountFit,
+        "_search",
+        lambda self, start, unit: unit[0, 0] == 1.0 and search(self, start, unit),
+    )
+    np.testing.assert_array_equal(CountFit(other, near=usual).hyper, afar.hyper)
+
+
+def test_three_slopes_that_are_one_are_the_usual_one():
+    """Half of the topics have none, half are relevant throughout: two modes of their share."""
+    relevant = np.tile([0.0, 5000.0], 30)
+    counts = Counts(np.arange(61), relevant, np.full(60, 5000.0), np.ones((60, 1)), np.zeros(60))
+    fit = fit_counts(counts, np.zeros((2, 60)), shows_none=relevant == 0.0)
+    assert fit._counts is counts
+
+
+def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
+    """Between the two flat ends of a steep curve."""
+    relevant, sampled, eta, slope = (np.array([x]) for x in (70.0, 300.0, 5.174, 0.479))
+    precision = np.array([[6.173, 2.262], [2.262, 0.8706]])
+    mode = np.array([-16.34, -8.77])
+    topic_mode(relevant, sampled, eta, slope, precision, mode)
+    residual = relevant - sampled * expit(eta + mode[0] + mode[1] * slope)
+    gradient = np.array([residual.sum(), residual @ slope]) - precision @ mode
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-5)
 
 
 def test_a_fit_that_stops_early_says_so(monkeypatch):

@@ -19,7 +19,8 @@ NOTHING = -40.0  # log of a sum that is not worth making
 def topic_mode(relevant, sampled, eta, slope, precision, mode):
     """Newton's method from ``mode``, which it overwrites; the three entries of the curvature."""
     curvature = np.zeros(3)
-    for _ in range(50):
+    damping, last0, last1, last = 1.0, 0.0, 0.0, 0.0
+    for _ in range(100):
         u0, u1 = mode[0], mode[1]
         # gradient and curvature of the normal prior
         g0 = -(precision[0, 0] * u0 + precision[0, 1] * u1)
@@ -36,12 +37,17 @@ def topic_mode(relevant, sampled, eta, slope, precision, mode):
                 h00 += weight
                 h01 += weight * slope[cell]
                 h11 += weight * slope[cell] ** 2
-        # the step, shortened where it is long
+        # the step, shortened where it is long, or goes back as far as the last one came
         determinant = h00 * h11 - h01 * h01
         d0 = (h11 * g0 - h01 * g1) / determinant
         d1 = (h00 * g1 - h01 * g0) / determinant
         size = max(abs(d0), abs(d1))
-        shrink = min(1.0, 1.5 / size) if size > 0.0 else 1.0
+        if d0 * last0 + d1 * last1 < 0.0 and min(size, 1.5) > 0.5 * last:
+            damping *= 0.5
+        else:
+            damping = min(1.0, 1.2 * damping)
+        shrink = damping * min(1.0, 1.5 / size) if size > 0.0 else 1.0
+        last0, last1, last = d0, d1, shrink * size
         mode[0] += shrink * d0
         mode[1] += shrink * d1
         curvature[0], curvature[1], curvature[2] = h00, h01, h11
@@ -305,7 +311,10 @@ def widened(spread, own):
 
 @numba.njit(cache=True, nogil=True)
 def along_grid(node, point):
-    """Middle and root of a topic's nodes, which :func:`place_nodes` made of the rule's points."""
+    """Middle and root of a topic's nodes, which :func:`place_nodes` made of the rule's points.
+
+    The points are an odd number, as far up as down, with 0 in the middle.
+    """
     n, middle = point.size, point.size // 2
     u0, u1 = node[middle * n + middle, 0], node[middle * n + middle, 1]
     if n == 1:
@@ -319,9 +328,10 @@ def along_grid(node, point):
 def add_exponentials(scale, quadratic, point, row, column, crossed, out):
     """Add ``scale`` exp(quadratic of x and y) at the points (x, y) of the rule to ``out`` (node,).
 
-    ``quadratic`` has the coefficients of 1, x, y, x^2, xy and y^2. Products of the exponentials of
-    a row, a column and a pair of points (the last made once for points of either sign) take half
-    the time; where one of them might overflow, and no sum is next to nothing, they are not made.
+    ``quadratic`` has the coefficients of 1, x, y, x^2, xy and y^2. Nothing is added where it is
+    below -40 everywhere. Products of the exponentials of a row, a column and a pair of points (the
+    last made once for points of either sign) take half the time; where one of them might overflow
+    the exponentials are made one by one, of 600 at most.
     """
     constant, by_x, by_y, by_xx, by_xy, by_yy = quadratic
     n, middle, farthest = point.size, point.size // 2, point[-1]

@@ -49,7 +49,7 @@ def mixing(
     some : float array (topic,)
         Probability that a topic has effects.
     point : float array
-        Steps of the grid, the same each way, as far up as down.
+        Steps of the grid, the same each way, as far up as down, with 0 in the middle.
 
     Returns
     -------

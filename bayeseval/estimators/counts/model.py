@@ -72,8 +72,9 @@ class CountFit:
         Topics that may have none: those whose judged documents hold none, whether they tell of
         others or not. Default: every topic has some.
     near : CountFit, optional
-        A fit of the same counts by another slope. The search goes out from there in units of its
-        uncertainty, which takes a third of the steps.
+        A fit of the same counts by another slope, of topics of which every one has some. The search
+        goes out from there in units of its uncertainty, which takes half of the steps; it starts
+        anew where that fails.
 
     Attributes
     ----------
@@ -101,14 +102,12 @@ class CountFit:
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
-        start = self._initial()
-        if near is None:
+        if near is None or not self._search(near.hyper, near._root):
+            start = self._initial()
             self._search(start, np.eye(start.size))
-        else:
-            self._search(near.hyper, near._unit)
 
-    def _search(self, start: NDArray[np.float64], unit: NDArray[np.float64]) -> None:
-        """Set the hyperparameters, in coordinates along the columns of ``unit``."""
+    def _search(self, start: NDArray[np.float64], unit: NDArray[np.float64]) -> bool:
+        """Set the hyperparameters, by coordinates along the columns of ``unit``; say if found."""
         from scipy.optimize import minimize
 
         def loss(place):
@@ -122,6 +121,7 @@ class CountFit:
             found = search(found.x)
         self.converged = bool(found.success)
         self.hyper, self.log_density = unit @ found.x, -found.fun
+        return self.converged
 
     @cached_property
     def _mixing(self) -> NDArray[np.float64]:
@@ -133,9 +133,9 @@ class CountFit:
     @cached_property
     def evidence(self) -> float:
         """The log density with each topic judged by the others, by what they show."""
-        likelier = self._mixing  # before the nodes are placed
-        self._likelihood(self.hyper)
-        likelier = self._zero + (1.0 - self._zero) * (self._share * likelier).sum(axis=1)
+        likelier_node = self._mixing
+        self._likelihood(self.hyper)  # others may have placed the nodes since
+        likelier = self._zero + (1.0 - self._zero) * (self._share * likelier_node).sum(axis=1)
         return float(self.log_density + np.log(likelier).sum())
 
     @property
@@ -212,13 +212,6 @@ class CountFit:
             hessian[:, column] = (above - below)[:n] / (2.0 * STEP)
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
-
-    @property
-    def _unit(self) -> NDArray[np.float64]:
-        """The same, with the share of topics without any as it is (hyperparameter, direction)."""
-        unit = np.eye(self.hyper.size)
-        unit[: self.n_hyper, : self.n_hyper] = self._root
-        return unit
 
     def _placed(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hyperparameters in a direction from the mode, where the topics' effects stand then.
@@ -323,7 +316,8 @@ def fit_counts(
             stacklevel=2,
         )
         return usual
-    fit = partial(CountFit, shows_none=shows_none, near=usual)
+    # a share of topics without any has two modes, of which the usual fit may be at the lesser
+    fit = partial(CountFit, shows_none=shows_none, near=usual if shows_none is None else None)
     later = fit(replace(counts, slope=levelling[0]))
     if not _clearly_likelier(later, usual):
         return usual
