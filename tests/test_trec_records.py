@@ -28,7 +28,7 @@ QRELS = {
     "quotes.tsv": 'topic\tdocument\tgrade\twhy\n1\ta\t2\t"Yes, it\n1\tb\t0\tno\n2\tc\t1\tso"\n',
     "comments": "# ours\n\ntopic iter document grade\n# none\n"
     "1 0 a 2\n#1 0 x 1\n1 0 b 0\n2 0 c 1\n",
-    "texts.csv": "qid,topic,docid,document,rel\n1,why,a,long,2\n1,why,b,x,0\n2,no,c,,1\n",
+    "texts.csv": "qid,topic,docid,document,2nd,rel\n1,why,a,long,1,2\n1,why,b,x,,0\n2,no,c,,,1\n",
     "pandas.json": FRAME.to_json(),
     "index.json": FRAME.to_json(orient="index"),
     "records.json": FRAME.to_json(orient="records"),

@@ -69,10 +69,15 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     rows, numbers = [], []
     try:
         for line, cells in _lines(text, separator, number):
-            if any(cells):
-                _check_width(f"{name}, line {line}", len(cells), len(columns), separator)
-                rows.append(cells)
-                numbers.append(line)
+            if not any(cells):
+                continue
+            if len(cells) != len(columns):
+                raise ValueError(
+                    f"{name}, line {line}: {counted(len(cells), 'cell')} where the header has "
+                    f"{len(columns)}{_QUOTES if separator in _QUOTED else ''}"
+                )
+            rows.append(cells)
+            numbers.append(line)
     except csv.Error as error:
         raise ValueError(f"{name}, {error}{_QUOTES}") from error
     if len(rows) < 2:
@@ -80,14 +85,6 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     place = pd.Index(numbers[1:], name=LINE)
     table = pd.DataFrame(rows[1:], index=place, columns=columns, dtype=object)
     return table.where(table != "")
-
-
-def _check_width(where: str, n_cells: int, n_columns: int, separator: str | None) -> None:
-    if n_cells != n_columns:
-        raise ValueError(
-            f"{where}: {counted(n_cells, 'cell')} where the header has {n_columns}"
-            f"{_QUOTES if separator in _QUOTED else ''}"
-        )
 
 
 def _header(first: str, kind: str) -> tuple[str | None, list[str] | None]:
@@ -104,7 +101,11 @@ def _header(first: str, kind: str) -> tuple[str | None, list[str] | None]:
 
 
 def _is_number(cell: str) -> bool:
-    return cell[:1] in set("+-.0123456789") and cell != ""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _lines(text: str, separator: str | None, number: int) -> Iterator[tuple[int, list[str]]]:
