@@ -127,7 +127,7 @@ def test_the_quadrature_gives_the_sampler_s_posterior_of_every_number(sampled, m
 
     With effects that are normal, as those of the sampler's model.
     """
-    monkeypatch.setattr(counts_model, "mixing", lambda node, share, _, some: np.ones(share.shape))
+    monkeypatch.setattr(counts_model, "mixing", lambda node, share, _, **rest: np.ones(share.shape))
     fits = be.experiments.RepeatedFits(draws=1000, tune=1000, chains=2)
     fitted = fits(be.models.count_model(sampled), random_seed=1)
     assert float(be.verdict(fitted).value.sel(check="r_hat")) < 1.03
