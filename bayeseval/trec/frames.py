@@ -26,11 +26,9 @@ def checked_frame(
     not_once = [column for column in (*labels, *others) if has.count(column) != 1]
     if not_once:
         number = "more than one" if not_once[0] in has else "no"
-        others_there = {"grade", "score"} & set(has) - set(
-            not_once
-        )  # a run where judgments belong?
-        of_file = frame.index.name in (LINE, ENTRY)
-        raise (WrongFields if of_file and others_there else ValueError)(
+        # a run where judgments belong, or the other way round?
+        swapped = frame.index.name in (LINE, ENTRY) and {"grade", "score"} & set(has)
+        raise (WrongFields if swapped else ValueError)(
             f"{name} has {number} column '{not_once[0]}'; it needs "
             f"{', '.join((*labels, *others))} and has {', '.join(map(str, has))}."
         )
@@ -73,9 +71,9 @@ def as_numbers(column: Any) -> np.ndarray:
 def row_name(name: str, frame: pd.DataFrame, row: int) -> str:
     """Text that names a row in a message: its place, topic and document."""
     topic, document = frame["topic"].iloc[row], frame["document"].iloc[row]
-    return f"{name}, {place(frame, row)} (topic '{topic}', document '{document}')"
+    return f"{name}, {places(frame[row : row + 1])[0]} (topic '{topic}', document '{document}')"
 
 
-def place(frame: pd.DataFrame, row: int) -> str:
-    """Where a row stands: its line or entry in a file, its number in a DataFrame."""
-    return f"{frame.index.name or 'row'} {frame.index[row]}"
+def places(frame: pd.DataFrame) -> list[str]:
+    """Where every row stands: its line or entry in a file, its number in a DataFrame."""
+    return [f"{frame.index.name or 'row'} {number}" for number in frame.index]

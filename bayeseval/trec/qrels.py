@@ -9,7 +9,7 @@ import pandas as pd
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
 from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column, place, row_name
+from bayeseval.trec.frames import checked_frame, finite_column, places, row_name
 from bayeseval.trec.lines import Lines, WrongFields, blocks
 from bayeseval.trec.objects import of_columns
 from bayeseval.trec.records import file_frame
@@ -127,7 +127,7 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
         warnings.warn(FieldsIgnored(found), stacklevel=5)
     if "probability" in numbers:
         finite_column(frame, name, "probability")
-    where = [f"{name}, {place(frame, row)}" for row in range(len(frame))]
+    where = [f"{name}, {place}" for place in places(frame)]
     table = frame[columns].assign(grade=_frame_grades(frame, name), where=where)
     if "probability" in numbers:
         table["probability"] = pd.to_numeric(table["probability"])
