@@ -71,7 +71,7 @@ def as_numbers(column: Any) -> np.ndarray:
 def row_name(name: str, frame: pd.DataFrame, row: int) -> str:
     """Text that names a row in a message: its place, topic and document."""
     topic, document = frame["topic"].iloc[row], frame["document"].iloc[row]
-    return f"{name}, {places(frame[row : row + 1])[0]} (topic '{topic}', document '{document}')"
+    return f"{name}, {places(frame.iloc[[row]])[0]} (topic '{topic}', document '{document}')"
 
 
 def places(frame: pd.DataFrame) -> list[str]:
