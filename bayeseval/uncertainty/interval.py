@@ -47,13 +47,19 @@ def interval(
     from scipy.special import ndtri, stdtrit
 
     tail = 0.5 * (1.0 + ci_prob)
+
+    def bounds(estimate, error, freedom):
+        normal = np.isposinf(freedom)
+        quantile = np.where(normal, ndtri(tail), stdtrit(np.where(normal, 1.0, freedom), tail))
+        half = quantile * error
+        return np.stack([estimate - half, estimate + half], axis=-1)
+
     freedom = xr.DataArray(degrees_of_freedom)
-    normal = np.isposinf(freedom)
-    quantile = xr.where(normal, ndtri(tail), stdtrit(freedom.where(~normal, 1.0), tail))
-    half = quantile * standard_error
-    bounds = xr.concat([estimate - half, estimate + half], dim="ci_bound")
-    bounds = bounds.assign_coords(ci_bound=["lower", "upper"]).transpose(..., "ci_bound")
-    return bounds.assign_attrs(ci_prob=ci_prob, ci_kind="central")
+    both = xr.apply_ufunc(
+        bounds, estimate, standard_error, freedom, output_core_dims=[["ci_bound"]]
+    )
+    both = both.assign_coords(ci_bound=["lower", "upper"])
+    return both.assign_attrs(ci_prob=ci_prob, ci_kind="central")
 
 
 def raised_variance(variance, freedom, anticipated):
@@ -94,11 +100,17 @@ def raised_variance(variance, freedom, anticipated):
     >>> raised_variance(*one)[0].round(4).item()
     0.015
     """
+    return xr.apply_ufunc(
+        _raised, variance, freedom, anticipated, output_core_dims=[[], []], keep_attrs=True
+    )
+
+
+def _raised(variance, freedom, anticipated):
     nothing = (anticipated > 0) & (variance <= ROUNDING * anticipated)
-    own = xr.where(nothing, 0.0, freedom)
+    own = np.where(nothing, 0.0, freedom)
     share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own)
     raised = variance + share * (anticipated - variance).clip(min=0.0)
-    return raised, np.maximum(own, xr.where(anticipated > 0, PREDICTED_FREEDOM, 0.0))
+    return raised, np.maximum(own, np.where(anticipated > 0, PREDICTED_FREEDOM, 0.0))
 
 
 def degrees_of_freedom(variance, spread):
@@ -119,8 +131,12 @@ def degrees_of_freedom(variance, spread):
     >>> degrees_of_freedom(np.array([2.0, 0.0]), np.array([0.5, 0.0]))
     array([ 8., inf])
     """
+    return xr.apply_ufunc(_satterthwaite, variance, spread, keep_attrs=True)
+
+
+def _satterthwaite(variance, spread):
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.square(variance) / spread
     unknown = np.isnan(spread) | np.isnan(variance)
     exact = np.where(unknown, np.nan, np.inf)  # no spread: everything was judged
-    return xr.where(ratio < 1.0 / ROUNDING, ratio, exact)
+    return np.where(ratio < 1.0 / ROUNDING, ratio, exact)
