@@ -6,6 +6,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import sampling
+from bayeseval.models.identity import keep_parts
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +148,15 @@ def test_a_file_that_is_no_fit_is_refused(tmp_path):
         be.open_fit(tmp_path / "other.nc")
     with pytest.raises(ValueError, match="does not exist"):
         be.open_fit(tmp_path / "none.nc")
+
+
+def test_a_fit_says_what_was_added_to_its_model_and_taken_away(monkeypatch, fitted):
+    with pm.Model() as built:
+        mean = pm.Normal("mean", 0.0, 1.0)
+        pm.Normal("score", mean + pm.Normal("shift", 0.0, 1.0), 0.1)
+        keep_parts()
+        pm.Potential("pull", -(mean**2))
+    changed = pm.do(built, {"shift": 0.0})
+    monkeypatch.setattr(pm, "sample", lambda **options: fitted.copy())
+    found = be.fit(changed, observed={"score": 0.3}, random_seed=1)
+    assert (found.attrs["added"], found.attrs["lacking"]) == ("pull", "shift")

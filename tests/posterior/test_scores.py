@@ -238,20 +238,15 @@ def test_topics_without_a_judgment_are_left_out_with_a_warning():
     np.testing.assert_allclose(post.estimate.sel(run="a"), 0.5)
 
 
-def extended_model(sampled):
+def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled, fitted):
     model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
     with model:
         pm.Potential("pull", -((model["curvature"] - 3.0) ** 2))
-    return model
-
-
-@pytest.mark.filterwarnings("ignore::bayeseval.inference.SamplerWarning")
-def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled):
-    model = extended_model(sampled)
-    fit = be.fit(model, draws=10, tune=10, chains=1, random_seed=1, progress=False)
-    assert fit.attrs["added"] == "pull" and "lacking" not in fit.attrs
+    assert added_and_lacking(model) == (["pull"], [])
+    extended = fitted.copy()
+    extended.attrs["added"] = "pull"
     with pytest.warns(UserWarning, match=r"without what was added to it \(pull\)"):
-        be.posterior_scores(fit, sampled, "P@2")
+        be.posterior_scores(extended, sampled, "P@2")
 
 
 def test_a_model_without_a_part_that_draws_documents_has_no_scores(sampled, fitted):
