@@ -72,7 +72,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     for number in track(range(N_WARM + -(-draws // N_CHAINS)), "draws of the posterior"):
         chains.step(number < N_WARM)
         if number >= N_WARM:
-            kept.append((chains.common, chains.own.copy(), dict(spreads.value)))
+            kept.append((chains.common.copy(), chains.own.copy(), dict(spreads.value)))
     common, own = (np.concatenate([one[k] for one in kept], axis=-1) for k in (0, 1))
     spread = {name: np.concatenate([one[2][name] for one in kept]) for name in spreads.value}
     values = _named(model, regression, common, own, spread)
