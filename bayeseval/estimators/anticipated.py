@@ -202,7 +202,7 @@ def inverse_and_fall(
     counts: TopicCounts | None,
     numerator: Floats,
     denominator: Floats,
-    control: Control | None = None,
+    control: Control | None,
 ) -> tuple[Floats, Floats]:
     """What the anticipated variance of a ratio rests on.
 

@@ -7,6 +7,7 @@ from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.denominators import Control, by_counts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
+from bayeseval.rounding import ratio
 
 DOUBTFUL = 0.25  # relative variance of a denominator above which a ratio needs limits
 
@@ -33,8 +34,8 @@ def ratio_score(
     denominator_expanded,
     raised,
     *,
-    counts: TopicCounts | None = None,
-    control: Control | None = None,
+    counts: TopicCounts | None,
+    control: Control | None,
 ) -> TopicScore:
     """Ratio of two estimates, by the posterior of the denominator or by its own estimate.
 
@@ -64,20 +65,16 @@ def ratio_score(
             slope=numerator,
             below=below[0],
         )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = np.where(denominator > 0, numerator / denominator, 0.0)
-        variance = (below**2).sum(axis=-1)
-        covariance = (above * below).sum(axis=-1)
-        usable = np.isfinite(variance) & (denominator > 0)
-        corrected = (numerator * denominator + covariance) / (denominator**2 + variance)
-        raw = np.where(usable, corrected, plain)
-        linear = np.where(
-            (denominator > 0)[:, None],
-            (above - plain[..., None] * below) / denominator[:, None],
-            np.where(np.isnan(above), np.nan, 0.0),
-        )
-        relative = np.where((denominator > 0)[:, None], below / denominator[:, None], 0.0)
-        doubtful = raised | (variance > DOUBTFUL * denominator**2)
+    plain = ratio(numerator, denominator)
+    variance = (below**2).sum(axis=-1)
+    covariance = (above * below).sum(axis=-1)
+    usable = np.isfinite(variance) & (denominator > 0)
+    corrected = numerator * denominator + covariance
+    raw = np.divide(corrected, denominator**2 + variance, out=plain.copy(), where=usable)
+    unknown = np.where(np.isnan(above), np.nan, 0.0)
+    linear = ratio(above - plain[..., None] * below, denominator[:, None], otherwise=unknown)
+    relative = ratio(below, denominator[:, None])
+    doubtful = raised | (variance > DOUBTFUL * denominator**2)
     deviation = _ratio_deviation(linear, relative)
     estimate = np.where(doubtful, np.clip(raw, 0.0, 1.0), raw)
     deviation = np.where(doubtful[..., None], _bounded(deviation), deviation)

@@ -80,15 +80,9 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     """R@k: relevant documents in the top k, by the number of relevant documents."""
     levels = _levels(topic, measure)
     filled, weight = levels[0][1], rank_weight(measure, topic.position.shape[1])
-    estimate, expanded = _weighted(topic, weight, filled)
-    count, count_expanded, raised = relevant_count(topic, filled)
-    counts = topic.counts(measure)
-    control = control_variate(measure, topic, counts)
-    score = ratio_score(
-        topic, estimate, expanded, count, count_expanded, raised, counts=counts, control=control
-    )
-    one = [np.ones(estimate.shape[1])]
-    move = anticipated.inverse_and_fall(counts, estimate, count, control)
+    found = _weighted(topic, weight, filled)
+    score, move = _scored_ratio(measure, topic, found, relevant_count(topic, filled))
+    one = [np.ones(score.estimate.shape[1])]
     variance = anticipated.of_ratio(topic, weight, levels, *move, one)
     return replace(score, anticipated=variance)
 
@@ -100,14 +94,10 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     count, count_expanded, raised = relevant_count(topic, filled)
     if topic.beside(measure.relevance_level) is not None:
         raised = raised | (numerator < 0.0)  # as no such sum can be
-    counts = topic.counts(measure)
-    control = control_variate(measure, topic, counts)
-    score = ratio_score(
-        topic, numerator, expanded, count, count_expanded, raised, counts=counts, control=control
-    )
+    below = (count, count_expanded, raised)
+    score, move = _scored_ratio(measure, topic, (numerator, expanded), below)
     position = topic.top(measure.cutoff)
-    move = anticipated.inverse_and_fall(counts, numerator, count, control)
-    variance = anticipated.of_average_precision(topic, position, filled, counts, *move)
+    variance = anticipated.of_average_precision(topic, position, filled, score.counts, *move)
     return replace(score, anticipated=variance)
 
 
@@ -165,11 +155,9 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     """Score of nDCG@k: discounted gain, by the ideal gain of the estimated counts per level."""
     levels = _levels(topic, measure)
     weight = rank_weight(measure, topic.position.shape[1])
-    gain, expanded = _weighted(topic, weight, combined(levels))
-    ideal, ideal_expanded, raised, below = _ideal(topic, measure, levels)
-    counts = topic.counts(measure)
-    score = ratio_score(topic, gain, expanded, ideal, ideal_expanded, raised, counts=counts)
-    move = anticipated.inverse_and_fall(counts, gain, ideal)
+    gain = _weighted(topic, weight, combined(levels))
+    *ideal, below = _ideal(topic, measure, levels)
+    score, move = _scored_ratio(measure, topic, gain, tuple(ideal))
     variance = anticipated.of_ratio(topic, weight, levels, *move, below)
     return replace(score, anticipated=variance)
 
@@ -195,6 +183,20 @@ SCORES = {name: linear_score for name in names_of("linear")} | {
     "R": recall_score,
     "Rprec": r_precision_score,
 }
+
+
+def _scored_ratio(
+    measure: Measure, topic: TopicRelevance, above: tuple, below: tuple
+) -> tuple[TopicScore, tuple[anticipated.Floats, anticipated.Floats]]:
+    """Score of a ratio, and what the variance to be expected of it rests on.
+
+    Of the numerator and its expanded values, and of the denominator, its own and where it was
+    raised.
+    """
+    counts = topic.counts(measure)
+    control = control_variate(measure, topic, counts)
+    score = ratio_score(topic, *above, *below, counts=counts, control=control)
+    return score, anticipated.inverse_and_fall(counts, above[0], below[0], control)
 
 
 def _levels(topic: TopicRelevance, measure: Measure) -> anticipated.Levels:
