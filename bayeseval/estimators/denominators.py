@@ -48,14 +48,13 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
     """
     if options.denominator == "topic":
         return None
-    sample = frame.sample
+    unsampled = frame.sample.topic[frame.sample.inclusion_probability < 1.0]
     if frame.lists_sampled_alone:
         lacking = "these judgments (prels or probs) list only the sampled documents of the frame"
-    elif np.unique(sample.topic[sample.inclusion_probability < 1.0]).size < 2:
-        if (sample.inclusion_probability < 1.0).any():
-            lacking = "only one topic has documents that were not sampled"
-        else:
-            return None  # everything was judged
+    elif not unsampled.size:  # everything was judged
+        return None
+    elif (unsampled == unsampled[0]).all():
+        lacking = "only one topic has documents that were not sampled"
     else:
         _warn_few_beside_certain(frame)
         try:
