@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
+from bayeseval.rounding import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +61,12 @@ def topic_slots(sample: Sample, topic: int) -> Slots:
     row[replicate, slot] = order[place]
     empty = row < 0
     slot_stratum = np.where(empty, -1, stratum[row])
+    slot_probability = np.where(empty, 1.0, probability[row])
     return Slots(
         row=row,
-        probability=np.where(empty, 1.0, probability[row]),
+        probability=slot_probability,
         stratum=slot_stratum,
-        group=_grouped(slot_stratum, np.where(empty, 1.0, probability[row])),
+        group=_grouped(slot_stratum, slot_probability),
         joint_excess=_joint_excess(slot_stratum, stratum),
     )
 
@@ -76,8 +78,7 @@ def _joint_excess(slot_stratum: np.ndarray, stratum: np.ndarray) -> np.ndarray:
     excess = np.zeros(slot_stratum.shape)
     for column, strata in enumerate(slot_stratum):
         drawn = np.bincount(strata[strata >= 0] - low, minlength=size.size).astype(float)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(drawn > 1, (size - drawn) / (size * (drawn - 1.0)), 0.0)
+        factor = ratio(size - drawn, size * (drawn - 1.0))
         excess[column] = np.where(strata >= 0, factor[strata - low], 0.0)
     return excess
 
@@ -85,14 +86,10 @@ def _joint_excess(slot_stratum: np.ndarray, stratum: np.ndarray) -> np.ndarray:
 def _grouped(slot_stratum: np.ndarray, probability: np.ndarray) -> np.ndarray:
     """Variance groups of every replicate; computed once where all replicates agree."""
     same = (slot_stratum == slot_stratum[:1]).all() and (probability == probability[:1]).all()
-    if same and len(slot_stratum):
-        return np.broadcast_to(
-            collapsed_strata(slot_stratum[0], probability[0]), slot_stratum.shape
-        ).copy()
-    return np.array(
-        [collapsed_strata(*pair) for pair in zip(slot_stratum, probability, strict=True)],
-        dtype=np.int64,
-    ).reshape(slot_stratum.shape)
+    different = slice(1) if same else slice(None)
+    pairs = zip(slot_stratum[different], probability[different], strict=True)
+    groups = np.array([collapsed_strata(*pair) for pair in pairs])
+    return np.broadcast_to(groups, slot_stratum.shape).copy()
 
 
 def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray:
