@@ -54,8 +54,7 @@ def of_sum(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | No
     if not _predicted(levels):
         return None
     gain = _steps(levels)
-    spread = topic.odds[:, None] * level_covariance(levels, gain, gain)
-    return weighted_sum(topic.position, weight**2, spread)
+    return weighted_sum(topic.position, weight**2, _spread(topic, levels, gain, gain))
 
 
 def weights_by_rank(topic: TopicRelevance, weight: Floats) -> Floats:
@@ -99,8 +98,7 @@ def of_differences(topic: TopicRelevance, weights: Floats, levels: Levels) -> Fl
     Of one sample, by weights w (run, pair) and levels that have predictions.
     """
     gain = _steps(levels)
-    spread = topic.odds * level_covariance(levels, gain, gain)[:, 0]
-    between = (weights * spread) @ weights.T
+    between = (weights * _spread(topic, levels, gain, gain)[:, 0]) @ weights.T
     alone = np.diagonal(between)
     whole = alone[:, None] + alone[None]
     apart = whole - 2.0 * between
@@ -112,7 +110,7 @@ def of_total(topic: TopicRelevance, levels: Levels) -> Floats | None:
     if not _predicted(levels):
         return None
     gain = _steps(levels)
-    return (topic.odds[:, None] * level_covariance(levels, gain, gain)).sum(axis=0)
+    return _spread(topic, levels, gain, gain).sum(axis=0)
 
 
 def of_ratio(
@@ -140,9 +138,9 @@ def of_ratio(
     own = of_sum(topic, weight, levels)
     if own is None:
         return None
-    gain, odds = _steps(levels), topic.odds[:, None]
-    both = weighted_sum(topic.position, weight, odds * level_covariance(levels, gain, below))
-    whole = (odds * level_covariance(levels, below, below)).sum(axis=0)
+    joint = _spread(topic, levels, _steps(levels), below)
+    both = weighted_sum(topic.position, weight, joint)
+    whole = _spread(topic, levels, below, below).sum(axis=0)
     variance = inverse**2 * own - 2.0 * inverse * fall * both + fall**2 * whole
     return np.clip(variance, 0.0, LARGEST)
 
@@ -168,7 +166,7 @@ def of_average_precision(
     if counts is None or not _predicted(levels) or (topic.predicts and filled.doubt is None):
         return None
     one = [np.ones(fall.shape[1])]
-    spread = topic.odds[:, None] * level_covariance(levels, one, one)
+    spread = _spread(topic, levels, one, one)
     chance = np.ascontiguousarray(np.clip(np.asarray(filled.predicted), 0.0, 1.0).T)
     both, own = expected_precision_sums(position, chance, spread)
     variance = inverse**2 * own - 2.0 * inverse * fall * both + fall**2 * spread.sum(axis=0)
@@ -188,9 +186,8 @@ def of_ratio_differences(
     Of one sample. Parameters as there, but for ``weights`` (run, pair).
     """
     apart = of_differences(topic, weights, levels)
-    gain, odds = _steps(levels), topic.odds[:, None]
-    both = weights @ (odds * level_covariance(levels, gain, below))[:, 0]
-    whole = (odds * level_covariance(levels, below, below))[:, 0].sum()
+    both = weights @ _spread(topic, levels, _steps(levels), below)[:, 0]
+    whole = _spread(topic, levels, below, below)[:, 0].sum()
     one, other = fall[:, :1], fall[:, 0]
     steeper = settled(one - other, one, other)
     joint = settled(both[:, None] - both, both[:, None], both)
@@ -218,6 +215,13 @@ def inverse_and_fall(
         return inverse, numerator * inverse**2
     fall = numerator * counts.inverse_fall
     return counts.inverse, fall if control is None else fall + control.fall(counts)
+
+
+def _spread(
+    topic: TopicRelevance, levels: Levels, first: Sequence[Floats], second: Sequence[Floats]
+) -> Floats:
+    """What each document's :func:`level_covariance` adds to that of sums, (pair, replicate)."""
+    return topic.odds[:, None] * level_covariance(levels, first, second)
 
 
 def _predicted(levels: Levels) -> bool:
