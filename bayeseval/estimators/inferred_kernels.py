@@ -54,19 +54,37 @@ def expected_precision_sum(position, stratum, expansion, cells, constants):
     n_strata, n_replicates = expansion.shape
     total = np.zeros((position.shape[0], n_replicates))
     for run in range(position.shape[0]):
+        # above the first rank: relevant documents expected, and by stratum what they come from
         expected = np.zeros(n_replicates)
-        counts = _no_counts(n_strata, n_replicates, constants)
+        pooled = np.zeros(n_strata)
+        sampled = np.zeros((n_strata, n_replicates))
+        relevant = np.zeros((n_strata, n_replicates))
+        share = np.full((n_strata, n_replicates), constants[0] / constants[1])
         for rank in range(position.shape[1]):
             row = position[run, rank]
             if row < 0:
                 continue
+            at = stratum[row]
             # the precision here counts the document itself and what is expected above
             for cell in range(first[row], first[row + 1]):
                 if gain[cell] > 0.0:
                     column = replicate[cell]
                     precision = (1.0 + expected[column]) / (rank + 1.0)
-                    total[run, column] += precision * expansion[stratum[row], column]
-            _advance(expected, counts, row, stratum, cells, constants)
+                    total[run, column] += precision * expansion[at, column]
+            # one more pool document is expected to be relevant by the share so far
+            pooled[at] += 1.0
+            for column in range(n_replicates):
+                expected[column] += share[at, column]
+            # its own sample changes the share, for all of the stratum above too
+            for cell in range(first[row], first[row + 1]):
+                column = replicate[cell]
+                sampled[at, column] += 1.0
+                if gain[cell] > 0.0:
+                    relevant[at, column] += 1.0
+                before = share[at, column]
+                after = (relevant[at, column] + constants[0]) / (sampled[at, column] + constants[1])
+                share[at, column] = after
+                expected[column] += pooled[at] * (after - before)
     return total
 
 
@@ -98,33 +116,3 @@ def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
                     share = pooled[number] / sampled[number, column]
                     total[run, column] += share * gained[number, column]
     return total
-
-
-@numba.njit(cache=True, nogil=True)
-def _no_counts(n_strata, n_replicates, constants):
-    """Pool documents, sampled and relevant ones above the first rank, and the share they give."""
-    shape = (n_strata, n_replicates)
-    share = np.full(shape, constants[0] / constants[1])
-    return np.zeros(n_strata), np.zeros(shape), np.zeros(shape), share
-
-
-@numba.njit(cache=True, nogil=True)
-def _advance(expected, counts, row, stratum, cells, constants):
-    """Move the expected number of relevant documents past one more pool document."""
-    pooled, sampled, relevant, share = counts
-    first, replicate, gain = cells
-    at = stratum[row]
-    pooled[at] += 1.0
-    # the document by the share so far
-    for column in range(expected.size):
-        expected[column] += share[at, column]
-    # its own sample changes the share, for all of the stratum above too
-    for cell in range(first[row], first[row + 1]):
-        column = replicate[cell]
-        sampled[at, column] += 1.0
-        if gain[cell] > 0.0:
-            relevant[at, column] += 1.0
-        before = share[at, column]
-        after = (relevant[at, column] + constants[0]) / (sampled[at, column] + constants[1])
-        share[at, column] = after
-        expected[column] += pooled[at] * (after - before)
