@@ -179,6 +179,8 @@ class Problem:
         For a linear measure the sum of its weights; for a ratio the share of the retrieved
         documents down to the cutoff, weighted as the measure weighs ranks (1/i for AP and Rprec).
         """
+        if self.random and self.frame.lists_sampled_alone:
+            return np.full((len(self.measures), position.shape[0], 1), np.nan)
         depth = position.shape[1]
         weights = np.zeros((depth, len(self.measures)))
         for index, measure in enumerate(self.measures):
@@ -186,18 +188,11 @@ class Problem:
             weights[: weight.size, index] = weight
         total = np.concatenate([np.zeros((1, len(self.measures))), np.cumsum(weights, axis=0)])
         retrieved = total[self.frame.rankings.length[:, topic]].T[..., None]
-        if self._frame_unknown:
-            return np.full((len(self.measures), position.shape[0], 1), np.nan)
         lost = retrieved - self._inside_weight(topic, position, weights)
         lost = np.where(lost > 1e-12 * retrieved, lost, 0.0)  # what rounding leaves of nothing
         shares = np.array([measure.kind != "linear" for measure in self.measures])
         divisor = np.where(shares[:, None, None] & (retrieved > 0), retrieved, 1.0)
         return lost / divisor
-
-    @cached_property
-    def _frame_unknown(self) -> bool:
-        """Whether the design lists its sampled pairs alone (prels, probs)."""
-        return self.random and self.frame.lists_sampled_alone
 
     def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""

@@ -79,7 +79,7 @@ class Frame:
             raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
         return frame
 
-    @property
+    @cached_property
     def lists_sampled_alone(self) -> bool:
         """Whether the design lists its sampled pairs alone (prels, probs), not the whole frame."""
         if "design" not in self.collection.children:
