@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from functools import partial
 from typing import Any
 
 import xarray as xr
@@ -20,12 +19,9 @@ from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
-
-ListEstimator = Callable[[Measure, TopicLists], ListScore]
 
 
 @dataclass(frozen=True)
@@ -95,13 +91,6 @@ def estimated_relevance(
     fill = ESTIMATORS[estimator].relevance
     assert fill is not None
     return fill(frame, predictor, random_seed, *([] if options is None else [options]))
-
-
-def list_estimator(estimator: str, options: Any = None) -> ListEstimator:
-    """Scores of whole ranked lists, measure by measure and topic by topic."""
-    score = ESTIMATORS[estimator].lists
-    assert score is not None
-    return score if options is None else partial(score, options=options)
 
 
 def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:

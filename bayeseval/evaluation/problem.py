@@ -1,9 +1,9 @@
 """What an evaluation works on: measures, relevance and the runs' rankings, topic by topic."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,17 @@ from bayeseval.collection.origin import run_coords
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.registry import (
     ESTIMATORS,
-    ListEstimator,
     check_estimable,
     check_estimator,
     checked_options,
     estimated_relevance,
-    list_estimator,
 )
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
-from bayeseval.estimators.topic_scores import TopicScore
+from bayeseval.estimators.topic_scores import ListScore, TopicScore
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
+from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
@@ -68,7 +67,7 @@ class Problem:
     measures: list[Measure]
     random: bool
     relevance: EstimatedRelevance | JudgedRelevance | None = None
-    list_scores: ListEstimator | None = None
+    list_scores: Callable[[Measure, TopicLists], ListScore] | None = None
 
     @classmethod
     def prepared(
@@ -98,13 +97,14 @@ class Problem:
         check_estimator(collection, estimator)
         check_estimable(parsed, estimator)
         options = checked_options(estimator, estimator_options)
-        random = ESTIMATORS[estimator].schemes is not None
+        row = ESTIMATORS[estimator]
+        random = row.schemes is not None
         if random:
             _warn_all_alike(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
-        if ESTIMATORS[estimator].lists is not None:
+        if row.lists is not None:
             check_no_predictor(estimator, predictor)
-            scores = list_estimator(estimator, options)
+            scores = row.lists if options is None else partial(row.lists, options=options)
             return cls(frame, parsed, random, list_scores=scores)
         check_seed(random_seed)
         seed = random_seed or 0
