@@ -92,7 +92,7 @@ class TopicRelevance:
 
     def top(self, cutoff: int | None) -> NDArray[np.int32]:
         """Positions down to a cutoff."""
-        return self.position if cutoff is None else np.ascontiguousarray(self.position[:, :cutoff])
+        return np.ascontiguousarray(self.position[:, :cutoff])
 
     def centred(self, expanded: NDArray[np.float64]) -> NDArray[np.float64]:
         """Deviations of expanded values (run, replicate, slot)."""

@@ -55,7 +55,7 @@ class TopicLists:
 
     def top(self, cutoff: int | None) -> NDArray[np.int32]:
         """Positions down to a cutoff."""
-        return self.position if cutoff is None else np.ascontiguousarray(self.position[:, :cutoff])
+        return np.ascontiguousarray(self.position[:, :cutoff])
 
 
 class CollectionLists:

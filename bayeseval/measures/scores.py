@@ -69,8 +69,7 @@ def plain_scores(
             f"{measure.label} has no score by relevance alone; measures that have one: "
             f"{', '.join(names_of('linear', 'count', 'ratio'))}."
         )
-    if measure.cutoff is not None:
-        position = np.ascontiguousarray(position[:, : measure.cutoff])
+    position = np.ascontiguousarray(position[:, : measure.cutoff])
     weight = rank_weight(measure, position.shape[1])
     total = topic_total(measure, value) if total is None else total
     return row.of_relevance(measure, position, value, weight, total)
