@@ -151,8 +151,7 @@ class CountModel:
 
     def _expanded(self, observed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum (replicate, topic) of relevance by inclusion probability."""
-        chance = self._sample.inclusion_probability
-        weight = 1.0 / np.where(chance > 0.0, chance, 1.0)
+        weight = 1.0 / self._sample.inclusion_probability
         n_topics = self._sample.n_topics
         return np.array(
             [np.bincount(self._sample.topic, row * weight, n_topics) for row in observed]
