@@ -70,11 +70,11 @@ def residual_sums(
     [0.625, 0.375, 0.0677]
     """
     check_relevance_level(relevance_level)
-    columns = [
+    parts = [
         _topic_sums(topic, persistence, relevance_level, cutoff, tail)
         for topic in checked_lists(collection)
     ]
-    base, weight, squares = (np.stack([c[i] for c in columns], axis=1) for i in range(3))
+    base, weight, squares = np.stack(parts, axis=2)
     dims = ("run", "topic", "replicate")
     retrieved = Rankings.of(collection).pair[:, :, 0] >= 0
     sums = xr.Dataset(
