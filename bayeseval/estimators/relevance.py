@@ -17,7 +17,7 @@ from bayeseval.estimators.counts import (
 from bayeseval.estimators.stratum_rates import rates_beside, squared_residuals, stratum_rates
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
-from bayeseval.measures.measure import Measure, relevance
+from bayeseval.measures.measure import Measure, at_least, is_counted, relevance
 from bayeseval.messages import Message, Option
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
@@ -242,9 +242,7 @@ class EstimatedRelevance:
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
         """1 where a judged pair has one of the grades, or those of :func:`at_least`."""
         if counted not in self._observed:
-            open_above = np.inf in counted
-            found = self._grade >= counted[0] if open_above else np.isin(self._grade, counted)
-            self._observed[counted] = found.astype(float)
+            self._observed[counted] = is_counted(self._grade, counted).astype(float)
         return self._observed[counted]
 
     def _grades_with(self, enough: NDArray[np.bool_]) -> tuple[float, ...]:
@@ -270,11 +268,6 @@ class EstimatedRelevance:
         inside = self.sample.of_topic(topic)
         own = {name: part[:, inside] for name, part in known.items() if part is not None}
         return replace(filled, **own)
-
-
-def at_least(level: float) -> tuple[float, float]:
-    """Grades that count from a level on: it, and infinity for all above it."""
-    return float(level), np.inf
 
 
 def filled_relevance(

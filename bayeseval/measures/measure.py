@@ -59,6 +59,23 @@ def described_gains(measures: Iterable[Measure]) -> str:
     return json.dumps(tables) if tables else ""
 
 
+def at_least(level: float) -> tuple[float, float]:
+    """Grades that count from a level on: it, and infinity for all above it."""
+    return float(level), np.inf
+
+
+def is_counted(grade: np.ndarray, counted: tuple[float, ...]) -> np.ndarray:
+    """Whether grades are among those counted, or those of :func:`at_least`; NaN is not.
+
+    Examples
+    --------
+    >>> grade = np.array([0.0, 1.0, 2.0, np.nan])
+    >>> is_counted(grade, (1.0,)), is_counted(grade, at_least(1))
+    (array([False,  True, False, False]), array([False,  True,  True, False]))
+    """
+    return grade >= min(counted) if np.inf in counted else np.isin(grade, counted)
+
+
 def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:
     """Relevance that a measure sees in grades of any shape; NaN (not judged) stays NaN.
 

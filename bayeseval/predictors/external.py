@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
+from bayeseval.measures.measure import is_counted
 from bayeseval.predictors.cross_fitting import held_out_prevalence
 from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted
 from bayeseval.predictors.values import value_features
@@ -67,9 +68,7 @@ def external(
     """
     known = values[~np.isnan(values)]
     if np.any(known > 1) and np.all(known == np.round(known)):
-        open_above = np.inf in counted
-        relevant = values >= min(counted) if open_above else np.isin(values, counted)
-        values = np.where(np.isnan(values), np.nan, relevant)
+        values = np.where(np.isnan(values), np.nan, is_counted(values, counted))
     elif np.any((known < 0) | (known > 1)):
         wrong = known[(known < 0) | (known > 1)][0]
         raise ValueError(
