@@ -13,6 +13,7 @@ from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.evaluation.scored import placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged
 from bayeseval.messages import Message, Option
 from bayeseval.rounding import settled
@@ -146,12 +147,12 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     variance, freedom = (np.full(shape, np.nan) for _ in range(2))
     effect = np.zeros(shape)
     of_run, beyond = (np.full((shape[0], runs.size, shape[2]), np.nan) for _ in range(2))
-    direction: dict[tuple[int, int], NDArray] = {}
+    direction = np.zeros((shape[0], shape[2], 1, 0))
     of_counts = np.full((2, shape[0], shape[2]), np.nan)
     anticipated = _anticipated(problem, runs.tolist(), (first, second))
     for index, topic, score in problem.topic_scores(runs.tolist()):
         if score.direction is not None:
-            direction[index, topic] = score.direction[0]
+            direction = placed(direction, index, topic, score.direction)
         if score.counts is not None:
             counts = score.counts
             of_counts[:, index, topic] = counts.relative_error[0], 1.0 - counts.own_share[0]
@@ -179,16 +180,13 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     estimate = settled(one - other, one, other)
     scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
     scores["anticipated_error"] = scores["estimate"].dims, np.sqrt(anticipated)
-    if not direction:
+    if not direction.shape[-1]:  # no model of the counts was used
         return scores
-    along = np.zeros((shape[0], shape[2], max(values.size for values in direction.values())))
-    for at, values in direction.items():
-        along[(*at, slice(values.size))] = values
     said: dict[Any, Any] = {
         name: (("measure", "topic"), x) for name, x in zip(OF_COUNTS, of_counts, strict=True)
     }
     said["denominator_effect"] = (("measure", "comparison", "topic"), effect)
-    said["denominator_direction"] = (("measure", "topic", "direction"), along)
+    said["denominator_direction"] = (("measure", "topic", "direction"), direction[:, :, 0])
     return scores.assign(said)
 
 

@@ -42,7 +42,7 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
             beyond[index, :, topic] = score.pop("beyond", 0.0)
             for name, values in score.items():
                 if name in OF_TOPIC:
-                    arrays[name] = _placed(arrays[name], index, topic, values)
+                    arrays[name] = placed(arrays[name], index, topic, values)
                 else:
                     arrays[name][index, :, topic] = values
     if skip_missing:
@@ -54,7 +54,7 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     return arrays
 
 
-def _placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
+def placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
     """Array with the values of one measure and topic, widened where they have more directions."""
     if values.ndim == 1:
         array[index, topic] = values
