@@ -142,8 +142,9 @@ def _check_design(design: xr.Dataset, path) -> None:
     if design.attrs["scheme"] == "with_replacement":
         _check_draws(design, path)
     probability = design["inclusion_probability"].to_numpy()
+    stratum = design["stratum"].to_numpy()
     drawn = design["stratum_sample_size"].to_numpy()
-    never = np.isin(design["stratum"].to_numpy(), np.flatnonzero(drawn == 0))  # probability 0
+    never = np.isin(stratum, np.flatnonzero(drawn == 0))  # probability 0
     possible = ((probability > 0) & (probability <= 1)) | never | np.isnan(probability)
     wrong = np.flatnonzero(~possible)
     if wrong.size:
@@ -151,7 +152,6 @@ def _check_design(design: xr.Dataset, path) -> None:
             f"'{path}': inclusion_probability must lie in (0, 1]; "
             f"{describe_pair(design, wrong[0])} has {probability[wrong[0]]}"
         )
-    stratum = design["stratum"].to_numpy()
     rows = np.bincount(stratum[stratum >= 0], minlength=design.sizes["stratum_id"])
     wrong = np.flatnonzero(rows != design["stratum_size"].to_numpy())
     if wrong.size:

@@ -85,8 +85,9 @@ def ordered_design(
     place = np.zeros(collection.sizes["pair"], dtype=np.int32)
     topic = collection["pair_topic"].to_numpy()[order]
     place[order] = 1 + pd.Series(topic).groupby(topic).cumcount()
-    options = {"name": name, "parameters": parameters, "judging_order": ("pair", place)}
-    return pooled_design(collection, place > 0, **options)
+    return pooled_design(
+        collection, place > 0, name=name, parameters=parameters, judging_order=("pair", place)
+    )
 
 
 def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:

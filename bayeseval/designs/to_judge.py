@@ -64,11 +64,11 @@ def to_judge(
         within = design["judging_order"].to_numpy()[pair].astype(float)
     else:
         within = np.random.default_rng(random_seed).random(pair.size)
-    pair = pair[np.lexsort((within, topic))]
+    order = np.lexsort((within, topic))
     return pd.DataFrame(
         {
-            "topic": design["topic"].to_numpy()[design["pair_topic"].to_numpy()[pair]],
-            "document": design["document"].to_numpy()[pair],
+            "topic": design["topic"].to_numpy()[topic[order]],
+            "document": design["document"].to_numpy()[pair[order]],
         }
     )
 
