@@ -13,13 +13,12 @@ from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.evaluation.scored import placed
+from bayeseval.evaluation.scored import OF_COUNTS, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged
 from bayeseval.messages import Message, Option
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
 
-OF_COUNTS = ("denominator_error", "modelled_share")  # of a topic, not of runs
 BLOCK = 2000  # pairs of runs whose deviations are held at once
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -15,7 +15,8 @@ from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
-OF_TOPIC = ("denominator_error", "modelled_share", "denominator_direction")  # not of the run
+OF_COUNTS = ("denominator_error", "modelled_share")
+OF_TOPIC = (*OF_COUNTS, "denominator_direction")  # not of the run
 
 
 def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
@@ -32,7 +33,7 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     arrays["anticipated_error"] = np.full(shape, np.nan)
     arrays["denominator_effect"] = np.zeros(shape)
     beyond = np.zeros(shape)
-    for name in OF_TOPIC[:2]:
+    for name in OF_COUNTS:
         arrays[name] = np.full((shape[0], *shape[2:]), np.nan)
     arrays["denominator_direction"] = np.zeros((shape[0], *shape[2:], 0))
     scores = _scores_of(problem)

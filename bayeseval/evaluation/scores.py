@@ -10,12 +10,10 @@ from bayeseval.collection.origin import origin
 from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.registry import described_options
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.evaluation.scored import scored
+from bayeseval.evaluation.scored import OF_COUNTS, OF_TOPIC, scored
 from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import interval, raised_variance
-
-DENOMINATOR = ("denominator_effect", "denominator_direction", "denominator_error", "modelled_share")
 
 
 class TopicsUnjudged(UserWarning):
@@ -259,14 +257,12 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
 def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     dims = ("measure", "run", "topic", "replicate")
     of_topic = ("measure", "topic", "replicate")
-    dims_of = {
-        "denominator_error": of_topic,
-        "modelled_share": of_topic,
-        "denominator_direction": (*of_topic, "direction"),
-    }
+    along = {"denominator_direction": (*of_topic, "direction")}
+    dims_of = dict.fromkeys(OF_COUNTS, of_topic) | along
     held = {name: (dims_of.get(name, dims), values) for name, values in arrays.items()}
     if not arrays["denominator_direction"].shape[-1]:  # no model of the counts was used
-        held = {name: values for name, values in held.items() if name not in DENOMINATOR}
+        for name in ("denominator_effect", *OF_TOPIC):
+            del held[name]
     if np.isnan(arrays["anticipated_error"]).all():
         del held["anticipated_error"]
     scores = xr.Dataset(held, coords=problem.coords)
