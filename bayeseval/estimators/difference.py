@@ -108,15 +108,13 @@ def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, 
     if "predictors" not in collection.children:
         return {}
     columns = {}
-    for name, values in (
-        collection.children["predictors"].to_dataset(inherit=False).data_vars.items()
-    ):
+    predictors = collection.children["predictors"].to_dataset(inherit=False)
+    for name, values in predictors.data_vars.items():
         if values.dims == ("pair",):
             columns[str(name)] = values.to_numpy()[pairs]
         elif set(values.dims) == {"pair", "predictor"}:
             for label in values["predictor"].to_numpy():
-                column = values.sel(predictor=label).to_numpy()[pairs]
-                columns[str(label)] = column
+                columns[str(label)] = values.sel(predictor=label).to_numpy()[pairs]
     return columns
 
 

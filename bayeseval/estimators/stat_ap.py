@@ -250,7 +250,7 @@ def stat_number_relevant(measure: Measure, topic: TopicLists) -> ListScore:
     array([[3.]])
     """
     sample = expanded_sample(measure, topic)
-    count = np.where(sample.n_sampled > 0, np.nan_to_num(sample.count), np.nan)
+    count = np.where(sample.n_sampled > 0, sample.value.sum(axis=0), np.nan)
     return ListScore(np.repeat(count[None], topic.position.shape[0], axis=0))
 
 
