@@ -137,9 +137,7 @@ class Draws:
         return mean_and_variance(self.total, total, squares)
 
 
-def topic_draws(
-    measure: Measure, topic: TopicLists, options: ImportanceOptions = ImportanceOptions()
-) -> Draws:
+def topic_draws(measure: Measure, topic: TopicLists, options: ImportanceOptions) -> Draws:
     """Draws of a topic, with what each document counts in a measure.
 
     Raises

@@ -85,7 +85,7 @@ HAS_COVARIANCE = tuple(
 
 
 def estimated_relevance(
-    frame: Frame, estimator: str, predictor, random_seed: int, options: Any = None
+    frame: Frame, estimator: str, predictor, random_seed: int, options: Any
 ) -> EstimatedRelevance | JudgedRelevance:
     """What an estimator that fills in relevances makes of the judgments of a collection."""
     fill = ESTIMATORS[estimator].relevance

@@ -8,7 +8,7 @@ from bayeseval.collection.labels import named_positions
 from bayeseval.frame.rankings import Rankings
 
 
-def contributing_runs(collection: xr.DataTree, runs=None) -> np.ndarray:
+def contributing_runs(collection: xr.DataTree, runs) -> np.ndarray:
     """Positions of the runs that shape a design: those named, else those that contributed."""
     if runs is None:
         chosen = np.flatnonzero(collection["contributed"].to_numpy())

@@ -45,9 +45,9 @@ def residual_sums(
     collection: xr.DataTree,
     persistence: float,
     *,
-    relevance_level: int = 1,
-    cutoff: int | None = None,
-    tail: str = "unjudged",
+    relevance_level: int,
+    cutoff: int | None,
+    tail: str,
 ) -> xr.Dataset:
     r"""Sums of the weights of a run's ranks, by what is known of them, (run, topic, replicate).
 
@@ -65,7 +65,8 @@ def residual_sums(
     >>> import pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "c"], "grade": [1, 1]})
-    >>> sums = residual_sums(be.read_collection(qrels, run), 0.5)
+    >>> options = {"relevance_level": 1, "cutoff": None, "tail": "unjudged"}
+    >>> sums = residual_sums(be.read_collection(qrels, run), 0.5, **options)
     >>> [sums[name].item() for name in ("base", "weight", "squares")]
     [0.625, 0.375, 0.0677]
     """
