@@ -1,7 +1,10 @@
 """Algorithm 2 of Webber and Park (2009): the bias of an unpooled run, seen on common topics."""
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers, generator
 from bayeseval.rounding import settled
@@ -93,6 +96,8 @@ def adjust_by_topics(
     >>> round(adjusted.adjustment.item(), 6), round(adjusted.adjusted.item(), 6)
     (0.2, 0.5)
     """
+    from scipy.special import ndtr
+
     check_whole_numbers(0, n_boot=n_boot)
     true = true.reindex_like(unadjusted)
     delta = _differences(true, unadjusted, _common_like(common, unadjusted))
@@ -103,7 +108,6 @@ def adjust_by_topics(
     left = 1.0 - n_common / n_topics
     deviation = _deviation(delta)
     error = (left * deviation**2 / n_common) ** 0.5
-    beyond = xr.apply_ufunc(settled, abs(adjustment) - error, adjustment)
     unadjusted_mean = unadjusted.mean("topic", skipna=True)
     adjusted = unadjusted_mean + adjustment
     known = true.where(delta.notnull())
@@ -120,8 +124,8 @@ def adjust_by_topics(
             "common_mean_error": (left * common_deviation**2 / n_common) ** 0.5,
             "topic_deviation": deviation,
             "common_deviation": common_deviation,
-            "helps": (beyond > 0).where(error.notnull()),
-            "confidence": _confidence(adjustment, error),
+            "helps": helps(adjustment, error),
+            "confidence": confidence(adjustment, error, lambda ratio: 2.0 * ndtr(ratio) - 1.0),
             "n_topics": n_topics,
             "n_common": n_common,
         },
@@ -158,15 +162,19 @@ def _differences(true: xr.DataArray, unadjusted: xr.DataArray, known) -> xr.Data
     return (true - unadjusted).where(known)
 
 
-def _confidence(adjustment: xr.DataArray, error: xr.DataArray) -> xr.DataArray:
-    """Chance that a normal error is smaller than the adjustment; NaN where no error is known."""
-    from scipy.special import ndtr
+def helps(adjustment: xr.DataArray, error: xr.DataArray) -> xr.DataArray:
+    """Condition 6, whether the error is below the adjustment; NaN where no error is known."""
+    beyond = xr.apply_ufunc(settled, abs(adjustment) - error, adjustment)
+    return (beyond > 0).where(error.notnull())
 
+
+def confidence(
+    adjustment: xr.DataArray, error: xr.DataArray, chance: Callable[[NDArray], NDArray]
+) -> xr.DataArray:
+    """Chance that adjusting helps, by the adjustment in errors; NaN where no error is known."""
     size = abs(adjustment)
-    ratio = size / error.where(error > 0)
-    chance = xr.apply_ufunc(lambda value: 2.0 * ndtr(value) - 1.0, ratio)
     sure = xr.where(size > 0, 1.0, 0.0).where(error == 0)
-    return chance.fillna(sure)
+    return xr.apply_ufunc(chance, size / error.where(error > 0)).fillna(sure)
 
 
 def _deviation(value: xr.DataArray) -> xr.DataArray:

@@ -4,10 +4,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.adjustment.common_topics import confidence, helps
 from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.progress import track
-from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
 
@@ -80,8 +80,7 @@ def adjusted_by_runs(
     spread = ((bias - adjustment) ** 2).mean("left_out", skipna=True)
     error = (spread + 2.0 * of_mean) ** 0.5
     adjusted = unadjusted + adjustment
-    size, error_of_mean = abs(adjustment), of_mean**0.5
-    beyond = xr.apply_ufunc(settled, size - error_of_mean, size)
+    error_of_mean = of_mean**0.5
     return xr.Dataset(
         {
             "unadjusted": unadjusted,
@@ -90,10 +89,8 @@ def adjusted_by_runs(
             "standard_error": error,
             "interval": interval(adjusted, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
             "adjustment_error": error_of_mean,
-            "helps": (beyond > 0).where(of_mean.notnull()),
-            "confidence": xr.apply_ufunc(ndtr, size / (2.0 * error.where(error > 0))).fillna(
-                xr.where(size > 0, 1.0, 0.0).where(error == 0)
-            ),
+            "helps": helps(adjustment, error_of_mean),
+            "confidence": confidence(adjustment, error, lambda ratio: ndtr(0.5 * ratio)),
             "bias": bias,
         }
     )
