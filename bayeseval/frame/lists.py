@@ -71,27 +71,22 @@ class CollectionLists:
         self._rankings = Rankings.of(collection)
         self._grade = grade_columns(collection)
         self._pooled = collection["judgments/pooled"].to_numpy()
-        self._design = _variables(collection, "design")
-        self._count = _variables(collection, "judgments").get("draw_count")
+        design, judgments = (_variables(collection, node) for node in ("design", "judgments"))
+        self._stratum_size = design.get("stratum_size")
+        names = ("inclusion_probability", "stratum", "draw_probability")
+        self._of_pair = {name: design[name] for name in names if name in design}
+        if "draw_count" in judgments:
+            self._of_pair["draw_count"] = np.atleast_2d(judgments["draw_count"])
 
     def topic(self, topic: int) -> TopicLists:
         """Arrays of one topic."""
         first, last = self._rankings.start[topic : topic + 2]
-        design = {
-            name: values[first:last]
-            for name in ("inclusion_probability", "stratum", "draw_probability")
-            if (values := self._design.get(name)) is not None
-        }
-        count = None
-        if self._count is not None:
-            count = np.atleast_2d(self._count)[:, first:last]
         return TopicLists(
             position=self._rankings.local(topic),
             grade=np.ascontiguousarray(self._grade[:, first:last], dtype=np.float64),
             pooled=self._pooled[first:last],
-            stratum_size=self._design.get("stratum_size"),
-            draw_count=count,
-            **design,
+            stratum_size=self._stratum_size,
+            **{name: values[..., first:last] for name, values in self._of_pair.items()},
         )
 
 
