@@ -23,8 +23,8 @@ def frame_pairs(design: xr.Dataset) -> np.ndarray:
 
 def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
     """The design's variables over the pairs and topics of a collection, without labels."""
-    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
-        return design  # the collection's own /design, which has no labels
+    if _is_own(collection, design):
+        return design
     where = design_rows(collection, design)
     frame = frame_pairs(design)
     missing = np.count_nonzero(frame) - np.count_nonzero(frame[where[where >= 0]])
@@ -74,15 +74,18 @@ def check_design(design: Any) -> None:
 
 def design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
     """For every pair of the collection its row in the design, -1 where it has none."""
-    if "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]:
-        return np.arange(design.sizes["pair"])  # the collection's own /design, which has no labels
-    if all(
+    if _is_own(collection, design) or all(
         np.array_equal(collection[name].to_numpy(), design[name].to_numpy())
         for name in ("topic", "pair_topic", "document")
     ):
         return np.arange(design.sizes["pair"])
     topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
     return pair_positions(design, topics, collection["document"].to_numpy())
+
+
+def _is_own(collection: xr.DataTree, design: xr.Dataset) -> bool:
+    """Whether it is the collection's own /design, which has no labels."""
+    return "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]
 
 
 def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataArray) -> np.ndarray:
