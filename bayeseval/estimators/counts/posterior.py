@@ -102,15 +102,13 @@ class CountModel:
     def _fitted(
         self, observed: NDArray[np.float64], above: LevelCounts | None, number: int
     ) -> LevelCounts:
-        n_replicates = observed.shape[0]
         seen = np.array([self._cells.sums(row) for row in observed])
-        sampled = self._sampled if above is None else above.seen
-        shows_none = np.ascontiguousarray(self._by_topic(seen.T).T == 0.0)
+        found = self._by_topic(seen.T).T  # in every topic
+        sampled, left = self._sampled, self._cells.size - self._sampled
+        if above is not None:
+            sampled, left = above.seen, above.unsampled
 
         def draws(replicate: int):
-            left = self._cells.size - self._sampled[replicate]
-            if above is not None:
-                left = above.unsampled[replicate]
             fit = fit_counts(
                 Counts(
                     self._cells.start,
@@ -120,20 +118,15 @@ class CountModel:
                     self._cells.slope,
                 ),
                 self._cells.levelling,
-                shows_none=shows_none[replicate] if above is not None else None,
+                shows_none=None if above is None else found[replicate] == 0.0,
             )
-            return fit.draws(left, number=number, random_seed=self._random_seed)
+            return fit.draws(left[replicate], number=number, random_seed=self._random_seed)
 
-        unsampled = each_on_a_core(draws, range(n_replicates), "numbers of relevant documents")
+        unsampled = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
         direction = draw_directions(self._cells.curve.shape[1] + 3, number)
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
-        total = np.array(
-            [
-                self._by_topic(drawn) + self._by_topic(row[:, None])
-                for drawn, row in zip(unsampled, seen, strict=True)
-            ]
-        )
+        total = np.array([self._by_topic(drawn) for drawn in unsampled]) + found[..., None]
         own = self._own_variance(unsampled)
         return LevelCounts(total, unsampled, direction, seen, own, self._expanded(observed))
 
