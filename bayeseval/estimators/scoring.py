@@ -104,7 +104,7 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
 def control_variate(
     measure: Measure, topic: TopicRelevance, counts: TopicCounts | None
 ) -> Control | None:
-    r"""Control variate of AP and R@k; None without a posterior, or without predictions.
+    r"""Control variate of AP and R@k; None without a posterior.
 
     Its coefficient is c w A. A is the score that the predictions p (for ``stat`` the rates of the
     strata) lead one to expect, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by
@@ -119,8 +119,7 @@ def control_variate(
         return None
     filled = topic.binary(measure.relevance_level)
     predicted = filled.rates if filled.predicted is None else filled.predicted
-    if predicted is None:
-        return None
+    assert predicted is not None
     likely = np.ascontiguousarray(np.clip(predicted, 0.0, 1.0).T)
     if measure.name == "AP":
         above = precision_sum(topic.top(measure.cutoff), likely)

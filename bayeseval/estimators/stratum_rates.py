@@ -12,8 +12,8 @@ PRIOR = 5.0  # documents that the strata of all topics count for in that of one
 CURVE_PENALTY = 0.1  # of the curve over places
 
 
-def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    r"""Rate of relevance (replicate, frame_pair) of each pair's stratum; None without pairs.
+def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Rate of relevance (replicate, frame_pair) of each pair's stratum.
 
     .. math:: \hat p_{th} = \frac{k_{th} + 5\, \hat r_h}{n_{th} + 5}, \qquad
               \hat r_h = \frac{1/2 + \sum_t k_{th}}{1 + \sum_t n_{th}}
@@ -38,8 +38,6 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
     >>> stratum_rates(sample, np.array([[1.0, 0.0, 0.0, 0.0]])).round(3)
     array([[0.792, 0.792, 0.208, 0.208]])
     """
-    if not sample.stratum.size:
-        return None
     return _rates(sample, observed, *_strata_and_places(sample))
 
 
@@ -70,7 +68,7 @@ def rates_beside(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.fl
     ----------
     Pregibon, "Logistic regression diagnostics", Annals of Statistics 9 (1981), on the step.
     """
-    if not sample.stratum.size or (sample.stratum < 0).any():
+    if (sample.stratum < 0).any():
         return None
     stratum, place = _strata_and_places(sample)
     size = np.bincount(stratum)
