@@ -149,13 +149,7 @@ def _scores(posterior, colour, depth: int, n_documents: int, weight, seed: int) 
     total = np.zeros((len(weight), colour.shape[1], len(logit)))
     for topic, of_topic in enumerate(seeds.tolist()):
         filled, _ = filled_topic(
-            of_topic,
-            shown[topic],
-            judged,
-            np.ascontiguousarray(odds),
-            np.ascontiguousarray(logit[:, topic]),
-            n_documents,
-            1.0,
+            of_topic, shown[topic], judged, odds, logit[:, topic], n_documents, 1.0
         )
         for index, part in enumerate(weight):
             total[index] += weighted_sums(filled, np.tile(part, (colour.shape[1], 1)))
