@@ -11,6 +11,9 @@ from bayeseval.rounding import settled
 
 DISTANCES = ("paper", "root")
 TOPICS = ("independent", "together")
+# b^2 = Delta - sigma^2(X) - sigma^2(G), both variances, and MSE = b^2 + sigma^2(X), from
+# (Delta, sigma^2(X), sigma^2(G))
+SQUARES = np.array([[1.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
 
 Floats = NDArray[np.floating]
 
@@ -49,17 +52,12 @@ class Geometry:
 
     def squares(self) -> Floats:
         """(b^2, sigma^2(X), sigma^2(G), MSE)."""
-        return settled(_squares(*self.distances))
+        return settled(SQUARES @ self.distances)
 
     def squares_error(self) -> Floats:
         """Monte Carlo standard errors of these, of the finite number of bootstrap results."""
-        parts = _squares(*self.noise.T)
+        parts = SQUARES @ self.noise.T
         return np.sqrt(parts.var(axis=1, ddof=1) / parts.shape[1])
-
-
-def _squares(distance, variance, gold) -> Floats:
-    """b^2 = Delta - sigma^2(X) - sigma^2(G), both variances, MSE = b^2 + sigma^2(X)."""
-    return np.stack([distance - variance - gold, variance, gold, distance - gold])
 
 
 def geometry(

@@ -7,15 +7,13 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.progress import track
-from bayeseval.rankings.geometry import Geometry, Request, geometry
+from bayeseval.rankings.geometry import SQUARES, Geometry, Request, geometry
 from bayeseval.rankings.influence import Influence, influences, topic_counts
 from bayeseval.rounding import ratio
 
 QUANTITIES = ("bias", "sigma", "sigma_gold", "mse", "rmse")
 INNER = 100  # rankings of an outer sample at most: its distances have no bias, whatever the number
 LEAST_BY_TOPIC = 4  # rankings of the tables themselves for each topic
-# (b^2, sigma^2(X), sigma^2(G), MSE) from (Delta, sigma^2(X), sigma^2(G))
-SQUARES = np.array([[1.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
 
 Floats = NDArray[np.floating]
 

@@ -8,7 +8,8 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.rankings.geometry_interval import SQUARES, bounds_of_differences
+from bayeseval.rankings.geometry import SQUARES
+from bayeseval.rankings.geometry_interval import bounds_of_differences
 
 DIMS = ("replicate", "run", "topic")
 
