@@ -161,7 +161,7 @@ def _noise(found: Geometry) -> Floats:
 def _joined(by_table: list[Influence], paired: bool) -> Influence:
     """Influences of the topics of both tables: their sum where the topics are the same."""
     found, freed, size = zip(*by_table, strict=True)
-    if paired or len(by_table) == 1:
+    if paired:
         return Influence(np.sum(found, axis=0), np.sum(freed, axis=0), size[0])
     return Influence(*(np.concatenate(parts, axis=-1) for parts in (found, freed, size)))
 
