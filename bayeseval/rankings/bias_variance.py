@@ -136,7 +136,11 @@ def bias_variance(
     >>> geometry.bias.item() > 0.5
     True
     """
-    _check(similarity, distance, topics, replicates, n_boot)
+    check_choice("similarity", similarity, SIMILARITIES)
+    check_choice("distance", distance, DISTANCES)
+    check_choice("topics", topics, TOPICS)
+    check_choice("replicates", replicates, REPLICATES)
+    check_whole_numbers(2, n_boot=n_boot)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     if n_topics is not None:
@@ -183,17 +187,6 @@ def _labelled(found: Geometry) -> xr.Dataset:
         | {"squared_bias": squares[0], "monte_carlo_error": ("quantity", errors)},
         coords={"quantity": list(QUANTITIES)},
     )
-
-
-def _check(similarity: str, distance: str, topics: str, replicates: str, n_boot: int) -> None:
-    for name, value, allowed in (
-        ("similarity", similarity, SIMILARITIES),
-        ("distance", distance, DISTANCES),
-        ("topics", topics, TOPICS),
-        ("replicates", replicates, REPLICATES),
-    ):
-        check_choice(name, value, allowed)
-    check_whole_numbers(2, n_boot=n_boot)
 
 
 def _check_orders(found: np.ndarray) -> None:
