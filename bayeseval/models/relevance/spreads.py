@@ -30,9 +30,9 @@ class Spreads:
     def __init__(self, regression: Regression, data: Mapping[str, NDArray]) -> None:
         spans = regression.common_spans | regression.own_spans
         self.regression = regression
-        self.n_draws = n_draws = 1  # chains that move at once
+        self.n_draws = 1  # chains that move at once
         self.has_topics = "topic" in regression.own_spans
-        self.shrunk: list[str] = [name for name in SHRUNK if name in spans]
+        self.shrunk = [name for name in SHRUNK if name in spans]
         self._scale: dict[str, float] = dict(zip(SHRUNK, data["scale_prior"].tolist(), strict=True))
         self._normal: dict[str, NDArray] = dict(
             zip((*TOPIC, CORRELATION), data["topic_prior"].T, strict=True)
@@ -43,12 +43,10 @@ class Spreads:
         self.mean[: mean.size], self._fixed[: mean.size] = mean, spread**-2.0
         # Share of the effects of each standard deviation that the judgments determine.
         self.determined: dict[str, float] = dict.fromkeys(self.shrunk, 1.0)
-        self.value: dict[str, NDArray] = {
-            name: np.full(n_draws, np.log(0.3)) for name in self.shrunk
-        }
+        start = dict.fromkeys(self.shrunk, np.log(0.3))
         if self.has_topics:
-            start = {"intercept": np.log(0.7), "slope": np.log(0.3), CORRELATION: 0.0}
-            self.value |= {name: np.full(n_draws, value) for name, value in start.items()}
+            start |= {"intercept": np.log(0.7), "slope": np.log(0.3), CORRELATION: 0.0}
+        self.value = {name: np.array([value]) for name, value in start.items()}
         self.start = self.value
 
     @property
@@ -135,7 +133,7 @@ class Spreads:
             number = effects[..., 0].size
             size = (effects**2).reshape(-1, self.n_draws).sum(axis=0)
 
-            def density(value, name=name, number=number, size=size):
+            def density(value):
                 inside = -number * value[0] - 0.5 * size * np.exp(-2.0 * value[0])
                 return inside + self.log_prior(name, value[0])
 
