@@ -6,10 +6,32 @@ import bayeseval as be
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 GRADES = (2, 0, 1, 0, 0, 1, 2, 0)
+# documents that nobody judged are all alike
+FLAT = dict.fromkeys(
+    [
+        "topic_effect",
+        "curvature",
+        "tail_effect",
+        "component_effect",
+        "agreement_effect",
+        "topic_component_effect",
+        "topic_agreement_effect",
+    ],
+    0.0,
+)
 
 
 def logit(probability):
     return np.log(probability / (1 - probability))
+
+
+def labelled(grades) -> xr.DataTree:
+    """Three documents of each topic judged; two of these have the label 0, all others 1."""
+    sampled = half_judged(collection_of_three(grades), budget=3)
+    label = np.full(8, 1.0)
+    label[np.flatnonzero(~np.isnan(sampled["judgments/grade"].to_numpy()))[:2]] = 0.0
+    sampled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", label)}))
+    return sampled
 
 
 def test_complete_grades_give_the_exact_graded_scores():
@@ -24,17 +46,7 @@ def test_complete_grades_give_the_exact_graded_scores():
 def test_unjudged_documents_reach_each_grade_as_often_as_the_cutpoints_say():
     sampled = half_judged(collection_of_three(GRADES), budget=3)
     model = be.models.grade_model(sampled)
-    flat = {
-        "topic_component_effect": 0.0,
-        "topic_effect": 0.0,
-        "component_effect": 0.0,
-        "curvature": 0.0,
-        "tail_effect": 0.0,
-        "agreement_effect": 0.0,
-        "topic_agreement_effect": 0.0,
-        "grade_gap": logit(0.8),
-    }
-    fitted = handmade_fit(model, **flat)
+    fitted = handmade_fit(model, **FLAT, grade_gap=logit(0.8))
     levels = be.posterior_scores(fitted, sampled, ["NumRel", "NumRel(rel=2)"], random_seed=1)
     grade = sampled["judgments/grade"].to_numpy()
     for measure, level, share in (("NumRel", 1, 0.5), ("NumRel(rel=2)", 2, 0.2)):
@@ -43,45 +55,21 @@ def test_unjudged_documents_reach_each_grade_as_often_as_the_cutpoints_say():
 
 
 def test_labels_change_the_odds_by_their_error_rates():
-    sampled = half_judged(collection_of_three((1, 0, 1, 0, 0, 1, 0, 0)), budget=3)
-    label = np.full(8, 1.0)
-    label[np.flatnonzero(~np.isnan(sampled["judgments/grade"].to_numpy()))[:2]] = 0.0
-    sampled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", label)}))
+    sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
     model = be.models.relevance_model(sampled, external="llm")
     rate = np.array([[0.8, 0.2], [0.4, 0.6]])  # a label of 1 triples the odds
-    flat = {
-        "topic_component_effect": 0.0,
-        "topic_effect": 0.0,
-        "component_effect": 0.0,
-        "curvature": 0.0,
-        "tail_effect": 0.0,
-        "agreement_effect": 0.0,
-        "topic_agreement_effect": 0.0,
-        "llm_rate": rate,
-    }
-    post = be.posterior_scores(handmade_fit(model, **flat), sampled, "NumRel", random_seed=1)
+    fitted = handmade_fit(model, **FLAT, llm_rate=rate)
+    post = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
     seen = (sampled["judgments/grade"].to_numpy() >= 1).sum()
     drawn = float(post.estimate.sel(run="a").mean()) * 2 - seen
     assert abs(drawn - 2 * 0.75) < 4 * np.sqrt(2 * 0.19 / 2000)
 
 
 def test_labels_change_the_odds_of_every_grade():
-    sampled = half_judged(collection_of_three(GRADES), budget=3)
-    label = np.full(8, 1.0)
-    label[np.flatnonzero(~np.isnan(sampled["judgments/grade"].to_numpy()))[:2]] = 0.0
-    sampled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", label)}))
+    sampled = labelled(GRADES)
     model = be.models.grade_model(sampled, external="llm")
     rate = np.array([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]])
-    flat = {
-        "topic_component_effect": 0.0,
-        "topic_effect": 0.0,
-        "component_effect": 0.0,
-        "curvature": 0.0,
-        "tail_effect": 0.0,
-        "agreement_effect": 0.0,
-        "topic_agreement_effect": 0.0,
-    }
-    fitted = handmade_fit(model, **flat, llm_rate=rate, grade_gap=logit(0.8))
+    fitted = handmade_fit(model, **FLAT, llm_rate=rate, grade_gap=logit(0.8))
     post = be.posterior_scores(fitted, sampled, "NumRel(rel=2)", random_seed=1)
     mass = np.array([0.5, 0.3, 0.2]) * rate[:, 1]
     seen = (sampled["judgments/grade"].to_numpy() >= 2).sum()
