@@ -35,7 +35,7 @@ class JudgedLines(NamedTuple):
     @classmethod
     def of(cls, predictors: Predictors, weight: NDArray[np.float64]) -> "JudgedLines":
         """Middles and regressions of the judged pairs of a model with topic effects."""
-        line = next(block.values for block in predictors.blocks if block.name == "topic")
+        line = predictors.blocks[0].values
         weighted = line * weight[:, None]
         middle = float(weighted[:, 1].sum() / weight.sum())
         n_topics = predictors.frame.collection.sizes["topic"]
@@ -59,7 +59,7 @@ def information(predictors: Predictors, relevance: NDArray[np.bool_]) -> NDArray
     That is about its weight in the likelihood, with p from a regression on topics and log rank
     alone. A hundred judgments of which four are relevant tell less than twenty with ten.
     """
-    line = next(block.values for block in predictors.blocks if block.name == "topic")
+    line = predictors.blocks[0].values  # intercept and log rank
     topic = predictors.topic
     rows = TopicRows(line[:, 1:], line[:, :1], topic, int(topic.max()) + 1)
     penalty = Penalty(np.full(1, PENALTY), np.full(1, PENALTY))
