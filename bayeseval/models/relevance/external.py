@@ -68,14 +68,14 @@ def label_judgments(
         model.add_coord(f"{column}_pair", frame.labels(judged[known]))
         pm.Data(f"{column}_edges", edges, dims=f"{column}_value")
         pm.Data(f"judged_{column}_label", code[known], dims=f"{column}_pair")
-        rate = _error_rates(column, len(states), edges.size)
+        rate = _error_rates(column, len(states), edges)
         given = pt.as_tensor(rate)[pt.as_tensor(truth)[known]]
         pm.Categorical(f"{column}_label", p=given, dims=f"{column}_pair")
         sizes.append(known.size)
     pm.Data("n_labels", np.array(sizes), dims=LABEL_COLUMN)  # what keeps the coord in every fit
 
 
-def _error_rates(column: str, n_states: int, n_labels: int) -> Any:
+def _error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> Any:
     r"""Error rates (state, label), a stick broken at one label after the other.
 
     Of what labels 1, ..., j - 1 leave, label j takes a share :math:`v_j \sim Beta(1, K - j)`; this
@@ -86,9 +86,8 @@ def _error_rates(column: str, n_states: int, n_labels: int) -> Any:
     import pytensor.tensor as pt
 
     model: Any = pm.modelcontext(None)
-    values = model.coords[f"{column}_value"]
-    model.add_coord(f"{column}_step", values[:-1])
-    left = np.broadcast_to(np.arange(n_labels - 1.0, 0.0, -1.0), (n_states, n_labels - 1))
+    model.add_coord(f"{column}_step", edges[:-1])
+    left = np.tile(np.arange(edges.size - 1.0, 0.0, -1.0), (n_states, 1))
     share: Any = pm.Beta(f"{column}_share", np.float64(1), left, dims=("state", f"{column}_step"))
     kept: Any = pt.cumprod(1.0 - share, axis=1)
     before = pt.concatenate([pt.ones((n_states, 1)), kept[:, :-1]], axis=1)
