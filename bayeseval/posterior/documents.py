@@ -45,8 +45,8 @@ class DocumentScores:
         sampled: xr.DataTree,
         measures,
         outside: str,
-        departures: str = "learned",
-        denominator: str = "counts",
+        departures: str,
+        denominator: str,
     ) -> None:
         parsed = modelled_measures(measures, draws, sampled)
         self._problem = Problem(draws.frame, parsed, random=draws.frame.scheme == "poisson")

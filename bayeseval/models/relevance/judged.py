@@ -38,8 +38,8 @@ class Predictors:
         n_components: int,
         n_topic_components: int,
         n_curve_components: int,
-        topic_effects: bool | str = True,
-        agreement: bool = True,
+        topic_effects: bool | str,
+        agreement: bool,
     ) -> "Predictors":
         """Predictors of the judged pairs of a frame, with the parts that it has columns for."""
         check_whole_numbers(
