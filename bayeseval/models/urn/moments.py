@@ -250,16 +250,12 @@ def _check(n_documents, odds, probability, n_relevant, judged_depth, persistence
         raise ValueError(f"relevant_probability must lie in [0, 1], not {probability!r}.")
     if n_relevant is not None and not _within(n_relevant, 0, n_documents):
         raise ValueError(f"n_relevant must lie between 0 and n_documents, not {n_relevant!r}.")
-    if n_relevant is not None and not _whole(n_relevant):
+    if n_relevant is not None and (np.asarray(n_relevant) % 1 != 0).any():
         raise ValueError(f"n_relevant must be a whole number of documents, not {n_relevant!r}.")
     if not 0.0 < persistence < 1.0:
         raise ValueError(f"persistence must lie between 0 and 1, not {persistence!r}.")
     if length is not None and length > n_documents:
         raise ValueError(f"length must be at most n_documents, {n_documents}, not {length}.")
-
-
-def _whole(value) -> bool:
-    return bool((np.asarray(value) % 1 == 0).all())
 
 
 def _within(value, low: float, high: float) -> bool:
