@@ -22,6 +22,14 @@ def topics_at(intercept: float) -> dict[str, np.ndarray]:
     return level | {"population_tilt": np.zeros(())}
 
 
+def grades_logp(model, latent: float) -> np.ndarray:
+    """Log probability of every judged grade where all documents are alike and the gap is 1.5."""
+    point = topics_at(latent) | {"grade_gap_log__": np.log([1.5])}
+    point["component_effect"] = np.zeros(len(model.coords["component"]))
+    known = {"grade": model["judged_grade"].get_value()}
+    return response_logp(model, known, "grade", **point)
+
+
 def test_grades_below_two_give_the_likelihood_of_relevance():
     collection = small_collection()
     grade = np.minimum(collection["judgments/grade"], 1)
@@ -48,9 +56,7 @@ def test_grades_reach_each_level_by_the_cutpoints():
     collection = small_collection()
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
-    point = topics_at(0.0) | {"grade_gap_log__": np.log([1.5])}
-    zero = {name: np.zeros(len(model.coords["component"])) for name in ("component_effect",)}
-    found = response_logp(model, {"grade": known}, "grade", **point, **zero)
+    found = grades_logp(model, 0.0)
     reached = 1 / (1 + np.exp([0.0, 1.5]))
     mass = np.log([1 - reached[0], reached[0] - reached[1], reached[1]])
     np.testing.assert_allclose(found, mass[known], rtol=1e-9)
@@ -62,9 +68,7 @@ def test_grades_that_are_all_but_impossible_keep_their_digits(latent):
     collection = small_collection()
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
-    point = topics_at(latent) | {"grade_gap_log__": np.log([1.5])}
-    zero = {name: np.zeros(len(model.coords["component"])) for name in ("component_effect",)}
-    found = response_logp(model, {"grade": known}, "grade", **point, **zero)
+    found = grades_logp(model, latent)
     missed, reached = (-np.logaddexp(0, sign * (latent - np.array([0, 1.5]))) for sign in (1, -1))
     mass = [missed[0], reached[0] + missed[1] + np.log1p(-np.exp(-1.5)), reached[1]]
     np.testing.assert_allclose(found, np.array(mass)[known], rtol=1e-12, atol=1e-15)
