@@ -5,6 +5,7 @@ import time
 import pytest
 
 import bayeseval as be
+from benchmarks.real_data import round5
 
 LIMIT = 10.0  # seconds of one core for 100 judgments a topic
 STAGES_LIMIT = 10.0  # seconds of one core for a dynamic sample of 5 stages
@@ -12,9 +13,8 @@ POOLS = {"move_to_front": be.designs.move_to_front, "hedge": be.designs.hedge}
 
 
 @pytest.fixture(scope="module")
-def collection(real_data, round5_runs):
-    qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
-    return be.read_collection(qrels, f"{round5_runs}/*")
+def collection(real_data):
+    return round5()
 
 
 @pytest.mark.benchmark(timer=time.process_time)

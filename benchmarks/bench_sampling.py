@@ -3,14 +3,14 @@
 import pytest
 
 import bayeseval as be
+from benchmarks.real_data import round5
 
 LIMIT = 40.0  # seconds
 
 
 @pytest.fixture(scope="module")
-def collection(real_data, round5_runs):
-    qrels = real_data / "trec-covid" / "qrels.covid-complete.txt.gz"
-    return be.read_collection(qrels, f"{round5_runs}/*")
+def collection(real_data):
+    return round5()
 
 
 def test_a_hundred_samples_take_less_than_forty_seconds(benchmark, collection):
