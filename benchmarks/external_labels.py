@@ -9,6 +9,7 @@ only learned ones are shown. ``--collection trec-covid-5`` needs the real data.
 
 import argparse
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ def main() -> None:
     for budget in options.budget or [30]:
         for number, judge in enumerate(options.judge or list(JUDGES)):
             labels = JUDGES[judge](collection, np.random.default_rng(5))
-            labelled = be.add_predictions(collection, "judge", labels)
+            labelled = be.add_predictions(collection, "judge", frame(collection, labels))
             for way in ["learned"] if options.design else WAYS:
                 if way == "none" and number:
                     continue
@@ -102,43 +103,36 @@ def graded(collection, random, noise: float, shift: float = 0.0) -> np.ndarray:
     return np.clip(np.round(latent(collection, random, noise) + shift), 0, top)
 
 
-def good(collection, random):
-    return frame(collection, graded(collection, random, 0.45))
-
-
 def fair(collection, random):
-    return frame(collection, graded(collection, random, 0.9))
-
-
-def lenient(collection, random):
-    return frame(collection, graded(collection, random, 0.6, 0.6))
+    return graded(collection, random, 0.9)
 
 
 def chance(collection, random):
-    return frame(collection, random.permutation(graded(collection, random, 0.9)))
+    return random.permutation(fair(collection, random))
 
 
 def reversed_(collection, random):
-    values = graded(collection, random, 0.9)
-    return frame(collection, values.max() - values)
+    values = fair(collection, random)
+    return values.max() - values
 
 
 def gaps(collection, random):
     """A fair judge that left out half of the documents."""
-    values = graded(collection, random, 0.9)
-    return frame(collection, np.where(random.random(values.size) < 0.5, values, np.nan))
+    values = fair(collection, random)
+    return np.where(random.random(values.size) < 0.5, values, np.nan)
 
 
 def probability(collection, random):
     """Probabilities of relevance by a fair judge that is too sure."""
     seen = latent(collection, random, 0.7)
-    return frame(collection, 1.0 / (1.0 + np.exp(-6.0 * (seen - 0.6))))
+    return 1.0 / (1.0 + np.exp(-6.0 * (seen - 0.6)))
 
 
+# name -> labels (pair,) of a collection by chance
 JUDGES = {
-    "good": good,
+    "good": partial(graded, noise=0.45),
     "fair": fair,
-    "lenient": lenient,
+    "lenient": partial(graded, noise=0.6, shift=0.6),
     "half missing": gaps,
     "probability": probability,
     "chance": chance,

@@ -20,6 +20,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection import with_node
 from benchmarks.coverage_collections import round5
+from benchmarks.external_labels import frame
 from benchmarks.real_data import trec_covid
 
 MEASURE = "P@10"
@@ -93,13 +94,6 @@ def labelled(collection: xr.DataTree, share: np.ndarray, kind: str, random) -> n
         favoured = favoured[random.random(favoured.size) < FAVOUR]
         label[favoured] = np.maximum(label[favoured], 2)
     return label.astype(float)
-
-
-def frame(collection: xr.DataTree, labels: np.ndarray) -> pd.DataFrame:
-    """Labels as a user would have them."""
-    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
-    document = collection["document"].to_numpy()
-    return pd.DataFrame({"topic": topic, "document": document, "label": labels})
 
 
 def with_grades(collection: xr.DataTree, labels: np.ndarray) -> xr.DataTree:
