@@ -21,7 +21,7 @@ import bayeseval as be
 from bayeseval.collection import with_node
 from benchmarks.coverage_collections import round5
 from benchmarks.external_labels import frame
-from benchmarks.real_data import trec_covid
+from benchmarks.loo_variants import judge_rates
 
 MEASURE = "P@10"
 TUNED = 5  # every so many runs is one that the odd judge favours
@@ -37,7 +37,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     collection = round5()
     truth = scores_of(collection)
-    share = confusion(options.judge)
+    share = judge_rates(options.judge).reindex(columns=range(4), fill_value=0.0).to_numpy()
     rows = []
     for kind in ("independent errors", "errors by topic and run"):
         labels = labelled(collection, share, kind, np.random.default_rng(3))
@@ -64,19 +64,6 @@ def scores_of(collection: xr.DataTree) -> np.ndarray:
     """Scores (run, topic) by complete judgments."""
     found = be.evaluate(collection, MEASURE, estimator="assumed").estimate
     return found.sel(measure=MEASURE).transpose("run", "topic").to_numpy()
-
-
-def confusion(judge: str) -> np.ndarray:
-    """Share of labels 0 to 3 (grade, label) that a judge gives to grades 0, 1 and 2 or 3."""
-    folder = trec_covid().parent / "llmjudge"
-    columns = ["topic", "zero", "document", "value"]
-    human, other = (
-        pd.read_csv(folder / f"{name}.txt", sep=r"\s+", names=columns)
-        for name in ("human-qrels", judge)
-    )
-    both = human.merge(other, on=["topic", "document"], suffixes=("_human", "_judge"))
-    table = pd.crosstab(both.value_human.clip(upper=2), both.value_judge)
-    return table.div(table.sum(axis=1), axis=0).reindex(columns=range(4), fill_value=0.0).to_numpy()
 
 
 def labelled(collection: xr.DataTree, share: np.ndarray, kind: str, random) -> np.ndarray:
