@@ -30,13 +30,9 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--tune", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--saved", help="a collection saved with the complete judgments")
     parser.add_argument("--collection", choices=list(COLLECTIONS), help="instead of round 5")
     options = parser.parse_args()
-    if options.collection:
-        collection = COLLECTIONS[options.collection][0]()
-    else:
-        collection = round5(options.saved)
+    collection = COLLECTIONS[options.collection][0]() if options.collection else round5()
     if options.every > 1:
         runs = collection["run"].values[:: options.every].tolist()
         collection = be.select(collection, runs=runs)
