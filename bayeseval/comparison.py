@@ -24,7 +24,6 @@ from bayeseval.significance import holm, share_at_least, student_p, tukey_random
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
 
 Floats = NDArray[np.floating]
-Arrays = tuple[Floats, Floats, Floats]
 
 
 def compare(
@@ -221,11 +220,10 @@ def _check_topics(found: xr.Dataset) -> None:
         )
 
 
-def _arrays(found: xr.Dataset) -> Arrays:
+def _arrays(found: xr.Dataset) -> list[Floats]:
     """Estimate, error and degrees of freedom (measure, comparison) that intervals rest on."""
     names = ("estimate", "believed", "believed_freedom")
-    parts = [found[name].transpose("measure", "comparison").to_numpy() for name in names]
-    return parts[0], parts[1], parts[2]
+    return [found[name].transpose("measure", "comparison").to_numpy() for name in names]
 
 
 def _by_permutation(
@@ -238,23 +236,18 @@ def _by_permutation(
     """
     values = difference.transpose("measure", "topic", "comparison").to_numpy()
     first, second = pairs
-    if np.unique(second).size == 1:
-        base, sign, chosen = second[0], 1.0, np.arange(first.size)
-    else:
-        base, sign, chosen = first[0], -1.0, np.flatnonzero(first == first[0])
-    others = np.where(first[chosen] == base, second[chosen], first[chosen])
+    others, from_one = first, values
+    if np.unique(second).size > 1:  # all pairs: those of the first run
+        chosen = first == first[0]
+        others, from_one = second[chosen], -values[..., chosen]
     result = np.full((len(values), first.size), np.nan)
-    for row, of_measure in zip(result, values, strict=True):
+    for row, of_measure in zip(result, from_one, strict=True):
         scores = np.zeros((len(of_measure), runs.size))
-        scores[:, others] = sign * of_measure[:, chosen]
+        scores[:, others] = of_measure
         scores = scores[~np.isnan(scores).any(axis=1)]
         if len(scores) > 1:  # one topic says nothing of what is random
-            row[:] = tukey_randomised(
-                scores,
-                pairs,
-                n_permutations=n_permutations,
-                random=np.random.default_rng(random_seed),
-            )
+            random = np.random.default_rng(random_seed)
+            row[:] = tukey_randomised(scores, pairs, n_permutations=n_permutations, random=random)
     return result
 
 
