@@ -181,11 +181,7 @@ def plan(
     mean = _mean_errors(worlds, budgets, measures, label_names(collection), random_seed, how)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
-    result = _planned(mean, scale, ci_prob)
-    if population == "topics":
-        student = _student(result["n_topics"] - 1, ci_prob)
-        result["half_width"] = student * result["error"]
-        result["detectable"] = (student + _normal(POWER)) * result["difference_error"]
+    result = _planned(mean, scale, population, ci_prob)
     result["judgments"] = mean["judgments"] / scale
     if half_width is not None:
         judged = mean["judgments"] / n_here
@@ -289,19 +285,25 @@ def _products(values: xr.DataArray, dim: str) -> xr.DataArray:
     return xr.dot(values, values.rename(run="run_other"), dim=dim)
 
 
-def _planned(mean: xr.Dataset, scale: xr.DataArray, ci_prob: float) -> xr.Dataset:
+def _planned(mean: xr.Dataset, scale: xr.DataArray, population: str, ci_prob: float) -> xr.Dataset:
     """Half-widths and errors for numbers of topics, whose variances fall in proportion."""
-    reach = _normal(0.5 + 0.5 * ci_prob)
     square = (mean["square"] + mean["spread"]) * scale
     own = _diagonal(square)
+    error = np.sqrt(own)
     apart = own + own.rename(run="run_other") - 2.0 * square
     pairs = np.triu(np.ones((own.sizes["run"],) * 2, dtype=bool), k=1)
     apart = apart.where(xr.DataArray(pairs, dims=("run", "run_other")))
     difference = (apart.clip(min=0.0) ** 0.5).median(["run", "run_other"])
+    if population == "topics":
+        reach = _student(scale["n_topics"] - 1, ci_prob)
+        half_width = reach * error
+    else:
+        reach = _normal(0.5 + 0.5 * ci_prob)
+        half_width = mean["half"] * np.sqrt(scale)
     return xr.Dataset(
         {
-            "half_width": mean["half"] * np.sqrt(scale),
-            "error": np.sqrt(own),
+            "half_width": half_width,
+            "error": error,
             "coverage": mean["coverage"],
             "difference_error": difference,
             "detectable": (reach + _normal(POWER)) * difference,
