@@ -8,6 +8,7 @@ from bayeseval.designs import attach_judgments
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation import evaluate, mean_over_topics
 from bayeseval.measures.names import parse_measures
+from bayeseval.tidy import BOUNDS, with_bounds
 from bayeseval.trec import read_collection
 
 COUNTS = ("NumRel", "NumRelRet", "NumRet")  # of which ir_measures gives sums
@@ -117,14 +118,9 @@ def calc_aggregate(
     mean = mean_over_topics(scores, population=about, ci_prob=ci_prob).isel(run=0)
     counts = [measure.name in COUNTS for measure in parse_measures(asked)]
     number = xr.where(xr.DataArray(counts, dims="measure"), mean["n_topics"], 1)
-    values = [number * mean[name] for name in ("estimate", "standard_error", "interval")]
-    return {
-        measure: Score(
-            *(value.isel(measure=place).item() for value in values[:2]),
-            *values[2].isel(measure=place).to_numpy().tolist(),
-        )
-        for place, measure in enumerate(asked)
-    }
+    flat = number * with_bounds(mean)[["estimate", "standard_error", *BOUNDS]]
+    columns = (values.to_numpy().tolist() for values in flat.values())
+    return dict(zip(asked, map(Score, *columns), strict=True))
 
 
 def _judged(qrels: Any, run: Any, design: Any, qrels_format: str) -> xr.DataTree:
