@@ -22,8 +22,8 @@ from bayeseval.cli.reading import (
     pooled_collection,
 )
 from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth
-from bayeseval.cli.tables import COLUMNS, add_cells, as_json, as_trec_eval, new_table
-from bayeseval.cli.typeset import as_rows
+from bayeseval.cli.tables import COLUMNS, add_cells, new_table
+from bayeseval.cli.typeset import WRITERS, as_rows
 from bayeseval.messages import counted, percent
 from bayeseval.whole_file import expanded_path
 
@@ -257,13 +257,10 @@ def _rows(result: xr.Dataset) -> pd.DataFrame:
     return rows.assign(topic="all", estimator="adjusted").loc[:, COLUMNS + EXTRA]
 
 
-FORMATS = {"json": as_json, "trec_eval": as_trec_eval}
-
-
 def _text(rows: pd.DataFrame, about: dict, format: str) -> str:
-    """Rows in the format that was asked for."""
-    if format in FORMATS:
-        return FORMATS[format](rows, about)
+    """Rows in the format that was asked for, of which two are those of ``evaluate``."""
+    if format in ("json", "trec_eval"):
+        return WRITERS[format](rows, about)
     return as_rows(rows, about, format, _table)
 
 

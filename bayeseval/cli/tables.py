@@ -129,10 +129,9 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
 
 def as_table(rows: pd.DataFrame, about: dict) -> str:
     """A table for people: a line for each run (and topic), estimate and interval by measure."""
-    header, lines = cells(rows, "({})".format, str)
+    keys, measures, lines = cells(rows, "({})".format, str)
     notes = [*caption(rows), *marks_note(rows, about)]
-    n_keys = len(header) - len(set(rows["measure"]))
-    table = new_table(title(rows, about), header[:n_keys], header[n_keys:])
+    table = new_table(title(rows, about), keys, measures)
     for line in lines:
         add_cells(table, *line)
     return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
@@ -172,8 +171,8 @@ def caption(rows: pd.DataFrame) -> list[str]:
 
 def cells(
     rows: pd.DataFrame, raised: Callable[[str], str], escape: Callable[[str], str]
-) -> tuple[list[str], list[list[str]]]:
-    """Head of a table, and its lines of text: a line for each run (and topic)."""
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """Head of a table, of labels and of scores, and its lines: one for each run (and topic)."""
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
@@ -185,7 +184,7 @@ def cells(
         [*(escape(printable(label)) for label in labels), *(of_run[name] for name in measures)]
         for labels, of_run in lines.items()
     ]
-    return [*keys, *(escape(name) for name in measures)], body
+    return keys, [escape(name) for name in measures], body
 
 
 def _cell(row: dict, mark: str) -> str:
@@ -237,11 +236,3 @@ def _encodes(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-FORMATS: dict[str, Callable[[pd.DataFrame, dict], str]] = {
-    "table": as_table,
-    "csv": as_csv,
-    "json": as_json,
-    "trec_eval": as_trec_eval,
-}

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.significance import marks_note, placed_names
-from bayeseval.cli.tables import FORMATS, as_json, caption, cells, rendered, title
+from bayeseval.cli.tables import (
+    as_csv,
+    as_json,
+    as_table,
+    as_trec_eval,
+    caption,
+    cells,
+    rendered,
+    title,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,17 +31,17 @@ _LATEX = {
 def as_latex(rows: pd.DataFrame, about: dict) -> str:
     """A tabular for the package booktabs, the title and the notes as comments."""
     named = _named(rows, about)
-    header, lines = cells(named, lambda text: f"$^{{{text}}}$", _latex)
+    keys, measures, lines = cells(named, lambda text: f"$^{{{text}}}$", _latex)
     notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
-    return _tabular(header, lines, len(header) - len(set(rows["measure"])), notes)
+    return _tabular([*keys, *measures], lines, len(keys), notes)
 
 
 def as_markdown(rows: pd.DataFrame, about: dict) -> str:
     """A table of Markdown, the title above and the notes below."""
     named = _named(rows, about)
-    header, lines = cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
+    keys, measures, lines = cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
     notes = [*caption(rows), *marks_note(rows, about)]
-    table = _pipes(header, lines, len(header) - len(set(rows["measure"])))
+    table = _pipes([*keys, *measures], lines, len(keys))
     return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
 
 
@@ -98,4 +108,11 @@ def _ascii(text: str) -> str:
     return text.replace("↑", "up").replace("↓", "down")
 
 
-WRITERS = FORMATS | {"latex": as_latex, "markdown": as_markdown}
+WRITERS: dict[str, Callable[[pd.DataFrame, dict], str]] = {
+    "table": as_table,
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "csv": as_csv,
+    "json": as_json,
+    "trec_eval": as_trec_eval,
+}
