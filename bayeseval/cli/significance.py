@@ -39,7 +39,6 @@ def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
     arrow where all are compared with one; rows of single topics get none.
     """
     reference = pairs.attrs["reference"]
-    names = list(dict.fromkeys(rows["run"]))
     above: dict[tuple[str, str], list[str]] = {}
     below: dict[tuple[str, str], list[str]] = {}
     for row in be.to_frame(pairs).to_dict("records"):
@@ -59,31 +58,27 @@ def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
             for (run, _, _), more, less in zip(keys, better, worse, strict=True)
         ]
     else:
-        place = {name: place_name(number, len(names)) for number, name in enumerate(names)}
-        joint = "" if len(names) <= len(ascii_lowercase) else ","
-        marks = [joint.join(place[run] for run in names if run in more) for more in better]
+        places = run_places(rows)
+        joint = "" if len(places) <= len(ascii_lowercase) else ","
+        marks = [joint.join(places[run] for run in places if run in more) for more in better]
     texts = {"better_than": better, "worse_than": worse}
     columns = {name: [" ".join(runs) for runs in lists] for name, lists in texts.items()}
     return rows.assign(**columns, mark=marks)
 
 
-def place_name(number: int, n_runs: int) -> str:
-    """Letter of a run by its place in the table, or the place's number where there are many.
-
-    Examples
-    --------
-    >>> place_name(1, 3), place_name(1, 30)
-    ('b', '2')
-    """
-    return ascii_lowercase[number] if n_runs <= len(ascii_lowercase) else str(number + 1)
-
-
-def placed_names(rows: pd.DataFrame, about: dict) -> dict[str, str]:
-    """Runs as a table names them: with their letters, where marks are letters of runs."""
+def run_places(rows: pd.DataFrame) -> dict[str, str]:
+    """Letter of every run by its place in the table; the place's number where there are many."""
     names = list(dict.fromkeys(rows["run"]))
+    lettered = len(names) <= len(ascii_lowercase)
+    return {name: ascii_lowercase[i] if lettered else str(i + 1) for i, name in enumerate(names)}
+
+
+def with_places(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
+    """Rows whose runs are named with their letters, where marks are letters of runs."""
     if "mark" not in rows or about["against"] != EVERY:
-        return {name: name for name in names}
-    return {name: f"{name} ({place_name(i, len(names))})" for i, name in enumerate(names)}
+        return rows
+    places = run_places(rows)
+    return rows.assign(run=[f"{run} ({places[run]})" for run in rows["run"]])
 
 
 def marks_note(rows: pd.DataFrame, about: dict) -> list[str]:
@@ -94,6 +89,5 @@ def marks_note(rows: pd.DataFrame, about: dict) -> list[str]:
     against = about["against"]
     if against != EVERY:
         return [f"↑ ↓: better or worse than {against} {rule}"]
-    names = list(dict.fromkeys(rows["run"]))
-    listed = ", ".join(f"{place_name(i, len(names))} {name}" for i, name in enumerate(names))
+    listed = ", ".join(f"{place} {name}" for name, place in run_places(rows).items())
     return [f"raised: the runs that it is better than {rule}; {listed}"]

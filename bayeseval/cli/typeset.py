@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bayeseval.cli.significance import marks_note, placed_names
+from bayeseval.cli.significance import marks_note, with_places
 from bayeseval.cli.tables import (
     as_csv,
     as_json,
@@ -30,7 +30,7 @@ _LATEX = {
 
 def as_latex(rows: pd.DataFrame, about: dict) -> str:
     """A tabular for the package booktabs, the title and the notes as comments."""
-    named = _named(rows, about)
+    named = with_places(rows, about)
     keys, measures, lines = cells(named, lambda text: f"$^{{{text}}}$", _latex)
     notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
     return _tabular([*keys, *measures], lines, len(keys), notes)
@@ -38,7 +38,7 @@ def as_latex(rows: pd.DataFrame, about: dict) -> str:
 
 def as_markdown(rows: pd.DataFrame, about: dict) -> str:
     """A table of Markdown, the title above and the notes below."""
-    named = _named(rows, about)
+    named = with_places(rows, about)
     keys, measures, lines = cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
     notes = [*caption(rows), *marks_note(rows, about)]
     table = _pipes([*keys, *measures], lines, len(keys))
@@ -88,12 +88,6 @@ def _pipes(header: list[str], lines: list[list[str]], n_keys: int) -> list[str]:
     """Lines of a Markdown table, the first columns to the left and the others to the right."""
     rule = ["---"] * n_keys + ["---:"] * (len(header) - n_keys)
     return [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
-
-
-def _named(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
-    """Rows whose runs have the letters that marks name them by."""
-    names = placed_names(rows, about)
-    return rows.assign(run=[names[run] for run in rows["run"]])
 
 
 def _latex(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 import bayeseval as be
 from bayeseval.cli import significance
-from bayeseval.cli.significance import marks_note, place_name, with_marks
+from bayeseval.cli.significance import marks_note, run_places, with_marks
 
 NUMBERS = ["estimate", "lower", "upper", "standardised"]
 
@@ -121,7 +121,8 @@ def test_marks_are_letters_by_place_or_arrows_against_one_run():
     assert "a b, b a, c c" in marks_note(every, {"against": "all"})[0]
     against = with_marks(rows, pairs_of("b"))
     assert against["mark"].tolist() == ["", "↓", "↓"]
-    assert [place_name(i, 40) for i in (0, 30)] == ["1", "31"]
+    many = run_places(pd.DataFrame({"run": [f"run{i}" for i in range(40)]}))
+    assert [many["run0"], many["run30"]] == ["1", "31"]
 
 
 def test_marks_stand_raised_in_every_format(evaluate, monkeypatch):
