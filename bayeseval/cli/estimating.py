@@ -1,6 +1,5 @@
 """What `evaluate`, `compare` and `rank` share: their files and options, checked and read."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,7 @@ def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
     names = ("estimator", "outside", "missing_topics", "relevance_level")
     own = {} if estimated.denominator is None else {"denominator": estimated.denominator}
     checked_options(estimated.estimator, own)
-    judges = list(label_files(judged.labels))
-    predictor = chosen_predictor(estimated.predictor, estimated.estimator, judges)
+    predictor = chosen_predictor(estimated.predictor, estimated.estimator, judged.labels)
     options = {name: getattr(estimated, name) for name in names} | {"predictor": predictor}
     return options | ({"estimator_options": own} if own else {})
 
@@ -46,7 +44,7 @@ def read_judged(
 
 
 def chosen_predictor(
-    text: str | None, estimator: str, judges: Sequence[str] = ()
+    text: str | None, estimator: str, labels: list[str] | None
 ) -> str | tuple[str, str | float | list[str]] | None:
     """The name of a predictor, or ``constant:VALUE`` as a pair; with labels, what is made of them.
 
@@ -57,8 +55,8 @@ def chosen_predictor(
     """
     from bayeseval.predictors import PREDICTORS, needs_column
 
-    if judges:
-        return _of_labels(text, estimator, list(judges))
+    if labels:
+        return _of_labels(text, estimator, list(label_files(labels)))
     name, colon, value = (text or "").partition(":")
     if name == "constant" and colon:
         with suppress(ValueError):

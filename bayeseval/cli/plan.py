@@ -9,7 +9,7 @@ from bayeseval.cli import options as option
 from bayeseval.cli.estimating import chosen_predictor, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures, label_files
+from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
@@ -63,7 +63,7 @@ def plan(
     (difference found 4 times in 5); with --half-width also budget_needed.
     """
     check_measures(measure, relevance_level, estimator)
-    chosen = chosen_predictor(predictor, estimator, list(label_files(judged.labels)))
+    chosen = chosen_predictor(predictor, estimator, judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, relevance_level, measure, fitting=True)
     with working("planning"):

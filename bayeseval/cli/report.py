@@ -10,7 +10,7 @@ from bayeseval.cli import options as option
 from bayeseval.cli.estimating import chosen_predictor, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import STDOUT, remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures, label_files
+from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth
 
 
@@ -49,8 +49,7 @@ def report(
     By a random sample (--design) scores are those of dyn and the relevance model combined.
     """
     labels = check_measures(measure, relevance_level, estimator)
-    judges = list(label_files(judged.labels))
-    chosen = chosen_predictor(predictor, estimator or "dyn", judges)
+    chosen = chosen_predictor(predictor, estimator or "dyn", judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, relevance_level, labels)
     with working("writing a report"):
