@@ -105,9 +105,7 @@ def write_result(text: str, path: Path | None) -> None:
 
 def _shown(text: str) -> str:
     """A text for a terminal, which would obey the escape characters of a label."""
-    return "".join(
-        part if part in "\n\t" else printable(part) for part in re.split(r"([\n\t])", text)
-    )
+    return re.sub(r"[^\n\t]+", lambda found: printable(found[0]), text)
 
 
 def _write_stdout(content: str | bytes) -> None:

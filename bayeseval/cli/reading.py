@@ -68,10 +68,9 @@ def check_level(
     highest = int(grades.max(skipna=True).item())
     asked = {f"the grade --relevance-level {relevance_level}": relevance_level}
     for measure in parse_measures(measures, relevance_level=relevance_level):
-        if not measure.graded and measure.relevance_level != relevance_level:
-            asked[f"the grade {measure.relevance_level} of {measure.label}"] = (
-                measure.relevance_level
-            )
+        own = measure.relevance_level
+        if not measure.graded and own != relevance_level:
+            asked[f"the grade {own} of {measure.label}"] = own
     for what, level in asked.items():
         if level > max(highest, 1):
             raise ValueError(f"no judged document has {what} or more; the highest is {highest}")
