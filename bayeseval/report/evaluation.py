@@ -205,7 +205,7 @@ def _measure_section(
     if not remarks:
         header, rows = header[:-1], [row[:-1] for row in rows]
     parts = [paragraph(_told_apart(sets, answers.name))]
-    parts.append(table(f"{label}, the best run first", header, rows, 1, apart))
+    parts.append(table(f"{label}, the best run first", header, rows, apart))
     parts += _of_errors(design.sel(place), named)
     parts += _pictures(label, answers, best["run"].to_numpy())
     if answers.chances is not None and 2 < order.size <= MOST_RUNS:

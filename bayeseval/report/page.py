@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-_KEY, _APART = ' class="key"', ' class="apart"'
 FONTS = ["DejaVu Sans", "Verdana", "Arial"]  # each text of a picture repeats their names
 CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")  # and half characters
 STYLE = """
@@ -57,25 +56,21 @@ def facts(named: dict[str, str]) -> str:
 
 
 def table(
-    title: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    n_keys: int,
-    apart: Sequence[int] = (),
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], apart: Sequence[int] = ()
 ) -> str:
-    """A table under its title; the first ``n_keys`` columns are labels, to the left.
+    """A table under its title; the first column is of labels, to the left.
 
     ``apart`` are the places of rows with a rule above them.
     """
-    head = "".join(
-        f'<th scope="col"{_KEY if place < n_keys else ""}>{escape(text)}</th>'
-        for place, text in enumerate(header)
-    )
+    first, *others = map(escape, header)
+    head = f'<th scope="col" class="key">{first}</th>'
+    head += "".join(f'<th scope="col">{text}</th>' for text in others)
     body = []
     for place, row in enumerate(rows):
-        keys = "".join(f'<th scope="row"{_KEY}>{escape(text)}</th>' for text in row[:n_keys])
-        cells = "".join(f"<td>{escape(text)}</td>" for text in row[n_keys:])
-        body.append(f"<tr{_APART if place in apart else ''}>{keys}{cells}</tr>")
+        label, *others = map(escape, row)
+        cells = "".join(f"<td>{text}</td>" for text in others)
+        rule = ' class="apart"' if place in apart else ""
+        body.append(f'<tr{rule}><th scope="row" class="key">{label}</th>{cells}</tr>')
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}"><table>'
         f"<caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"

@@ -236,7 +236,7 @@ def test_options_are_checked_before_the_work(sampled):
 
 
 def test_labels_are_escaped_in_tables_and_lists():
-    drawn = table("<t>", ["<a>", "b"], [["&", "1"]], 1)
+    drawn = table("<t>", ["<a>", "b"], [["&", "1"]])
     assert drawn.count("<td") == 1 and "<caption>&lt;t&gt;</caption>" in drawn
     assert '<th scope="col" class="key">&lt;a&gt;</th><th scope="col">b</th>' in drawn
     assert '<th scope="row" class="key">&amp;</th><td>1</td>' in drawn
