@@ -1,7 +1,5 @@
 """Collections to files: runs and judgments, each written whole or not at all."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -49,15 +47,8 @@ def write_run(collection: xr.DataTree, run: str, path) -> None:
     topic, rank = np.nonzero(ranking >= 0)
     length = (ranking >= 0).sum(axis=1)[topic]
     document = collection["document"].to_numpy()[ranking[topic, rank]]
-    columns = (
-        collection["topic"].to_numpy()[topic],
-        np.full(topic.size, "Q0"),
-        document,
-        rank + 1,
-        length - rank,
-        np.full(topic.size, run),
-    )
-    _write(path, columns)
+    label = collection["topic"].to_numpy()[topic]
+    _write(path, label, "Q0", document, rank + 1, length - rank, run)
 
 
 def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
@@ -91,7 +82,7 @@ def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     grade, listed = _grades(collection, replicate)
     pairs = np.flatnonzero(listed)
     topic, document = _labels(collection, pairs)
-    _write(path, (topic, np.zeros(pairs.size, dtype=int), document, grade[pairs]))
+    _write(path, topic, 0, document, grade[pairs])
 
 
 def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
@@ -138,8 +129,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     pairs = np.flatnonzero(stratum >= 0)
     topic, document = _labels(collection, pairs)
     label = _stratum_labels(design)[stratum[pairs]]
-    zeros = np.zeros(pairs.size, dtype=int)
-    _write(path, (topic, zeros, document, label, grade[pairs]))
+    _write(path, topic, 0, document, label, grade[pairs])
 
 
 def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
@@ -176,11 +166,11 @@ def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     check_collection(collection)
     pairs, grade, probability = _sampled(collection, replicate, "prels")
     topic, document = _labels(collection, pairs)
-    method = np.full(pairs.size, "1")
+    method = "1"
     if "method" in collection["design"]:
         method = collection["design/method"].to_numpy()[pairs]
         method = np.where(method == "", "1", method)
-    _write(path, (topic, document, grade, method, probability))
+    _write(path, topic, document, grade, method, probability)
 
 
 def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
@@ -210,7 +200,7 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     check_collection(collection)
     pairs, grade, probability = _sampled(collection, replicate, "probs")
     topic, document = _labels(collection, pairs)
-    _write(path, (topic, np.zeros(pairs.size, dtype=int), document, grade, probability))
+    _write(path, topic, 0, document, grade, probability)
 
 
 def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -277,8 +267,9 @@ def _labels(collection, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return topic, collection["document"].to_numpy()[pairs]
 
 
-def _write(path, columns: Iterable[np.ndarray]) -> None:
-    texts = [[str(value) for value in column.tolist()] for column in columns]
+def _write(path, *columns: np.ndarray | str | int) -> None:
+    """Write lines of columns, each an array (line,) or what all lines have there."""
+    texts = [[str(value) for value in column.tolist()] for column in np.broadcast_arrays(*columns)]
     for column in texts:
         for name in set(column):
             if name.split() != [name] or "\0" in name:
