@@ -151,10 +151,10 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
-    columns = COLUMNS[qrels_format].split()
-    _check_width(lines, qrels_format, len(columns))
+    if qrels_format == "qrels":
+        _check_width(lines)
     table = {}
-    for column, name in enumerate(columns):
+    for column, name in enumerate(COLUMNS[qrels_format].split()):
         if name in _TEXT:
             table[name] = pd.Series(lines.texts(column), dtype=object)
         elif name == "grade":
@@ -167,19 +167,20 @@ def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
     return judgments
 
 
-def _check_width(lines: Lines, qrels_format: str, n_columns: int) -> None:
-    if qrels_format == "qrels" and (lines.count > n_columns).any():
-        line = int(np.argmax(lines.count > n_columns))
-        if lines.count[line] == RUN_FIELDS and lines.text_of(1, line) == "Q0":
-            raise WrongFields(
-                f"{lines.name}, line {lines.number[line]}: {RUN_FIELDS} fields where qrels have "
-                f"{n_columns} ({COLUMNS['qrels']}), the second Q0, as in a run."
-            )
-        found = (
-            f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where qrels have "
-            f"{n_columns} ({COLUMNS['qrels']}); the others are ignored"
-        )
-        warnings.warn(FieldsIgnored(found), stacklevel=2)
+def _check_width(lines: Lines) -> None:
+    """Refuse the lines of a run, and warn of other fields than those of plain qrels."""
+    n_columns = len(COLUMNS["qrels"].split())
+    wide = lines.count > n_columns
+    if not wide.any():
+        return
+    line = int(np.argmax(wide))
+    found = (
+        f"{lines.name}, line {lines.number[line]}: {lines.count[line]} fields where qrels have "
+        f"{n_columns} ({COLUMNS['qrels']})"
+    )
+    if lines.count[line] == RUN_FIELDS and lines.text_of(1, line) == "Q0":
+        raise WrongFields(f"{found}, the second Q0, as in a run.")
+    warnings.warn(FieldsIgnored(f"{found}; the others are ignored"), stacklevel=2)
 
 
 def _whole(lines: Lines, place: int) -> np.ndarray:
