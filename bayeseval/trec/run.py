@@ -43,7 +43,7 @@ class Run(NamedTuple):
 class RunReader:
     """Runs that share their labels of topics and documents."""
 
-    def __init__(self, *, on_duplicate: str = "error", score_type: str = "float64"):
+    def __init__(self, *, on_duplicate: str, score_type: str):
         check_choice("on_duplicate", on_duplicate, ("error", "best"))
         check_choice("score_type", score_type, ("float64", "float32"))
         self.topics = Labels()
@@ -111,10 +111,10 @@ class RunReader:
 
 def _with_names(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Table of a file with the names of its runs: the file's where it has none."""
-    named = of_columns(table, "run") if "run" in with_our_names(table, ("run",)) else None
-    if named is not None and ("run" in table or not _differ_by_line(named)):
-        return named
-    if named is not None:
+    if "run" in with_our_names(table, ("run",)):
+        named = of_columns(table, "run")
+        if "run" in table or not _differ_by_line(named):
+            return named
         column = next(name for name in SYNONYMS["run"] if name in table)
         warnings.warn(
             f"{path}: column '{column}' differs from document to document, so it names no runs; "
