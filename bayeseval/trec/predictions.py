@@ -174,8 +174,8 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
     if table is not None:
         if not {name, *VALUES} & set(table):
             written = {column.lower(): column for column in table}
-            known = next((value for value in (name, *VALUES) if value.lower() in written), "")
-            table = table.rename(columns={written.get(known.lower()): known})
+            known = [value for value in (name, *VALUES) if value.lower() in written]
+            table = table.rename(columns={written[value.lower()]: value for value in known[:1]})
         return _of_columns(table, str(path), (name, *VALUES))
     first = data.split(b"\n", 1)[0]
     if b"," in first and len(first.split()) < 3:
