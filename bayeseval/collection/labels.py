@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, counted
 
 _DIGITS = re.compile("([0-9]+)")
 _FLOATING = re.compile(r"[0-9]+\.0")
@@ -208,7 +208,7 @@ def without_judgment(topics, n_others: int | None = None) -> str:
     text = f"{number} no judgment yet and {verbs[one]}{first}"
     if n_others is None:
         return text
-    return f"{text}; means are over {n_others} topic{'' if n_others == 1 else 's'}"
+    return f"{text}; means are over {counted(n_others, 'topic')}"
 
 
 def floating_topics(one: str, other: str) -> str:

@@ -190,9 +190,9 @@ def _topics(result) -> str:
 
 def _measures(result) -> list[str]:
     """Labels of the measures of a result."""
-    return (
-        np.atleast_1d(result["measure"].to_numpy()).tolist() if "measure" in result.coords else []
-    )
+    if "measure" not in result.coords:
+        return []
+    return np.atleast_1d(result["measure"].to_numpy()).tolist()
 
 
 def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
