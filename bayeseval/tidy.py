@@ -59,11 +59,10 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     flat = with_bounds(scores) if "interval" in scores else scores
     further = [dim for dim in dims if dim not in DIMS and dim not in NO_ROWS]
     order = [*(dim for dim in DIMS if dim in dims), *further]
-    kept = [name for name, values in flat.data_vars.items() if set(values.dims) <= set(order)]
-    frame = flat[kept].to_dataframe(dim_order=[d for d in order if d in flat[kept].dims])
-    frame = frame.reset_index()
+    flat = flat[[name for name, values in flat.items() if set(values.dims) <= set(order)]]
+    frame = flat.to_dataframe(dim_order=[dim for dim in order if dim in flat.dims]).reset_index()
     keys = [name for name in (*KEYS, *further) if name in frame]
-    values = [str(name) for name in kept]
+    values = [str(name) for name in flat]
     others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
     return frame.loc[:, keys + values + others]
 
