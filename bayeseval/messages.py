@@ -1,5 +1,6 @@
-"""Sentences that name options, as Python's arguments or a shell's; counts, percentages."""
+"""Sentences that name options, as Python's arguments or a shell's; counts, lists, percentages."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Self
 
@@ -67,6 +68,18 @@ class Message(str):
 def counted(number: int, noun: str) -> str:
     """A number with its noun, whose plural ends in s."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def some_of(texts: Sequence[str], most: int) -> str:
+    """The first of some texts, and how many more there are.
+
+    Examples
+    --------
+    >>> some_of(["a", "b"], 2), some_of(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 more')
+    """
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def percent(ci_prob: float) -> str:

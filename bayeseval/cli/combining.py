@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import bayeseval as be
 from bayeseval.cli.output import remark, write_result, written_whole
 from bayeseval.cli.typeset import WRITERS
-from bayeseval.messages import counted
+from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ def _remark(table: xr.Dataset) -> None:
     odd = table["flagged"].any("measure")
     names = table["run"].to_numpy()[odd.to_numpy()].tolist()
     if names:
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         remark(
             f"warning: dyn contradicts the model on {counted(len(names), 'run')}: "
-            f"{', '.join(names[:NAMED])}{more}; see {INTERVALS}"
+            f"{some_of(names, NAMED)}; see {INTERVALS}"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import bayeseval as be
 from bayeseval.cli.tables import add_cells, new_table
-from bayeseval.messages import counted
+from bayeseval.messages import counted, some_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,5 +152,4 @@ def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
 def _listed(names: list[str], which: "np.ndarray") -> str:
     """How many runs, and the names of the first."""
     chosen = [name for name, one in zip(names, which, strict=True) if one]
-    more = f" and {len(chosen) - SHOWN} more" if len(chosen) > SHOWN else ""
-    return f"{counted(len(chosen), 'run')} ({', '.join(chosen[:SHOWN])}{more})"
+    return f"{counted(len(chosen), 'run')} ({some_of(chosen, SHOWN)})"

@@ -6,6 +6,7 @@ import xarray as xr
 from bayeseval.collection.labels import asked_labels, label_positions
 from bayeseval.collection.pairs import renumber
 from bayeseval.collection.schema import check_collection
+from bayeseval.messages import some_of
 
 
 def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
@@ -66,13 +67,9 @@ def _positions(collection, name: str, labels) -> np.ndarray:
     positions = label_positions(own, labels)
     if (positions < 0).any():
         missing = labels[int(np.argmax(positions < 0))]
-        raise ValueError(f"{name} '{missing}' is not in the collection; it has {_some(own)}.")
+        known = some_of([f"'{label}'" for label in own], 5)
+        raise ValueError(f"{name} '{missing}' is not in the collection; it has {known}.")
     return positions
-
-
-def _some(labels) -> str:
-    shown = ", ".join(f"'{label}'" for label in labels[:5])
-    return shown + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
 
 
 def _needed(collection, runs: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayeseval.collection.choices import check_choice
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, some_of
 from bayeseval.progress import track
 from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
@@ -199,11 +199,9 @@ def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
         ]
         pairs = [(a.name, b.name) for a, b in zip(runs, renamed, strict=True) if a.name != b.name]
         if pairs:
-            shown = ", ".join(f"'{old}' is now '{new}'" for old, new in pairs[:5])
-            more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+            shown = some_of([f"'{old}' is now '{new}'" for old, new in pairs], 5)
             warnings.warn(
-                f"names of runs clash, so these are named by their files: {shown}{more}.",
-                stacklevel=2,
+                f"names of runs clash, so these are named by their files: {shown}.", stacklevel=2
             )
         runs = renamed
     name, count = Counter([*(run.name for run in runs), *taken]).most_common(1)[0]
