@@ -291,15 +291,17 @@ def _how(
     named = {"Intervals": f"{percent(options['ci_prob'])}, for {over}"}
     if "design" in sampled.children:
         design = sampled["design"].attrs
+        named["Design"] = f"{design.get('name', 'given')} ({design['scheme']})"
         budget = json.loads(design.get("parameters", "{}")).get("budget")
-        text = f"{design.get('name', 'given')} ({design['scheme']})"
-        shown = f"{budget} judgments per topic"
-        if not isinstance(budget, int):
-            shown = "judgments that differ by topic"
-        named["Design"] = text if budget is None else f"{text}, {shown}"
+        if isinstance(budget, int):
+            named["Design"] += f", {budget} judgments per topic"
+        elif budget is not None:
+            named["Design"] += ", judgments that differ by topic"
+    named["Estimator"] = options["estimator"]
     predictor = options["predictor"]
-    text = predictor if predictor is None or isinstance(predictor, str) else predictor[0]
-    named["Estimator"] = options["estimator"] + ("" if text is None else f", predictor {text}")
+    if predictor is not None:
+        name = predictor if isinstance(predictor, str) else predictor[0]
+        named["Estimator"] += f", predictor {name}"
     judges = label_names(sampled)
     if judges and options["estimator"] == "dyn":
         named["Labels"] = _told_labels(judges, attrs["predictor"], both is not None)
