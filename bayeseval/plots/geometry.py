@@ -67,11 +67,11 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     ax.set_ylabel("standard deviation")
     ax.set_aspect("equal")
     bare(ax, rows=False)
-    levels = {found.attrs.get("ci_prob") for found in geometries.values() if "interval" in found}
-    level = levels.pop() if len(levels) == 1 else None
-    title = "lines: intervals" if level is None else f"lines: {percent(level)} intervals"
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0),
-              title=title if any("interval" in found for found in geometries.values()) else None,
+    levels = [found.attrs.get("ci_prob") for found in geometries.values() if "interval" in found]
+    title = "lines: intervals" if levels else None
+    if len(set(levels)) == 1 and levels[0] is not None:
+        title = f"lines: {percent(levels[0])} intervals"
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title,
               title_fontsize=8, alignment="left")  # fmt: skip
     return ax
 
