@@ -118,16 +118,16 @@ def _help(command) -> str:
 
 def _sentence(error: BaseException) -> str:
     """The message of an error on one line."""
-    if isinstance(error, USAGE_ERROR):
-        text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
-        text = text.replace("Value error, ", "")  # the library's word for any wrong choice
-        text = _NO_NUMBER.sub(lambda found: f"{found[1]} takes a {_KINDS[found[2]]}", text)
-        text = _TOO_SMALL.sub(r"\1 must be at least \2", text)
-        if text.startswith("Missing "):
-            meant = getattr(getattr(error, "param", None), "help", None) or "not given"
-            text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {_command(error)} --help says more"
-        return typed(text)
-    return told(error)
+    if not isinstance(error, USAGE_ERROR):
+        return told(error)
+    text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
+    text = text.replace("Value error, ", "")  # the library's word for any wrong choice
+    text = _NO_NUMBER.sub(lambda found: f"{found[1]} takes a {_KINDS[found[2]]}", text)
+    text = _TOO_SMALL.sub(r"\1 must be at least \2", text)
+    if text.startswith("Missing "):
+        meant = getattr(getattr(error, "param", None), "help", None) or "not given"
+        text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {_command(error)} --help says more"
+    return typed(text)
 
 
 def _command(error: BaseException) -> str:

@@ -90,7 +90,7 @@ def sample(
         be.save_design(sampled, unfinished)
     write_result(_listing(listed, output), output)  # judgments of a list without design are lost
     remark_depth(collection, rankings.depth)
-    _remark_sample(sampled, np.asarray(kept), seed)
+    _remark_sample(sampled, kept, seed)
 
 
 def _listing(listed: pd.DataFrame, output: Path | None) -> str:
