@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import bayeseval as be
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
     import xarray as xr
 
@@ -24,11 +26,16 @@ def compared(collection: xr.DataTree, measures, against: str, population: str, o
     return be.compare(
         collection,
         measures,
-        reference=None if against == EVERY and EVERY not in runs else against,
+        reference=None if _of_all_pairs(against, runs) else against,
         population=population if by_sample else "topics",
         random_seed=0,
         **options,
     )
+
+
+def _of_all_pairs(against: str, runs: Iterable[str]) -> bool:
+    """Whether all pairs are compared, since the word for that is no run's name."""
+    return against == EVERY and EVERY not in runs
 
 
 def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
@@ -75,9 +82,9 @@ def run_places(rows: pd.DataFrame) -> dict[str, str]:
 
 def with_places(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
     """Rows whose runs are named with their letters, where marks are letters of runs."""
-    if "mark" not in rows or about["against"] != EVERY:
-        return rows
     places = run_places(rows)
+    if "mark" not in rows or not _of_all_pairs(about["against"], places):
+        return rows
     return rows.assign(run=[f"{run} ({places[run]})" for run in rows["run"]])
 
 
@@ -86,8 +93,8 @@ def marks_note(rows: pd.DataFrame, about: dict) -> list[str]:
     if "mark" not in rows:
         return []
     rule = f"(p < {LEVEL:g} by Tukey's test, adjusted for all comparisons of a measure)"
-    against = about["against"]
-    if against != EVERY:
+    against, places = about["against"], run_places(rows)
+    if not _of_all_pairs(against, places):
         return [f"↑ ↓: better or worse than {against} {rule}"]
-    listed = ", ".join(f"{place} {name}" for name, place in run_places(rows).items())
+    listed = ", ".join(f"{place} {name}" for name, place in places.items())
     return [f"raised: the runs that it is better than {rule}; {listed}"]

@@ -10,7 +10,7 @@ import pytest
 
 import bayeseval as be
 from bayeseval.cli import significance
-from bayeseval.cli.significance import marks_note, run_places, with_marks
+from bayeseval.cli.significance import marks_note, run_places, with_marks, with_places
 
 NUMBERS = ["estimate", "lower", "upper", "standardised"]
 
@@ -121,6 +121,9 @@ def test_marks_are_letters_by_place_or_arrows_against_one_run():
     assert "a b, b a, c c" in marks_note(every, {"against": "all"})[0]
     against = with_marks(rows, pairs_of("b"))
     assert against["mark"].tolist() == ["", "↓", "↓"]
+    named_all = rows.assign(run=["all", "a", "c"], mark="")
+    assert "worse than all" in marks_note(named_all, {"against": "all"})[0]
+    assert with_places(named_all, {"against": "all"})["run"].tolist() == ["all", "a", "c"]
     many = run_places(pd.DataFrame({"run": [f"run{i}" for i in range(40)]}))
     assert [many["run0"], many["run30"]] == ["1", "31"]
 
