@@ -258,3 +258,9 @@ def test_scores_that_rise_are_told_of_any_file(tmp_path):
     rows = "".join(f"1,d{rank},{rank}\n" for rank in range(1, 8))
     with pytest.warns(UserWarning, match="r.csv: scores rise from line to line"):
         be.read_collection(None, written(tmp_path, "r.csv", "qid,docno,score\n" + rows))
+
+
+def test_a_sheet_that_nobody_filled_in_is_told_so(tmp_path):
+    (tmp_path / "sheet.csv").write_text("topic,document,grade\n1,a,\n1,b,\n")
+    with pytest.raises(ValueError, match="no grade in any of its 2 rows.* fill in the column"):
+        be.trec.read_qrels(tmp_path / "sheet.csv")

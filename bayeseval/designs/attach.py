@@ -23,7 +23,7 @@ from bayeseval.designs.placing import (
 )
 from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, counted
 from bayeseval.trec import read_qrels
 from bayeseval.trec.qrels import warn_below
 
@@ -172,16 +172,16 @@ def attach_judgments(
     judged, declined = (listed.loc[rows] for rows in (listed["grade"].notna() & ~below, below))
     labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
     in_design = pair_positions(design, *labels)
+    _check_topics(design, labels[0], source)
     never = design["inclusion_probability"].to_numpy() == 0
     stray = np.flatnonzero((in_design < 0) | never[in_design])
     if stray.size:
         first = judged.iloc[stray[0]]
         raise ValueError(
-            f"{source} has {stray.size} judged pairs with inclusion probability 0 in the design, "
-            f"the first is topic '{first.topic}' document '{first.document}'"
+            f"{source} has {counted(stray.size, 'judged pair')} with inclusion probability 0 in "
+            f"the design, the first is topic '{first.topic}' document '{first.document}'"
             f"{alike_document(design, first.topic, first.document)}; only pairs of the frame can "
             "be judged; are these the judgments of another sample?"
-            f"{floating_topics(first.topic, design['topic'].to_numpy()[0])}"
         )
     _check_complete(design, in_design, source, declined)
     if negative_grades == "unjudged":
@@ -332,6 +332,17 @@ def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
     return topics[np.setdiff1d(due, pair_topic[judged])].tolist()
 
 
+def _check_topics(design: xr.Dataset, judged: np.ndarray, source: str) -> None:
+    """Refuse judgments none of whose topics is one of the design."""
+    topics = design["topic"].to_numpy()
+    if judged.size and not np.isin(judged, topics).any():
+        raise ValueError(
+            f"{source} has no topic in common with the design; it has '{judged[0]}' and so on, the "
+            f"design has '{topics[0]}' and so on{floating_topics(judged[0], topics[0])}; are these "
+            "the judgments of another sample?"
+        )
+
+
 def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.ndarray) -> None:
     """At least some pairs of the frame must be retrieved by the collection's runs."""
     own = collection["topic"].to_numpy()
@@ -340,7 +351,8 @@ def _check_belongs(collection: xr.DataTree, topics: np.ndarray, documents: np.nd
         raise ValueError(
             f"the design does not belong to this collection: none of its topics (the first is "
             f"'{topics[0]}') is among the collection's (the first is "
-            f"'{own[0]}'){floating_topics(topics[0], own[0])}"
+            f"'{own[0]}'){floating_topics(topics[0], own[0])}; are these the runs and the design "
+            "of one collection?"
         )
     if (pair_positions(collection, topics, documents) < 0).all():
         raise ValueError(

@@ -159,3 +159,25 @@ def _check_design(design: xr.Dataset, path) -> None:
             f"'{path}': stratum {wrong[0]} has {rows[wrong[0]]} rows but its stratum_size says "
             f"{int(design['stratum_size'].to_numpy()[wrong[0]])}"
         )
+    _check_sampling_fractions(design, path)
+
+
+def _check_sampling_fractions(design: xr.Dataset, path) -> None:
+    """In a stratum n of N documents are drawn, each with probability n / N."""
+    if design.attrs["scheme"] != "stratified":
+        return
+    stratum = design["stratum"].to_numpy()
+    inside = np.flatnonzero(stratum >= 0)
+    drawn, size = (
+        design[name].to_numpy()[stratum[inside]] for name in ("stratum_sample_size", "stratum_size")
+    )
+    probability = design["inclusion_probability"].to_numpy()[inside]
+    wrong = np.flatnonzero(np.abs(probability * size - drawn) > 1e-6 * size)
+    if wrong.size:
+        first = wrong[0]
+        raise ValueError(
+            f"'{path}': {drawn[first]:g} of {size[first]:g} documents are drawn from stratum "
+            f"{stratum[inside[first]]}, so each has the inclusion probability "
+            f"{drawn[first] / size[first]:.6g}; {describe_pair(design, inside[first])} has "
+            f"{probability[first]:.6g}"
+        )

@@ -141,6 +141,12 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
     missing = judgments["grade"].isna().to_numpy()
     if missing.any():
         row = judgments.iloc[int(np.argmax(missing))]
+        if missing.all():
+            raise ValueError(
+                f"{name} has no grade in any of its {missing.size} rows, the first is topic "
+                f"'{row['topic']}' document '{row['document']}'; fill in the column grade (0 where "
+                "a document is not relevant)."
+            )
         warnings.warn(
             f"grades are missing (NaN) in {int(missing.sum())} of {missing.size} rows of "
             f"{name}, the first is topic '{row['topic']}' document "

@@ -214,7 +214,7 @@ def test_a_design_of_another_collection_is_refused(collection):
     with pytest.raises(ValueError, match="run 'za' has no topic in common with the judgments"):
         be.read_collection(judged, mixed)
     floating = "; the column topic with '1.0' holds floating-point numbers"
-    with pytest.raises(ValueError, match=f"are these the judgments of another .*{floating}"):
+    with pytest.raises(ValueError, match=f"no topic in common with the design; .*{floating}"):
         be.attach_judgments(be.read_collection(None, runs), design, judged.astype({"topic": float}))
     for kept, told in ((runs.iloc[:0], "none of its topics"), (runs, "run 'za' has no topic")):
         late = runs.assign(run="z" + runs.run).astype({"topic": float})
@@ -234,9 +234,14 @@ def test_a_damaged_design_file_is_refused(tmp_path, collection):
     be.save_design(design.assign(stratum_size=design.stratum_size + 1), path)
     with pytest.raises(ValueError, match="stratum 0 has 3 rows but its stratum_size says 4"):
         be.read_design(path)
-    be.save_design(design.assign(inclusion_probability=design.inclusion_probability * 2), path)
-    with pytest.raises(ValueError, match=r"must lie in \(0, 1\]; topic '1' document"):
-        be.read_design(path)
+    for factor, told in (
+        (2, r"must lie in \(0, 1\]; topic '1' document"),
+        (0.5, "3 of 3 documents are drawn from stratum 0, so .* topic '1' document 'd0' has 0.5"),
+    ):
+        changed = design.inclusion_probability * factor
+        be.save_design(design.assign(inclusion_probability=changed), path)
+        with pytest.raises(ValueError, match=told):
+            be.read_design(path)
     path.write_text("topic document\n")
     with pytest.raises(ValueError, match="not a design file"):
         be.read_design(path)
