@@ -241,7 +241,8 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
     """Constants by kind of measure and group of runs.
 
     ``apart_ratio``: the best mean log score of which run is better; ``alone_ratio``: that of the
-    scores among those whose intervals hold on average as often as wanted. The others: those of the
+    scores among those whose intervals hold on average as often as wanted, half an error at least;
+    ``flag_ratio``: the same however little it is. The others: those of the
     least mean loss among those whose intervals hold on average as often as wanted, or as often as
     the design's own where these hold less, and for every role of runs no more than ``SLACK`` less
     often; where losses are alike, those whose intervals hold more often, up to what is wanted, and
@@ -268,7 +269,8 @@ def learned(cells: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame) -> pd.
         scores = apart[apart.kind == kind].groupby(list(GROUPS)).score.mean()
         best["apart_ratio"] = dict(zip(GROUPS, scores.idxmax(), strict=True))[group]
         means = alone.loc[kind, group].groupby("alone_ratio")[["score", "held"]].mean()
-        best["alone_ratio"] = means[means.held >= WANTED].score.idxmax()
+        score = means[means.held >= WANTED].score
+        best["alone_ratio"], best["flag_ratio"] = score[NEAR[0] :].idxmax(), score.idxmax()
         found.append({"kind": kind, "group": group} | best)
     constants = [field.name for field in fields(Constants)]
     return pd.DataFrame(found)[["kind", "group", *constants]]

@@ -44,7 +44,7 @@ def compare_intervals(
     freedom of the design (10 where what was predicted is all that is known); those of t are by
     Satterthwaite, 1 at least, since v alone is an estimate. v - c is the variance of d - m where
     the model is right, since the posterior mean has used the same judgments
-    (:class:`bayeseval.models.score.independent.Independent`); e is the ``alone_ratio`` of
+    (:class:`bayeseval.models.score.independent.Independent`); e is the ``flag_ratio`` of
     contributing runs, an error of the model's own that is no contradiction. For runs that depart
     from the model, m and c are those without departures: the flag says that the run is unlike those
     that the model knows. Of the runs flagged a share of ``discovery_rate`` at most is expected to
@@ -65,7 +65,7 @@ def compare_intervals(
         True scores, or a Dataset with ``estimate``.
     discovery_rate : float
     constants : mapping of group to mapping, optional
-        Another ``alone_ratio`` of the group "contributed" for that of the package.
+        Another ``flag_ratio`` of the group "contributed" for that of the package.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def _own_errors(
     label = model["measure"]
     measures = parse_measures(label.to_numpy().ravel().astype(str).tolist())
     kinds = [kind_of_measure(measure, denominator) for measure in measures]
-    ratio = np.array([known[kind, GROUPS[0]].alone_ratio for kind in kinds])
+    ratio = np.array([known[kind, GROUPS[0]].flag_ratio for kind in kinds])
     return label.copy(data=ratio.reshape(label.shape)).drop_vars(label.coords)
 
 

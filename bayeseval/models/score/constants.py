@@ -49,6 +49,9 @@ class Constants:
         standard error: with few runs and topics a posterior is narrow, and how far off it is shows
         on the other collections by what their judgments could tell. No more than ``far_sd``,
         where that is above 0.
+    flag_ratio : float
+        The part of ``alone_ratio`` that was seen: an error that is no contradiction between design
+        and model. Intervals of the model alone allow for half a posterior deviation at least.
     """
 
     near_ratio: float
@@ -58,6 +61,7 @@ class Constants:
     apart_ratio: float = 0.0
     alone_ratio: float = 0.0
     design_ratio: float = 0.0
+    flag_ratio: float = 0.0
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
