@@ -46,7 +46,7 @@ def interval(
     check_ci_prob(ci_prob)
     from scipy.special import ndtri, stdtrit
 
-    tail = 0.5 * (1.0 + ci_prob)
+    tail = 0.5 * (1.0 + float(ci_prob))
 
     def bounds(estimate, error, freedom):
         normal = np.isposinf(freedom)
