@@ -174,10 +174,10 @@ def _check_sampling_fractions(design: xr.Dataset, path) -> None:
     probability = design["inclusion_probability"].to_numpy()[inside]
     wrong = np.flatnonzero(np.abs(probability * size - drawn) > 1e-6 * size)
     if wrong.size:
-        first = wrong[0]
+        first = int(wrong[0])
         raise ValueError(
             f"'{path}': {drawn[first]:g} of {size[first]:g} documents are drawn from stratum "
             f"{stratum[inside[first]]}, so each has the inclusion probability "
-            f"{drawn[first] / size[first]:.6g}; {describe_pair(design, inside[first])} has "
+            f"{drawn[first] / size[first]:.6g}; {describe_pair(design, int(inside[first]))} has "
             f"{probability[first]:.6g}"
         )
