@@ -85,7 +85,8 @@ def combine(
         Other numbers for those of the package: ``near_ratio`` and ``common_ratio`` (in units of the
         posterior standard deviation), ``design_ratio`` (of the design's standard error), ``far_sd``
         (in units of the score) and ``far_weight``.
-        ``apart_ratio`` and ``alone_ratio`` are for :func:`bayeseval.with_model_errors`.
+        ``apart_ratio`` and ``alone_ratio`` are for :func:`bayeseval.with_model_errors`,
+        ``flag_ratio`` is for :func:`bayeseval.compare_intervals`.
 
     Returns
     -------
