@@ -23,7 +23,6 @@ SAMPLERS = {  # and the packages that each needs
     "nutpie": (),
     "pymc": (),
     "numpyro": ("jax", "numpyro"),
-    "blackjax": ("jax", "blackjax"),
 }
 BROKEN_RHAT = 1.5
 BROKEN_DIVERGENCES = 0.2
@@ -74,9 +73,10 @@ def fit(
         takes half of them). It changes the time, not the draws.
     random_seed : int
         Seed; the same seed gives the same draws.
-    sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
-        Implementation of the sampler. numpyro needs the packages jax and numpyro, blackjax needs
-        jax and blackjax; bayeseval does not install them.
+    sampler : {"nutpie", "pymc", "numpyro"}
+        Implementation of the sampler. numpyro needs the packages jax and numpyro, which bayeseval
+        does not install, and cannot sample the urn model; on one GPU, have all chains run at once
+        by ``options={"chain_method": "vectorized"}``.
     approximation : {"laplace"}, optional
         For a quick look at ``relevance_model``: a normal approximation at the posterior's mode, set
         right by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain
@@ -102,6 +102,8 @@ def fit(
         are not whole or too small.
     TypeError
         Something else than a model.
+    NotImplementedError
+        A part of the model that the sampler cannot compute, such as the urn by numpyro.
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
@@ -138,21 +140,27 @@ def fit(
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
-    with warnings.catch_warnings(), _interruptible():
-        warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
-        fitted = pm.sample(
-            draws=draws,
-            tune=tune,
-            chains=chains,
-            cores=min(chains, usable_processors() if cores is None else cores),
-            random_seed=random_seed,
-            nuts_sampler=sampler,  # type: ignore[arg-type]
-            nuts=dict(options or {}),
-            progressbar=_on_terminal() if progress is None else progress,
-            compute_convergence_checks=False,
-            quiet=True,
-            model=conditioned,
-        )
+    try:
+        with warnings.catch_warnings(), _interruptible():
+            warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
+            fitted = pm.sample(
+                draws=draws,
+                tune=tune,
+                chains=chains,
+                cores=min(chains, usable_processors() if cores is None else cores),
+                random_seed=random_seed,
+                nuts_sampler=sampler,  # type: ignore[arg-type]
+                nuts=dict(options or {}),
+                progressbar=_on_terminal() if progress is None else progress,
+                compute_convergence_checks=False,
+                quiet=True,
+                model=conditioned,
+            )
+    except NotImplementedError as error:
+        raise NotImplementedError(
+            f"sampler '{sampler}' cannot compute this model ({error}); leave sampler out to use "
+            "nutpie"
+        ) from error
     assert isinstance(fitted, xr.DataTree)
     fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
     changed = zip(("added", "lacking"), added_and_lacking(model), strict=True)

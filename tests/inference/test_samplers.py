@@ -19,19 +19,27 @@ def model():
     return model
 
 
-@pytest.mark.parametrize("sampler", ["numpyro", "blackjax"])
-def test_a_missing_package_is_named_with_what_to_install(monkeypatch, model, sampler):
-    for name in ("jax", sampler):
+def test_missing_packages_are_named_with_what_to_install(monkeypatch, model):
+    for name in ("jax", "numpyro"):
         monkeypatch.setitem(sys.modules, name, None)
-    message = f"sampler '{sampler}' needs jax and {sampler}, .* pip install jax {sampler}, or"
+    message = "sampler 'numpyro' needs jax and numpyro, .* pip install jax numpyro, or"
     with pytest.raises(ImportError, match=message):
-        be.fit(model, random_seed=1, sampler=sampler)
+        be.fit(model, random_seed=1, sampler="numpyro")
 
 
 def test_only_what_is_missing_is_named(monkeypatch, model):
     jax = ModuleType("jax")
     jax.__spec__ = ModuleSpec("jax", None)
     monkeypatch.setitem(sys.modules, "jax", jax)
-    monkeypatch.setitem(sys.modules, "blackjax", None)
-    with pytest.raises(ImportError, match="needs blackjax, .* pip install blackjax, or leave"):
-        be.fit(model, random_seed=1, sampler="blackjax")
+    monkeypatch.setitem(sys.modules, "numpyro", None)
+    with pytest.raises(ImportError, match="needs numpyro, .* pip install numpyro, or leave"):
+        be.fit(model, random_seed=1, sampler="numpyro")
+
+
+def test_a_model_that_a_sampler_cannot_compute_is_told_by_its_name(monkeypatch, model):
+    def refuse(**_):
+        raise NotImplementedError("No JAX conversion for the given `Op`: TopicLogp")
+
+    monkeypatch.setattr(pm, "sample", refuse)
+    with pytest.raises(NotImplementedError, match="'pymc' cannot compute .*TopicLogp.* nutpie"):
+        be.fit(model, random_seed=1, sampler="pymc")
