@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
+from bayeseval.messages import counted
 from bayeseval.models.identity import check_fit
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
@@ -183,7 +184,7 @@ def _strata(
 def _class(number: int, n_runs: int) -> tuple[int, str]:
     """Class of a number of runs: 0, 1, 2, 3 to 4, 5 to 8, ..., the last up to all of them."""
     if number <= 2:
-        return number, f"found by {number} run{'' if number == 1 else 's'}"
+        return number, f"found by {counted(number, 'run')}"
     power = (number - 1).bit_length()
     least, most = 2 ** (power - 1) + 1, min(2**power, n_runs)
     return power + 1, f"found by {least if least == most else f'{least} to {most}'} runs"
