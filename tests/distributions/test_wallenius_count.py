@@ -219,6 +219,7 @@ def test_fixed_numbers_enter_in_double_precision():
     assert bare == pytest.approx(kernel_values(7, 11, 40, -0.1)[0][3], abs=1e-14)
 
 
+@pytest.mark.slow
 def test_nutpie_samples_a_model_and_predicts_from_it():
     n_draws, count = np.array([20, 40, 80]), np.array([9, 14, 22])
     with pm.Model(coords={"run": ["a", "b", "c"]}) as model:

@@ -110,6 +110,7 @@ def test_draws_ignore_the_weight():
     np.testing.assert_array_equal(plain, weighted)
 
 
+@pytest.mark.slow
 def test_nutpie_finds_the_posterior_of_a_composite_likelihood():
     rng, weight, prior_sd = np.random.default_rng(6), 0.25, 3.0
     colour = drawn(rng, np.full(4, -1.5), 60, 12, 15)
