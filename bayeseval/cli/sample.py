@@ -122,8 +122,13 @@ def _kept(collection: xr.DataTree, budget: int) -> dict:
 def _check_files(
     design_file: Path, output: Path | None, overwrite: bool, inputs: list[Path]
 ) -> None:
-    """Refuse files that cannot be written, and a design that judgments may depend on."""
+    """Refuse files that cannot be written, and those that judgments may be in or depend on."""
     check_outputs({"--design-file": design_file, "--output": output}, inputs)
+    if output is not None and not overwrite and _holds_something(output):
+        raise ValueError(
+            f"{output} exists, and may hold judgments; name another --output, or replace it with "
+            "--overwrite"
+        )
     if design_file == STDOUT or not design_file.exists() or is_special(design_file):
         return
     if not overwrite:
@@ -133,6 +138,11 @@ def _check_files(
         )
     if design_file.stat().st_size and not _holds_design(design_file):
         raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
+
+
+def _holds_something(path: Path) -> bool:
+    """Whether a file is there that writing would lose."""
+    return path != STDOUT and path.is_file() and path.stat().st_size > 0
 
 
 def _holds_design(path: Path) -> bool:

@@ -247,3 +247,17 @@ def test_judgments_that_cannot_be_kept_are_refused(command, files, monkeypatch, 
     answer = command("sample", "a", "b", *budget, "--design-file", "design.nc", *words)
     assert answer[0] == 2 and message in answer[2] and len(answer[2].splitlines()) == 1
     assert not (files / "design.nc").exists()
+
+
+def test_a_list_that_was_filled_in_is_not_drawn_anew_over_the_judgments(command, files):
+    table = files / "sheet.csv"
+    words = ["sample", files / "a", "--budget", "2", "--seed", "1", "--output", table]
+    assert command(*words, "--design-file", files / "one.nc")[0] == 0
+    table.write_text(table.read_text().replace(",\n", ",1\n"))
+    filled = table.read_bytes()
+    code, _, err = command(*words, "--design-file", files / "two.nc")
+    assert code == 2
+    assert "sheet.csv exists, and may hold judgments; name another --output, or replace it" in err
+    assert table.read_bytes() == filled and not (files / "two.nc").exists()
+    assert command(*words, "--design-file", files / "two.nc", "--overwrite")[0] == 0
+    assert table.read_bytes() != filled
