@@ -139,7 +139,9 @@ Budget = Annotated[
 DesignWritten = Annotated[
     Path, typer.Option(help="Design file to write (- is stdout); `evaluate --design` reads it.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing design file and list.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an existing design file and list.")
+]
 Scheme = Annotated[
     Literal["pps", "uniform", "poisson"],
     typer.Option(
