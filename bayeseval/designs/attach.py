@@ -272,12 +272,15 @@ def _lacking_pairs(
     certain, n_others = _certain_pairs(design)
     kept = max(int((lacking & certain).sum()) - n_others, 0)
     parts = [
-        f"{source} has no judgment for {number} pairs that were selected, the first is "
+        f"{source} has no judgment for {number} of the selected pairs, the first is "
         f"{describe_pair(design, int(np.argmax(lacking)))}; the estimates need exactly the "
         "selected pairs"
     ]
     if kept < number:
-        parts.append(": judge them; grade 0 if a document cannot be judged")
+        parts.append(
+            ": judge them (grade 0 if a document cannot be judged), or leave out all judgments of a "
+            "topic that is not finished"
+        )
     if n_declined:
         parts += [
             f"; {n_declined} of these have a negative grade, which counts as not judged unless ",

@@ -172,10 +172,11 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
 def check_estimable(measures: list[Measure], estimator: str) -> None:
     """Refuse measures that an estimator does not have."""
     available = ESTIMATORS[estimator].measures
-    lacking = [measure.label for measure in measures if measure.name not in available]
+    lacking = [measure for measure in measures if measure.name not in available]
     if lacking:
         why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
+        others = [name for name, row in ESTIMATORS.items() if lacking[0].name in row.measures]
         raise ValueError(
-            f"{lacking[0]} {why}has no '{estimator}' estimate; measures that have one: "
-            f"{', '.join(sorted(available))}"
+            f"{lacking[0].label} {why}has no '{estimator}' estimate (it has one by {', '.join(others)}); "
+            f"measures that have one: {', '.join(sorted(available))}"
         )

@@ -25,7 +25,7 @@ from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predicto
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
 from bayeseval.estimators.topic_scores import ListScore, TopicScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.gather import grade_scale
+from bayeseval.frame.gather import design_parameters, grade_scale
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
@@ -101,6 +101,7 @@ class Problem:
         random = row.schemes is not None
         if random:
             _warn_all_alike(collection, parsed)
+            _warn_cut(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if row.lists is not None:
             check_no_predictor(estimator, predictor)
@@ -218,6 +219,19 @@ def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
                 stacklevel=4,
             )
             return
+
+
+def _warn_cut(collection: xr.DataTree, measures: list[Measure]) -> None:
+    """Say of ratios that documents below the ranks that could be judged are no part of them."""
+    depth = design_parameters(collection).get("pool_depth")
+    ratios = [measure.label for measure in measures if measure.kind == "ratio"]
+    if depth is not None and ratios:
+        warnings.warn(
+            f"{', '.join(ratios)}: relevant documents that no run has in its first {depth} ranks "
+            f"(pool_depth) could not be judged, and count for nothing: what is divided by is too "
+            "small, and scores are too high as far as there are such documents",
+            stacklevel=4,
+        )
 
 
 def _warn_all_alike(collection: xr.DataTree, measures: list[Measure]) -> None:

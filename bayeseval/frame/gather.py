@@ -126,8 +126,8 @@ def design_runs(collection: xr.DataTree) -> list[str] | None:
     if len(present) < len(made_from):
         warnings.warn(
             f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
-            "made from are not in the collection; predictions rest on the others and will differ "
-            "from those made with all of them",
+            "made from are not in the collection; what dyn and models predict rests on the others "
+            "and will differ from what all of them say",
             stacklevel=2,
         )
     return present or None

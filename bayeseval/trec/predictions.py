@@ -244,8 +244,8 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
     if stray.any():
         row = table.iloc[int(np.argmax(stray))]
         warnings.warn(
-            f"{where}: {int(stray.sum())} of {len(table)} labels are left out: no run retrieved "
-            f"their documents and nobody judged them; the first is topic '{row['topic']}' document "
+            f"{where}: {int(stray.sum())} of {len(table)} labels are left out: none of these "
+            f"runs retrieved their documents and nobody judged them; the first is topic '{row['topic']}' document "
             f"'{row['document']}'{alike_document(collection, row['topic'], row['document'])}",
             UserWarning,
             stacklevel=3,

@@ -215,13 +215,13 @@ def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
     words = [files / "a", files / "c", "--design", files / "design.nc", "-m", "P@10"]
     words += ["--estimator", "dyn", "--format", "csv"]
     code, out, err = command("evaluate", files / "judged", *words)
-    assert code == 2 and "no judgment for 60 pairs that were selected" in err
+    assert code == 2 and "no judgment for 60 of the selected pairs" in err
     assert err.endswith(
         "; 60 of these came with --certain: give both files of judgments together\n"
     )
     assert "judge them" not in err
     code, out, err = command("evaluate", files / "before", *words)
-    assert code == 2 and "no judgment for 18 pairs that were selected" in err
+    assert code == 2 and "no judgment for 18 of the selected pairs" in err
     assert "judge them; grade 0 if a document cannot be judged; in 3 topics none of those" in err
     assert "--certain" not in err
     both = (files / "before").read_text() + (files / "judged").read_text()

@@ -217,7 +217,8 @@ def test_what_a_list_of_sampled_documents_cannot_tell_is_refused(outside):
 
 def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
     sampled = sampled_once(collection, budget=4, n_strata=2, pool_depth=2)
-    scores = be.evaluate(sampled, ["P@5", "AP"], estimator="stat")
+    with pytest.warns(UserWarning, match="^AP: relevant documents that no run has in its first 2"):
+        scores = be.evaluate(sampled, ["P@5", "AP"], estimator="stat")
     frame = collection["rankings/ranking"].to_numpy()
     outside = ~np.append(sampled["design/inclusion_probability"].to_numpy() > 0, True)[
         frame[..., :5]
