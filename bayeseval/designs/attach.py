@@ -278,8 +278,8 @@ def _lacking_pairs(
     ]
     if kept < number:
         parts.append(
-            ": judge them (grade 0 if a document cannot be judged), or leave out all judgments of a "
-            "topic that is not finished"
+            ": judge them (grade 0 if a document cannot be judged), or leave out all judgments of "
+            "a topic that is not finished"
         )
     if n_declined:
         parts += [

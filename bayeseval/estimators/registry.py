@@ -177,6 +177,6 @@ def check_estimable(measures: list[Measure], estimator: str) -> None:
         why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
         others = [name for name, row in ESTIMATORS.items() if lacking[0].name in row.measures]
         raise ValueError(
-            f"{lacking[0].label} {why}has no '{estimator}' estimate (it has one by {', '.join(others)}); "
-            f"measures that have one: {', '.join(sorted(available))}"
+            f"{lacking[0].label} {why}has no '{estimator}' estimate (it has one by "
+            f"{', '.join(others)}); measures that have one: {', '.join(sorted(available))}"
         )

@@ -245,8 +245,9 @@ def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray
         row = table.iloc[int(np.argmax(stray))]
         warnings.warn(
             f"{where}: {int(stray.sum())} of {len(table)} labels are left out: none of these "
-            f"runs retrieved their documents and nobody judged them; the first is topic '{row['topic']}' document "
-            f"'{row['document']}'{alike_document(collection, row['topic'], row['document'])}",
+            "runs retrieved their documents and nobody judged them; the first is topic "
+            f"'{row['topic']}' document '{row['document']}'"
+            f"{alike_document(collection, row['topic'], row['document'])}",
             UserWarning,
             stacklevel=3,
         )

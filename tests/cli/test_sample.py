@@ -222,7 +222,7 @@ def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
     assert "judge them" not in err
     code, out, err = command("evaluate", files / "before", *words)
     assert code == 2 and "no judgment for 18 of the selected pairs" in err
-    assert "judge them; grade 0 if a document cannot be judged; in 3 topics none of those" in err
+    assert "of a topic that is not finished; in 3 topics none of those drawn is judged" in err
     assert "--certain" not in err
     both = (files / "before").read_text() + (files / "judged").read_text()
     (files / "judged").write_text(both)

@@ -152,7 +152,7 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     with pytest.raises(ValueError, match=told):
         be.attach_judgments(collection, known, good.iloc[1:])
     junk = good.assign(grade=[-2, *good["grade"][1:]])
-    told = "judge them; grade 0 if .*; 1 of these have a negative grade, which counts as not judged"
+    told = "judge them .*; 1 of these have a negative grade, which counts as not judged"
     told += " unless negative_grades='judged'"
     with pytest.raises(ValueError, match=told):
         be.attach_judgments(collection, known, junk)
@@ -181,7 +181,7 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     [
         ("pps_strata", {"n_strata": 2}, 0, "; 3 of these came with certain: give both files"),
         ("poisson", {"budget": 4}, 1, "; at least 2 of these came with certain: give both files"),
-        ("poisson", {"budget": 6}, 3, ": judge them; grade 0 if a document cannot be judged$"),
+        ("poisson", {"budget": 6}, 3, ": judge them .* not finished$"),
     ],
 )
 def test_judgments_that_lack_the_certain_pairs_are_told_so(
