@@ -1,8 +1,9 @@
 """What people make of the labels of an LLM today, beside the combination, at equal human labels.
 
-The labels are simulated on TREC-COVID round 5 (every third run) from confusion tables: those of a
-judge of the LLMJudge challenge against its human grades (``llmjudge/``), independent given the
-grade, or by a judge that is lenient on some topics and favours what some of the runs rank high.
+The labels are simulated on TREC-COVID round 5 (every third run), or on another collection, from
+confusion tables: those of a judge of the LLMJudge challenge against its human grades
+(``llmjudge/``), independent given the grade, or by a judge that is lenient on some topics and
+favours what some of the runs rank high.
 Ways: the mean of the labels; the query-level prediction-powered estimate (PPI++ with its tuned
 lambda), for which as many topics as the human labels allow are judged to rank 10 of all runs; and a
 sample of each topic with ``dyn``, its labels learned, the relevance model that has the labels as
@@ -19,7 +20,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import with_node
-from benchmarks.coverage_collections import round5
+from benchmarks.coverage_collections import COLLECTIONS
 from benchmarks.external_labels import frame
 from benchmarks.loo_variants import judge_rates
 
@@ -33,9 +34,10 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=30, help="human labels a topic")
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--judge", default="Olz-gpt4o", help="file of llmjudge/")
+    parser.add_argument("--collection", choices=list(COLLECTIONS), default="trec-covid-5")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    collection = round5()
+    collection = COLLECTIONS[options.collection][0]()
     truth = scores_of(collection)
     share = judge_rates(options.judge).reindex(columns=range(4), fill_value=0.0).to_numpy()
     rows = []

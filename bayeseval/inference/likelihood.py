@@ -7,7 +7,7 @@ import xarray as xr
 
 from bayeseval.collection.labels import label_positions
 from bayeseval.models.identity import check_fit, model_name
-from bayeseval.models.relevance.external import label_columns
+from bayeseval.models.relevance.external import label_columns, label_rate
 from bayeseval.models.table import kind_of
 
 
@@ -22,7 +22,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     .. math:: P(y_d \mid l_d, \psi) = \frac{P(y_d \mid \psi) \prod_c \theta_{c y_d l_{dc}}}
               {\sum_v P(v \mid \psi) \prod_c \theta_{c v l_{dc}}}
 
-    with :math:`\psi` the parameters and :math:`\theta_c` the error rates of label column c. Given
+    with :math:`\psi` the parameters and :math:`\theta_c` the document's error rates of label column
+    c. Given
     the parameters the pairs are independent, so :math:`P(y_d \mid y_{-d}, l) = 1 / E[1 / P(y_d \mid
     l_d, \psi)]` over the posterior, which is what ``az.loo`` computes from it. It stands in the
     group as ``relevance_given_labels`` (or ``grade_given_labels``).
@@ -123,11 +124,20 @@ def _given_labels(fitted: xr.DataTree, model, observed: dict, truth: str) -> np.
         ]
     )
     pairs = np.array(model.coords["judged_pair"])
+    logit = model["label_logit"].get_value()
     for column in label_columns(model.coords):
         rows = label_positions(pairs, np.array(model.coords[f"{column}_pair"]))
-        rate = fitted[f"posterior/{column}_rate"].transpose("state", f"{column}_value", ...)
-        mass[..., rows] += np.log(
-            np.moveaxis(rate.to_numpy()[:, observed[f"{column}_label"]], 1, -1)
+        share, slope = (
+            fitted[f"posterior/{column}_{name}"].transpose("state", ..., "chain", "draw").to_numpy()
+            for name in ("share", "slope")
         )
+        for state in states:
+            rate = label_rate(
+                observed[f"{column}_label"],
+                share[state].reshape(share.shape[1], -1).T,
+                slope[state].ravel(),
+                logit[rows],
+            )
+            mass[state][..., rows] += np.log(rate.T).reshape(*mass.shape[1:3], -1)
     chosen = np.take_along_axis(mass, judged[None, None, None], axis=0)[0]
     return chosen - logsumexp(mass, axis=0)

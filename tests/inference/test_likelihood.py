@@ -14,6 +14,21 @@ RATES = {
 }
 
 
+SLOPE = 0.4  # of the log odds of every share in the linear predictor
+
+
+def shares(rate: np.ndarray) -> np.ndarray:
+    """What each label but the last takes of what those before it leave."""
+    return np.stack([rate[:, 0], rate[:, 1] / (1 - rate[:, 0])], axis=1)
+
+
+def moved(rate: np.ndarray, logit: np.ndarray) -> np.ndarray:
+    """Rates (state, pair, label) where the shares have moved with the linear predictor."""
+    odds = np.log(shares(rate) / (1 - shares(rate)))[:, None] + SLOPE * logit[:, None]
+    first, second = np.moveaxis(1 / (1 + np.exp(-odds)), -1, 0)
+    return np.stack([first, (1 - first) * second, (1 - first) * (1 - second)], axis=-1)
+
+
 def labelled() -> xr.DataTree:
     """Everything judged; some of the labels are missing."""
     collection = small_collection()
@@ -25,8 +40,11 @@ def labelled() -> xr.DataTree:
 
 def observed_fit(model, truth: str, n_draws: int = 5) -> xr.DataTree:
     """A fit with draws of the parameters chosen by hand, and what was observed."""
-    rate = np.array(RATES[len(model.coords["state"])]) if "state" in model.coords else 0.0
-    fitted = handmade_fit(model, labels_rate=rate).isel(draw=slice(0, n_draws))
+    given = {}
+    if "state" in model.coords:
+        rate = np.array(RATES[len(model.coords["state"])])
+        given = {"labels_share": shares(rate), "labels_slope": SLOPE}
+    fitted = handmade_fit(model, **given).isel(draw=slice(0, n_draws))
     names = [name for name in (truth, "labels_label") if name in model.named_vars]
     values = {name: model[f"judged_{name}"].get_value() for name in names}
     group = {name: (f"{name}_dim", value) for name, value in values.items()}
@@ -68,12 +86,14 @@ def test_judgments_given_their_labels_follow_bayes(truth):
     np.testing.assert_allclose(group[truth], np.log(share[:, :, pairs, judged]), rtol=1e-8)
     labels = collection["predictors/labels"].to_numpy()
     known = np.flatnonzero(~np.isnan(labels))
-    rate = np.array(RATES[share.shape[-1]])
+    rate = moved(np.array(RATES[share.shape[-1]]), model["label_logit"].get_value())
     joint = share.copy()
-    joint[:, :, known] *= rate[:, labels[known].astype(int)].T
+    joint[:, :, known] *= rate[:, known, labels[known].astype(int)].T
     posterior = joint / joint.sum(axis=-1, keepdims=True)
     found = group[f"{truth}_given_labels"]
-    np.testing.assert_allclose(np.exp(found), posterior[:, :, pairs, judged], rtol=1e-8)
+    np.testing.assert_allclose(np.exp(found), posterior[:, :, pairs, judged], rtol=1e-5)
+    of_label = rate[judged[known], known, labels[known].astype(int)]
+    np.testing.assert_allclose(group["labels_label"][0, 0], np.log(of_label), rtol=1e-8)
     assert group["labels_label"].sizes["labels_pair"] == known.size
     unlabelled = np.flatnonzero(np.isnan(labels))
     np.testing.assert_allclose(found[..., unlabelled], group[truth][..., unlabelled])

@@ -58,18 +58,32 @@ def test_labels_change_the_odds_by_their_error_rates():
     sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
     model = be.models.relevance_model(sampled, external="llm")
     rate = np.array([[0.8, 0.2], [0.4, 0.6]])  # a label of 1 triples the odds
-    fitted = handmade_fit(model, **FLAT, llm_rate=rate)
+    fitted = handmade_fit(model, **FLAT, llm_share=rate[:, :1], llm_slope=0.0)
     post = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
     seen = (sampled["judgments/grade"].to_numpy() >= 1).sum()
     drawn = float(post.estimate.sel(run="a").mean()) * 2 - seen
     assert abs(drawn - 2 * 0.75) < 4 * np.sqrt(2 * 0.19 / 2000)
 
 
+def test_error_rates_go_with_the_linear_predictor():
+    sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
+    model = be.models.relevance_model(sampled, external="llm")
+    even = np.full((2, 1), 0.5)
+    flat = FLAT | {"population_effect": np.array([1.0, 0.0]), "topic_effect": np.array([1.0, 0.0])}
+    fitted = handmade_fit(model, **flat, llm_share=even, llm_slope=np.array([1.0, -1.0]))
+    post = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
+    seen = (sampled["judgments/grade"].to_numpy() >= 1).sum()
+    drawn = float(post.estimate.sel(run="a").mean()) * 2 - seen
+    odds = np.exp(1.0) * np.exp(1.0)  # of relevance, and of label 1 where relevant over where not
+    assert abs(drawn - 2 * odds / (1 + odds)) < 4 * np.sqrt(2 * 0.11 / 2000)
+
+
 def test_labels_change_the_odds_of_every_grade():
     sampled = labelled(GRADES)
     model = be.models.grade_model(sampled, external="llm")
     rate = np.array([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]])
-    fitted = handmade_fit(model, **FLAT, llm_rate=rate, grade_gap=logit(0.8))
+    errors = {"llm_share": rate[:, :1], "llm_slope": 0.0}
+    fitted = handmade_fit(model, **FLAT, **errors, grade_gap=logit(0.8))
     post = be.posterior_scores(fitted, sampled, "NumRel(rel=2)", random_seed=1)
     mass = np.array([0.5, 0.3, 0.2]) * rate[:, 1]
     seen = (sampled["judgments/grade"].to_numpy() >= 2).sum()

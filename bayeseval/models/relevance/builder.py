@@ -193,6 +193,7 @@ def relevance_model(
         pm.Data("relevance_level", np.int64(relevance_level))
         pm.Data("judged_relevance", observed, dims="judged_pair")
         relevance = pm.Bernoulli("relevance", logit_p=logit, dims="judged_pair")
-        label_judgments(relevance, frame, judged, external, ["nonrelevant", "relevant"])
+        states = ["nonrelevant", "relevant"]
+        label_judgments(relevance, observed == 1, frame, judged, external, states)
         keep_parts()
     return model

@@ -14,7 +14,12 @@ from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.blocks import Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
-from bayeseval.models.relevance.external import external_values, label_codes, label_columns
+from bayeseval.models.relevance.external import (
+    external_values,
+    label_codes,
+    label_columns,
+    label_rate,
+)
 from bayeseval.models.relevance.topic_draws import TopicDraws
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
@@ -213,7 +218,7 @@ class RelevanceDraws:
         from scipy.special import expit
 
         above = [expit(logit - cut) for cut in self.cutpoints]
-        return self._given_labels(above, pairs) if self._columns else above
+        return self._given_labels(above, logit.mean(axis=1), pairs) if self._columns else above
 
     @property
     def labelled(self) -> bool:
@@ -228,15 +233,16 @@ class RelevanceDraws:
             cutpoints[1:] = np.cumsum(self._draws["grade_gap"], axis=1).T
         return cutpoints
 
-    def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
+    def _given_labels(self, above: list[NDArray], logit: NDArray, pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step) given the labels, by Bayes."""
         mass = list(_mass(above))
         for column, values in self._columns.items():
             code = label_codes(values[pairs], self._constant[f"{column}_edges"].to_numpy())
-            rate = self._draws[f"{column}_rate"]
-            labelled = (code >= 0)[:, None]
-            for state, values_of_state in enumerate(mass):
-                mass[state] = values_of_state * np.where(labelled, rate[:, state, code].T, 1.0)
+            share, slope = (self._draws[f"{column}_{name}"] for name in ("share", "slope"))
+            for state in range(len(mass)):
+                mass[state] = mass[state] * label_rate(
+                    code, share[:, state], slope[:, state], logit
+                )
         total = sum(mass)
         return [sum(mass[state:]) / total for state in range(1, len(mass))]  # type: ignore[misc]
 

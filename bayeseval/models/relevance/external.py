@@ -1,19 +1,31 @@
 r"""External labels of documents, from an LLM judge or another assessor, with their error rates.
 
-.. math:: P(label_d = l \mid rel_d = v) = \theta_{vl}, \quad \theta_v \sim Dirichlet(1, \dots, 1)
+.. math:: P(label_d = l \mid rel_d = v, \eta_d) = s_{vl}(\eta_d) \prod_{k < l} (1 - s_{vk}(\eta_d)),
+    \quad \mathrm{logit}\, s_{vl}(\eta) = \mathrm{logit}\, \sigma_{vl} + \beta_v \eta
 
-The label is an observation of the relevance (or the grade): given it, labels of one column do not
-depend on ranks or topic, nor on those of another column. The error rates :math:`\theta` are learned
-from the pairs that have both a label and a judgment; no judge is assumed better than chance, and a
-judge that is always wrong is as useful as one that is always right. An unjudged document with a
-label has, by Bayes,
+with labels l = 1, ..., K in order and :math:`s_{vK} = 1`: the label is an observation of the
+relevance (or the grade), and its errors may go with how likely the document was to be relevant
+(continuation-ratio logits). A judge finds the best documents more easily than barely relevant ones,
+which stand where little is relevant; and what looks relevant to all systems may look so to the
+judge too. :math:`\eta_d` is the model's linear predictor: of judged pairs at the mode of what the
+judgments say without labels, of others the mean over the draws. Where it is 0 the rates
+:math:`\theta_v` are uniform a priori, :math:`\sigma_{vl} \sim Beta(1, K - l)`; :math:`\beta_v \sim
+N(0, .5^2)`. Given these, labels of one column do not depend on topic or ranks, nor on those of
+another column. The rates are learned from the pairs that have both a label and a judgment; no judge
+is assumed better than chance, and a judge that is always wrong is as useful as one that is always
+right. An unjudged document with a label has, by Bayes,
 
-.. math:: P(rel_d = v \mid label_d = l) \propto P(rel_d = v) \, \theta_{vl}.
+.. math:: P(rel_d = v \mid label_d = l) \propto P(rel_d = v) \, P(label_d = l \mid rel_d = v,
+    \eta_d).
 
 A missing label (NaN) says nothing. A column with more than 20 different values is cut into 10
-groups of equal size. What breaks it: errors that go with the ranks or differ between topics, and
-columns that copy each other, which count twice; labels of unjudged documents are not used to learn
-the error rates.
+groups of equal size. What breaks it: errors that differ between topics or runs, and columns that
+copy each other, which count twice; labels of unjudged documents are not used to learn the rates.
+How far rates with one slope for each state go is in ``benchmarks/labels/README.md``.
+
+References
+----------
+Agresti, "Categorical Data Analysis", 3rd ed. (2013), section 8.3.6, on continuation-ratio logits.
 """
 
 import warnings
@@ -27,16 +39,32 @@ from numpy.typing import NDArray
 from bayeseval.collection.predictions import warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
+from bayeseval.models.relevance.mode import judged_logit
 
 LABEL_COLUMN = "label_column"  # coord of a model with labels and of its fits: their columns
 MANY_VALUES = 20
 N_GROUPS = 10
+SLOPE_SD = 0.5  # of a rate's log odds in those of relevance
+LARGEST = 80.0  # exponent that single precision holds
+N_NEWTON = 50
+N_TRIED = 2000  # draws of the normal approximation, of which posterior draws are chosen
+WIDER = 1.1  # their deviations
+ROWS = 500  # pairs at once
 
 
 def label_judgments(
-    truth, frame: Frame, judged: NDArray, external: str | Sequence[str], states: list[str]
+    truth,
+    relevant: NDArray[np.bool_],
+    frame: Frame,
+    judged: NDArray,
+    external: str | Sequence[str],
+    states: list[str],
 ) -> None:
-    """Add labels of the judged pairs to the model of the context, with their error rates."""
+    """Add labels of the judged pairs to the model of the context, with their error rates.
+
+    ``truth`` (judged_pair,) is the variable of a position in ``states``; ``relevant`` says which
+    pairs were judged to be above the first of them.
+    """
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -56,6 +84,8 @@ def label_judgments(
         return
     model: Any = pm.modelcontext(None)
     model.add_coord("state", states)
+    logit = judged_logit(model, relevant)
+    pm.Data("label_logit", logit, dims="judged_pair")
     model.add_coord(LABEL_COLUMN, columns)
     sizes = []
     for column in columns:
@@ -68,19 +98,20 @@ def label_judgments(
         model.add_coord(f"{column}_pair", frame.labels(judged[known]))
         pm.Data(f"{column}_edges", edges, dims=f"{column}_value")
         pm.Data(f"judged_{column}_label", code[known], dims=f"{column}_pair")
-        rate = _error_rates(column, len(states), edges)
-        given = pt.as_tensor(rate)[pt.as_tensor(truth)[known]]
+        share, slope = _error_rates(column, len(states), edges)
+        state = pt.as_tensor(truth)[known]
+        odds = pt.log(share[state] / (1.0 - share[state])) + (slope[state] * logit[known])[:, None]
+        given = _stick(pt.sigmoid(odds), pt)
         pm.Categorical(f"{column}_label", p=given, dims=f"{column}_pair")
         sizes.append(known.size)
     pm.Data("n_labels", np.array(sizes), dims=LABEL_COLUMN)  # what keeps the coord in every fit
 
 
-def _error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> Any:
-    r"""Error rates (state, label), a stick broken at one label after the other.
+def _error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Shares (state, step) where the linear predictor is 0, and slopes (state,) in it.
 
-    Of what labels 1, ..., j - 1 leave, label j takes a share :math:`v_j \sim Beta(1, K - j)`; this
-    is the uniform Dirichlet, and given labels the shares stay independent. A rate that next to no
-    label tells of then varies alone, and not with all others.
+    Of what labels 1, ..., j - 1 leave, label j takes a share; a rate that next to no label tells of
+    then varies alone, and not with all others.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -89,10 +120,46 @@ def _error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> Any:
     model.add_coord(f"{column}_step", edges[:-1])
     left = np.tile(np.arange(edges.size - 1.0, 0.0, -1.0), (n_states, 1))
     share: Any = pm.Beta(f"{column}_share", np.float64(1), left, dims=("state", f"{column}_step"))
-    kept: Any = pt.cumprod(1.0 - share, axis=1)
-    before = pt.concatenate([pt.ones((n_states, 1)), kept[:, :-1]], axis=1)
-    rate = pt.concatenate([share * before, kept[:, -1:]], axis=1)
-    return pm.Deterministic(f"{column}_rate", rate, dims=("state", f"{column}_value"))
+    slope: Any = pm.Normal(f"{column}_slope", np.float64(0), np.float64(SLOPE_SD), dims="state")
+    pm.Deterministic(f"{column}_rate", _stick(share, pt), dims=("state", f"{column}_value"))
+    return share, slope
+
+
+def _stick(share, arrays=np):
+    """Rates (..., label) of shares (..., step) of what is left; of a numpy or pytensor array."""
+    kept = arrays.cumprod(1.0 - share, axis=-1)
+    before = arrays.concatenate([arrays.ones_like(kept[..., :1]), kept[..., :-1]], axis=-1)
+    return arrays.concatenate([share * before, kept[..., -1:]], axis=-1)
+
+
+def label_rate(
+    code: NDArray[np.int64], share: NDArray, slope: NDArray, logit: NDArray
+) -> NDArray[np.float32]:
+    r"""P(label) (pair, draw) of pairs with label ``code`` (pair,), all in one state.
+
+    Parameters
+    ----------
+    code : int array (pair,)
+        Position of the label, -1 where there is none, which has the probability 1.
+    share : float array (draw, step)
+    slope : float array (draw,)
+    logit : float array (pair,) or (pair, draw)
+
+    Examples
+    --------
+    >>> share, slope = np.array([[0.5, 0.5]]), np.array([0.0])
+    >>> label_rate(np.array([0, 1, 2, -1]), share, slope, np.zeros(4))[:, 0]
+    array([0.5 , 0.25, 0.25, 1.  ], dtype=float32)
+    """
+    moved = (slope * np.reshape(logit, (code.size, -1))).astype(np.float32)
+    rate = np.ones((code.size, slope.size), np.float32)
+    with np.errstate(divide="ignore"):
+        odds = np.log(share / (1.0 - share)).astype(np.float32)
+    for step in range(min(share.shape[1], int(code.max(initial=-1)) + 1)):
+        rows = np.flatnonzero(code >= step)
+        sign = np.where(code[rows] == step, -1.0, 1.0).astype(np.float32)[:, None]
+        rate[rows] /= 1.0 + np.exp(np.minimum(sign * (odds[:, step] + moved[rows]), LARGEST))
+    return rate
 
 
 def external_values(collection: xr.DataTree, column: str) -> NDArray[np.float64]:
@@ -156,22 +223,73 @@ def label_columns(coords: Mapping[Any, Any]) -> list[str]:
 def drawn_error_rates(
     model, column: str, known: Mapping[str, Any], n_draws: int, random: np.random.Generator
 ) -> dict[str, NDArray[np.float64]]:
-    r"""Draws of a column's shares and error rates, exact given judgments and labels.
+    """Draws of a column's shares, slopes and rates, given judgments, labels and ``label_logit``.
 
-    Of the pairs of one state that have label j or a later one, :math:`n_j` have j and :math:`m_j` a
-    later one; the share of label j is then :math:`Beta(1 + n_j, K - j + m_j)`. ``known`` holds
-    ``relevance`` and the column's labels; draws are by variable, (draw, state, step or value).
+    States are apart from each other. Each has a normal approximation at its mode, of which draws
+    are made with deviations a tenth larger; those that are kept are chosen by the ratio of the
+    posterior to it (sampling-importance resampling). ``known`` holds ``relevance`` and the column's
+    labels; draws are by variable, (draw, state, step or value).
     """
     edges, states = model.coords[f"{column}_value"], model.coords["state"]
     row = {label: number for number, label in enumerate(model.coords["judged_pair"])}
     labelled = [row[label] for label in model.coords[f"{column}_pair"]]
-    state = np.asarray(known["relevance"])
-    count = np.zeros((len(states), len(edges)))
-    np.add.at(count, (state[labelled], np.asarray(known[f"{column}_label"])), 1.0)
-    later = count[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-    left = np.arange(len(edges) - 1.0, 0.0, -1.0)
-    share = random.beta(1.0 + count[:, :-1], left + later, size=(n_draws, *later.shape))
-    kept = np.cumprod(1.0 - share, axis=2)
-    before = np.concatenate([np.ones_like(kept[:, :, :1]), kept[:, :, :-1]], axis=2)
-    rate = np.concatenate([share * before, kept[:, :, -1:]], axis=2)
-    return {f"{column}_share": share, f"{column}_rate": rate}
+    state = np.asarray(known["relevance"])[labelled]
+    code = np.asarray(known[f"{column}_label"])
+    logit = model["label_logit"].get_value()[labelled]
+    drawn = [
+        _drawn_steps(code[own], logit[own], len(edges) - 1, n_draws, random)
+        for own in (state == number for number in range(len(states)))
+    ]
+    share, slope = (np.stack([one[k] for one in drawn], axis=1) for k in (0, 1))
+    names = ("share", "slope", "rate")
+    values = (share, slope, _stick(share))
+    return {f"{column}_{name}": value for name, value in zip(names, values, strict=True)}
+
+
+def _drawn_steps(
+    code: NDArray, logit: NDArray, n_steps: int, n_draws: int, random: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws of the shares (draw, step) and the slope (draw,) of pairs in one state."""
+    from scipy.special import expit, log_expit
+
+    left = np.arange(n_steps, 0.0, -1.0)
+    reached = [code >= step for step in range(n_steps)]
+    step = np.repeat(np.arange(n_steps), [int(there.sum()) for there in reached])
+    at = np.concatenate([logit[there] for there in reached])
+    taken = np.concatenate([code[there] == k for k, there in enumerate(reached)])
+    sign = np.where(taken, 1.0, -1.0)
+
+    def posterior(effects):  # (step and slope, draw), the shares as log odds
+        odds, slope = effects[:-1], effects[-1]
+        prior = (log_expit(odds) + left[:, None] * log_expit(-odds)).sum(axis=0)
+        likelihood = sum(
+            log_expit(sign[rows, None] * (odds[step[rows]] + slope * at[rows, None])).sum(axis=0)
+            for rows in np.array_split(np.arange(step.size), 1 + step.size // ROWS)
+        )
+        return likelihood + prior - 0.5 * (slope / SLOPE_SD) ** 2
+
+    columns = np.zeros((step.size, n_steps + 1))
+    columns[np.arange(step.size), step], columns[:, -1] = 1.0, at
+    mode = np.append(-np.log(left), 0.0)
+    now = posterior(mode[:, None])[0]
+    for _ in range(N_NEWTON):
+        share, base = expit(columns @ mode), expit(mode[:-1])
+        rise = columns.T @ (taken - share)
+        rise += np.append(1.0 - (1.0 + left) * base, -mode[-1] / SLOPE_SD**2)
+        bend = (columns * (share * (1.0 - share))[:, None]).T @ columns
+        bend += np.diag(np.append((1.0 + left) * base * (1.0 - base), SLOPE_SD**-2.0))
+        move = np.linalg.solve(bend, rise)
+        for size in 0.5 ** np.arange(20):
+            there = posterior((mode + size * move)[:, None])[0]
+            if there >= now:
+                break
+        mode, now = mode + size * move, there
+        if rise @ move < 1e-10:
+            break
+    noise = random.standard_normal((n_steps + 1, N_TRIED))
+    spread = np.linalg.inv(np.linalg.cholesky(bend)).T
+    effects = mode[:, None] + WIDER * spread @ noise
+    weight = posterior(effects) + 0.5 * (noise**2).sum(axis=0)
+    weight = np.exp(weight - weight.max())
+    chosen = random.choice(N_TRIED, n_draws, p=weight / weight.sum())
+    return expit(effects[:-1, chosen].T), effects[-1, chosen]

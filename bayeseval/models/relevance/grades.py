@@ -100,14 +100,16 @@ def grade_model(
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
     with pm.Model(coords=coords) as model:
         name_model("grade_model")
-        latent = linear_predictor(predictors, values, frame.grade[0, judged] > scale[0])
+        relevant = frame.grade[0, judged] > scale[0]
+        latent = linear_predictor(predictors, values, relevant)
         pm.Data("grade_scale", scale, dims="grade_value")
         pm.Data("judged_grade", np.searchsorted(scale, frame.grade[0, judged]), dims="judged_pair")
         gap: Any = pt.zeros(0)
         if scale.size > 2:
             gap = pm.LogNormal("grade_gap", *values["grade_gap"], dims="grade_step")
         grade = pm.Categorical("grade", p=_grade_shares(latent, gap), dims="judged_pair")
-        label_judgments(grade, frame, judged, external, [f"{value:g}" for value in scale])
+        states = [f"{value:g}" for value in scale]
+        label_judgments(grade, relevant, frame, judged, external, states)
     return model
 
 

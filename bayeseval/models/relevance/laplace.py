@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.external import drawn_error_rates, label_columns
-from bayeseval.models.relevance.regression import Arrow, Regression
-from bayeseval.models.relevance.spreads import CORRELATION, TOPIC, Spreads
+from bayeseval.models.relevance.mode import N_CHAINS, normal_start
+from bayeseval.models.relevance.regression import Regression
+from bayeseval.models.relevance.spreads import CORRELATION, TOPIC
 from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
-N_ROUNDS = 15
-N_NEWTON = 20  # in the first round; the mode moves little afterwards
-N_CHAINS = 16
 N_WARM = 40
-SMALLEST, LARGEST = 0.02, 3.0  # topics' standard deviations where the chains start
 
 
 @one_blas_thread()
@@ -80,75 +77,6 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     for column in label_columns(model.coords):
         values |= drawn_error_rates(model, column, known, draws, random)
     return _labelled(model, values)
-
-
-def normal_start(
-    regression: Regression, data: dict[str, NDArray]
-) -> tuple[NDArray, NDArray, Arrow, Spreads]:
-    """Mode (common and topics' effects), its curvature, and spreads for all chains."""
-    one = Spreads(regression, data)
-    common, own = one.mean.copy(), np.zeros(regression.own.shape[::2])
-    for number in range(N_ROUNDS):
-        n_steps = N_NEWTON if number == 0 else 2
-        common, own, arrow = _newton(regression, one, common, own, n_steps)
-        _learn(one, common, own, arrow)
-    common, own, arrow = _newton(regression, one, common, own, N_NEWTON)
-    return common, own, arrow, one.of_many(N_CHAINS)
-
-
-def _newton(
-    regression: Regression, spreads: Spreads, common: NDArray, own: NDArray, n_steps: int
-) -> tuple[NDArray, NDArray, Arrow]:
-    """Mode given the spreads, with steps halved until the posterior does not fall."""
-    common_prior, own_prior = spreads.precisions()
-    precision, own_precision = common_prior[:, 0], own_prior[0]
-
-    def posterior(common, own):
-        logit = regression.logit(common[:, None], own[:, :, None])
-        off = common - spreads.mean
-        prior = (precision * off**2).sum() + np.einsum("tj,jk,tk", own, own_precision, own)
-        return regression.likelihood(logit)[0] - 0.5 * prior, logit
-
-    now, logit = posterior(common, own)
-    arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
-    for _ in range(n_steps):
-        _, rise, own_rise = regression.slope(logit)
-        rise -= (precision * (common - spreads.mean))[:, None]
-        own_rise -= (own @ own_precision)[:, :, None]
-        step, own_step = (part[..., 0] for part in arrow.solved(rise, own_rise))
-        expected = float((rise[:, 0] * step).sum() + (own_rise[:, :, 0] * own_step).sum())
-        for size in 0.5 ** np.arange(20):
-            there, logit = posterior(common + size * step, own + size * own_step)
-            if there >= now - 1e-12 * abs(now):
-                break
-        common, own, now = common + size * step, own + size * own_step, there
-        arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
-        if expected < 1e-6:
-            break
-    return common, own, arrow
-
-
-def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> None:
-    """One round of the fixed point of the standard deviations."""
-    covariance, own_covariance = arrow.covariances()
-    for name in spreads.shrunk:
-        columns = spreads.columns(name)
-        shared = spreads.is_common(name)
-        effects = common[columns] if shared else own[:, columns]
-        sizes = np.diagonal(covariance if shared else own_covariance, axis1=-2, axis2=-1)
-        unknown = sizes[..., columns].sum() * np.exp(-2.0 * spreads.value[name][0])
-        known = max(effects.size - unknown, 1e-6)
-        spreads.determined[name] = known / effects.size
-        spreads.value[name][:] = spreads.best(name, known, float((effects**2).sum()))
-    if spreads.has_topics:
-        second = np.einsum("tj,tk->tjk", own, own) + own_covariance
-        limits = np.log([SMALLEST, LARGEST])
-        moment = second[:, :2, :2].mean(axis=0)
-        sd = np.sqrt(np.diag(moment))
-        correlation = np.clip(moment[0, 1] / sd.prod(), -0.95, 0.95)
-        values = (*np.clip(np.log(sd), *limits), np.arctanh(correlation))
-        for name, value in zip((*TOPIC, CORRELATION), values, strict=True):
-            spreads.value[name][:] = value
 
 
 def _named(model, regression: Regression, common, own, spread) -> dict[str, NDArray]:

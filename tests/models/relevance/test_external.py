@@ -112,6 +112,38 @@ def test_labels_say_nothing_of_the_coefficients_of_judged_pairs():
     np.testing.assert_allclose(found, np.full(grade.size, -np.log(3)), rtol=1e-12)
 
 
+def test_a_judge_who_finds_the_best_documents_does_not_hide_the_others():
+    """Of what is ranked high, which the design judges, more is found: R is not too low for it."""
+    off, apart = [], []
+    for seed in range(2):
+        whole = be.simulate.urn_collection(
+            [0.2, 0.25], n_topics=30, n_documents=200, prevalence=0.25, depth=80, random_seed=seed
+        )
+        rank = np.full(whole.sizes["pair"], 999)
+        for order in whole["rankings/ranking"].to_numpy().reshape(-1, 80):
+            rank[order] = np.minimum(rank[order], np.arange(80))
+        random = np.random.default_rng(seed)
+        relevant = whole["judgments/grade"].to_numpy() >= 1
+        seen = random.random(rank.size) < 1 / (1 + np.exp(np.log2(1.0 + rank) - 5.5))
+        labels = np.where(relevant, seen, random.random(rank.size) < 0.05).astype(float)
+        whole["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", labels)}))
+        design = be.designs.pps_strata(whole, budget=40, n_strata=8)
+        sampled = be.reveal(whole, design, be.draw(design, random_seed=seed))
+        model = be.models.relevance_model(sampled, external="llm")
+        fitted = be.fit(model, approximation="laplace", draws=250, random_seed=1)
+        truth = be.evaluate(whole, "NumRelRet", estimator="assumed").estimate.mean("topic")
+        for found, slope in ((off, None), (apart, 0.0)):
+            if slope is not None:  # rates of all judged pairs, whatever stood where
+                fitted["posterior/llm_slope"][:] = slope
+                count = np.ones((2, 2))
+                judged = ~np.isnan(sampled["judgments/grade"].to_numpy())
+                np.add.at(count, (relevant[judged].astype(int), labels[judged].astype(int)), 1)
+                fitted["posterior/llm_share"][:] = count[:, :1] / count.sum(axis=1)[:, None]
+            post = be.posterior_scores(fitted, sampled, "NumRelRet", random_seed=1).estimate
+            found.append(float((post.mean(("chain", "draw")) / truth).mean()) - 1.0)
+    assert abs(np.mean(off)) < 0.7 * abs(np.mean(apart)), (off, apart)
+
+
 def test_error_rates_are_uniform_over_all_that_are_possible():
     model = be.models.relevance_model(small_collection(), external="labels")
     draws = pm.draw(model["labels_rate"], 4000, random_seed=1)

@@ -10,7 +10,7 @@ from scipy.special import expit
 import bayeseval as be
 from bayeseval import progress
 from bayeseval.models.relevance.chain import Chains
-from bayeseval.models.relevance.laplace import normal_start
+from bayeseval.models.relevance.mode import normal_start
 from bayeseval.models.relevance.regression import Regression
 
 
@@ -226,25 +226,37 @@ def test_probabilities_match_the_share_of_relevant_documents(sampled, fitted):
     assert float(post.std()) < 0.2 * truth
 
 
-def test_error_rates_of_labels_are_drawn_exactly(sampled):
+def test_error_rates_of_labels_are_those_of_their_posterior(sampled):
+    """Share and slope of a judge who says yes or no, against sums over a grid."""
     grade = sampled["judgments/grade"].to_numpy()
     judged = np.flatnonzero(~np.isnan(grade))
+    random = np.random.default_rng(1)
     labels = np.full(grade.size, np.nan)
-    labels[judged] = np.random.default_rng(1).integers(0, 3, judged.size)
-    labels[judged[:50]] = np.nan
+    labels[judged] = random.random(judged.size) < 0.2 + 0.5 * (grade[judged] >= 1)
+    labels[judged[:300]] = np.nan
     labelled = sampled.copy()
     labelled["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", labels)}))
     model = be.models.relevance_model(labelled, external="llm")
-    fitted = be.fit(model, approximation="laplace", draws=500, random_seed=1)
-    rate = fitted["posterior/llm_rate"].to_numpy().reshape(2000, 2, 3)
-    relevant = (grade[judged[50:]] >= 1).astype(int)
-    count = np.ones((2, 3))
-    np.add.at(count, (relevant, labels[judged[50:]].astype(int)), 1)
-    exact = count / count.sum(axis=1, keepdims=True)
-    sd = np.sqrt(exact * (1 - exact) / (count.sum(axis=1, keepdims=True) + 1))
-    np.testing.assert_allclose((rate.mean(axis=0) - exact) / sd, 0.0, atol=0.1)
-    np.testing.assert_allclose(rate.std(axis=0) / sd, 1.0, atol=0.1)
-    assert fitted["posterior/llm_share"].dims == ("chain", "draw", "state", "llm_step")
+    fitted = be.fit(model, approximation="laplace", draws=1000, random_seed=1)
+    share, slope = (fitted[f"posterior/llm_{name}"][0] for name in ("share", "slope"))
+    logit = model["label_logit"].get_value()[300:]
+    odds, beta = np.meshgrid(np.linspace(-6, 6, 241), np.linspace(-2, 2, 161), indexing="ij")
+    for state in (0, 1):
+        own = (grade[judged[300:]] >= 1) == state
+        assert own.sum() > 20
+        density = -0.5 * (beta / 0.5) ** 2 - np.logaddexp(0, odds) - np.logaddexp(0, -odds)
+        for x, label in zip(logit[own], labels[judged[300:]][own], strict=True):
+            density -= np.logaddexp(0, (odds + beta * x) * (1 if label else -1))
+        mass = np.exp(density - density.max())
+        mass /= mass.sum()
+        for drawn, value in ((share[:, state, 0], expit(odds)), (slope[:, state], beta)):
+            mean = (mass * value).sum()
+            sd = np.sqrt((mass * (value - mean) ** 2).sum())
+            assert abs(float(drawn.mean()) - mean) < 0.15 * sd
+            assert float(drawn.std()) == pytest.approx(sd, rel=0.1)
+    rate = fitted["posterior/llm_rate"][0]
+    np.testing.assert_allclose(rate.isel(llm_value=0), share.isel(llm_step=0))
+    np.testing.assert_allclose(rate.sum("llm_value"), 1.0)
     post = be.posterior_scores(fitted, labelled, "P@10", random_seed=1).estimate
     assert np.isfinite(post).all()
 
