@@ -101,8 +101,9 @@ class Problem:
         random = row.schemes is not None
         if random:
             _warn_all_alike(collection, parsed)
-            _warn_cut(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
+        if random:
+            _warn_cut(frame, parsed)
         if row.lists is not None:
             check_no_predictor(estimator, predictor)
             scores = row.lists if options is None else partial(row.lists, options=options)
@@ -221,14 +222,14 @@ def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
             return
 
 
-def _warn_cut(collection: xr.DataTree, measures: list[Measure]) -> None:
+def _warn_cut(frame: Frame, measures: list[Measure]) -> None:
     """Say of ratios that documents below the ranks that could be judged are no part of them."""
-    depth = design_parameters(collection).get("pool_depth")
+    depth = design_parameters(frame.collection).get("pool_depth")
     ratios = [measure.label for measure in measures if measure.kind == "ratio"]
-    if depth is not None and ratios:
+    if ratios and depth is not None and frame.rankings.length.max(initial=0) > depth:
         warnings.warn(
             f"{', '.join(ratios)}: relevant documents that no run has in its first {depth} ranks "
-            f"(pool_depth) could not be judged, and count for nothing: what is divided by is too "
+            "(pool_depth) could not be judged, and count for nothing: what is divided by is too "
             "small, and scores are too high as far as there are such documents",
             stacklevel=4,
         )
