@@ -230,7 +230,7 @@ def _warn_cut(frame: Frame, measures: list[Measure]) -> None:
         warnings.warn(
             f"{', '.join(ratios)}: relevant documents that no run has in its first {depth} ranks "
             "(pool_depth) could not be judged, and count for nothing: what is divided by is too "
-            "small, and scores are too high as far as there are such documents",
+            "small, and scores are off as far as there are such documents, mostly too high",
             stacklevel=4,
         )
 

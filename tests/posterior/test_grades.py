@@ -68,14 +68,40 @@ def test_labels_change_the_odds_by_their_error_rates():
 def test_error_rates_go_with_the_linear_predictor():
     sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
     model = be.models.relevance_model(sampled, external="llm")
-    even = np.full((2, 1), 0.5)
-    flat = FLAT | {"population_effect": np.array([1.0, 0.0]), "topic_effect": np.array([1.0, 0.0])}
-    fitted = handmade_fit(model, **flat, llm_share=even, llm_slope=np.array([1.0, -1.0]))
+    even, slope = np.full((2, 1), 0.5), np.array([1.0, -1.0])
+    fitted = handmade_fit(model, **FLAT, llm_share=even, llm_slope=slope)
+    for name, effect in fitted["constant_data"].to_dataset().data_vars.items():
+        if str(name).startswith("label_at_mode_"):  # the linear predictor is 1 everywhere
+            effect[...] = [1.0, 0.0] if name == "label_at_mode_topic_effect" else 0.0
+            fitted[f"constant_data/{name}"] = effect
     post = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
     seen = (sampled["judgments/grade"].to_numpy() >= 1).sum()
     drawn = float(post.estimate.sel(run="a").mean()) * 2 - seen
-    odds = np.exp(1.0) * np.exp(1.0)  # of relevance, and of label 1 where relevant over where not
-    assert abs(drawn - 2 * odds / (1 + odds)) < 4 * np.sqrt(2 * 0.11 / 2000)
+    odds = np.exp(1.0)  # the judge says no of 1 / (1 + e) of the relevant, e / (1 + e) of others
+    assert abs(drawn - 2 * odds / (1 + odds)) < 4 * np.sqrt(2 * 0.2 / 2000)
+
+
+def test_runs_that_come_later_are_scored_with_labels_where_none_of_theirs_is_judged():
+    whole = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3], n_topics=4, n_documents=200, prevalence=0.2, depth=10, random_seed=1
+    )
+    labels = (whole["judgments/grade"].to_numpy() >= 1).astype(float)
+    whole["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", labels)}))
+    design = be.designs.pps_strata(whole, budget=6, n_strata=2)
+    sampled = be.reveal(whole, design, be.draw(design, random_seed=1))
+    first = whole["run"].to_numpy()[:1].tolist()
+    model = be.models.relevance_model(sampled, external="llm", runs=first)
+    fitted = be.fit(model, approximation="laplace", draws=50, random_seed=1)
+    post = be.posterior_scores(fitted, sampled, "P@5", random_seed=1)
+    assert np.isfinite(post.estimate).all() and post.sizes["run"] == 3
+
+
+def test_a_fit_that_knows_no_slopes_is_refused_in_one_sentence():
+    sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
+    fitted = handmade_fit(be.models.relevance_model(sampled, external="llm"))
+    fitted["posterior"] = xr.DataTree(fitted["posterior"].to_dataset().drop_vars("llm_slope"))
+    with pytest.raises(ValueError, match="'llm' by error rates that have no slope, .* again"):
+        be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
 
 
 def test_labels_change_the_odds_of_every_grade():

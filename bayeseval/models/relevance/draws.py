@@ -12,9 +12,10 @@ from bayeseval.collection.labels import check_frame, check_rankings, label_posit
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
-from bayeseval.models.relevance.blocks import Parts, blocks
+from bayeseval.models.relevance.blocks import Parts, blocks, effect_dims
 from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.external import (
+    AT_MODE,
     external_values,
     label_codes,
     label_columns,
@@ -55,10 +56,11 @@ class RelevanceDraws:
         self.sizes = {dim: fitted["posterior"].sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         self._draws = {
-            str(name): values.transpose("chain", "draw", ...)
-            .to_numpy()
-            .reshape(self.n_draws, *values.shape[2:])
-            for name, values in fitted["posterior"].data_vars.items()
+            str(name): values.to_numpy().reshape(self.n_draws, *values.shape[2:])
+            for name, values in fitted["posterior"]
+            .to_dataset()
+            .transpose("chain", "draw", "state", ..., missing_dims="ignore")
+            .data_vars.items()
         }
         self._scale, self._parts = kept_scale(self._constant), Parts.kept(self._constant)
         self.graded = model_name(fitted) == "grade_model"
@@ -72,6 +74,12 @@ class RelevanceDraws:
             column: external_values(sampled, column)
             for column in label_columns(self._constant.coords)
         }
+        for column in self._columns:
+            if f"{column}_slope" not in self._draws:
+                raise ValueError(
+                    f"this fit knows the labels '{column}' by error rates that have no slope, as "
+                    "bayeseval once had them: fit the model again"
+                )
         self.seed_word = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint64)[0])
 
     def binary_level(self) -> int | None:
@@ -218,7 +226,7 @@ class RelevanceDraws:
         from scipy.special import expit
 
         above = [expit(logit - cut) for cut in self.cutpoints]
-        return self._given_labels(above, logit.mean(axis=1), pairs) if self._columns else above
+        return self._given_labels(above, pairs) if self._columns else above
 
     @property
     def labelled(self) -> bool:
@@ -233,7 +241,23 @@ class RelevanceDraws:
             cutpoints[1:] = np.cumsum(self._draws["grade_gap"], axis=1).T
         return cutpoints
 
-    def _given_labels(self, above: list[NDArray], logit: NDArray, pairs: NDArray) -> list[NDArray]:
+    @cached_property
+    def _label_logit(self) -> NDArray[np.float64]:
+        """Linear predictor (pair,) that the labels' error rates go with."""
+        start = self.frame.rankings.start
+        logit = np.zeros(start[-1])
+        for topic in range(start.size - 1):
+            rows = np.arange(start[topic + 1] - start[topic])
+            if not rows.size:
+                continue
+            for block in blocks(self._scale, self.frame.ranks(topic), rows, self._parts):
+                effect = self._constant[f"{AT_MODE}{block.effect}"]
+                own = effect.transpose(*effect_dims(block.effect)).to_numpy()
+                own = own[self._topic[topic]] if block.by_topic else own
+                logit[start[topic] : start[topic + 1]] += block.times(own[None])[:, 0]
+        return logit
+
+    def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step) given the labels, by Bayes."""
         mass = list(_mass(above))
         for column, values in self._columns.items():
@@ -241,7 +265,7 @@ class RelevanceDraws:
             share, slope = (self._draws[f"{column}_{name}"] for name in ("share", "slope"))
             for state in range(len(mass)):
                 mass[state] = mass[state] * label_rate(
-                    code, share[:, state], slope[:, state], logit
+                    code, share[:, state], slope[:, state], self._label_logit[pairs]
                 )
         total = sum(mass)
         return [sum(mass[state:]) / total for state in range(1, len(mass))]  # type: ignore[misc]

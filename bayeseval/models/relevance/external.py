@@ -39,16 +39,18 @@ from numpy.typing import NDArray
 from bayeseval.collection.predictions import warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
-from bayeseval.models.relevance.mode import judged_logit
+from bayeseval.models.relevance.blocks import effect_dims
+from bayeseval.models.relevance.mode import mode_effects
 
 LABEL_COLUMN = "label_column"  # coord of a model with labels and of its fits: their columns
 MANY_VALUES = 20
 N_GROUPS = 10
 SLOPE_SD = 0.5  # of a rate's log odds in those of relevance
+AT_MODE = "label_at_mode_"  # data of this name and then X are the effects X that labels go by
 LARGEST = 80.0  # exponent that single precision holds
+SMALLEST = 1e-30  # rate; what has less in all states would be 0 / 0
 N_NEWTON = 50
-N_TRIED = 2000  # draws of the normal approximation, of which posterior draws are chosen
-WIDER = 1.1  # their deviations
+GRID = np.linspace(-5.0, 5.0, 41)  # deviations from the mode
 ROWS = 500  # pairs at once
 
 
@@ -84,8 +86,10 @@ def label_judgments(
         return
     model: Any = pm.modelcontext(None)
     model.add_coord("state", states)
-    logit = judged_logit(model, relevant)
+    effects, logit = mode_effects(model, relevant)
     pm.Data("label_logit", logit, dims="judged_pair")
+    for name, effect in effects.items():
+        pm.Data(f"{AT_MODE}{name}", effect, dims=effect_dims(name))
     model.add_coord(LABEL_COLUMN, columns)
     sizes = []
     for column in columns:
@@ -143,7 +147,7 @@ def label_rate(
         Position of the label, -1 where there is none, which has the probability 1.
     share : float array (draw, step)
     slope : float array (draw,)
-    logit : float array (pair,) or (pair, draw)
+    logit : float array (pair,)
 
     Examples
     --------
@@ -151,7 +155,7 @@ def label_rate(
     >>> label_rate(np.array([0, 1, 2, -1]), share, slope, np.zeros(4))[:, 0]
     array([0.5 , 0.25, 0.25, 1.  ], dtype=float32)
     """
-    moved = (slope * np.reshape(logit, (code.size, -1))).astype(np.float32)
+    moved = (slope * logit[:, None]).astype(np.float32)
     rate = np.ones((code.size, slope.size), np.float32)
     with np.errstate(divide="ignore"):
         odds = np.log(share / (1.0 - share)).astype(np.float32)
@@ -159,7 +163,7 @@ def label_rate(
         rows = np.flatnonzero(code >= step)
         sign = np.where(code[rows] == step, -1.0, 1.0).astype(np.float32)[:, None]
         rate[rows] /= 1.0 + np.exp(np.minimum(sign * (odds[:, step] + moved[rows]), LARGEST))
-    return rate
+    return np.maximum(rate, SMALLEST)
 
 
 def external_values(collection: xr.DataTree, column: str) -> NDArray[np.float64]:
@@ -194,7 +198,8 @@ def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]
         )
     if different.size <= MANY_VALUES:
         return different
-    return np.unique(np.quantile(known, np.arange(N_GROUPS) / N_GROUPS, method="lower"))
+    edges = np.unique(np.quantile(known, np.arange(N_GROUPS) / N_GROUPS, method="lower"))
+    return edges if edges.size > 1 else different[:2]  # nearly all are the least
 
 
 def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -225,10 +230,9 @@ def drawn_error_rates(
 ) -> dict[str, NDArray[np.float64]]:
     """Draws of a column's shares, slopes and rates, given judgments, labels and ``label_logit``.
 
-    States are apart from each other. Each has a normal approximation at its mode, of which draws
-    are made with deviations a tenth larger; those that are kept are chosen by the ratio of the
-    posterior to it (sampling-importance resampling). ``known`` holds ``relevance`` and the column's
-    labels; draws are by variable, (draw, state, step or value).
+    States are apart from each other, and given its slope the shares of a state too: the slope is
+    drawn by sums over grids of the shares, then each share. ``known`` holds ``relevance`` and the
+    column's labels; draws are by variable, (draw, state, step or value).
     """
     edges, states = model.coords[f"{column}_value"], model.coords["state"]
     row = {label: number for number, label in enumerate(model.coords["judged_pair"])}
@@ -250,46 +254,59 @@ def _drawn_steps(
     code: NDArray, logit: NDArray, n_steps: int, n_draws: int, random: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws of the shares (draw, step) and the slope (draw,) of pairs in one state."""
-    from scipy.special import expit, log_expit
+    from scipy.special import expit, log_expit, logsumexp
+
+    mode, sd = _mode_of_steps(code, logit, n_steps)
+    slope = mode[-1] + sd[-1] * GRID
+    density = -0.5 * (slope / SLOPE_SD) ** 2
+    given = np.empty((n_steps, GRID.size, GRID.size))  # of a share's log odds, by slope
+    for step in range(n_steps):
+        odds = mode[step] + sd[step] * GRID
+        given[step] = log_expit(odds) + (n_steps - step) * log_expit(-odds)
+        rows = np.flatnonzero(code >= step)
+        for some in np.array_split(rows, 1 + rows.size // ROWS):
+            sign = np.where(code[some] == step, 1.0, -1.0)
+            at = odds[:, None] + (slope[:, None] * logit[some])[:, None]
+            given[step] += log_expit(sign * at).sum(axis=-1)
+        whole = logsumexp(given[step], axis=1)
+        given[step] -= whole[:, None]
+        density += whole
+    chance = np.exp(density - density.max())
+    place = random.choice(GRID.size, n_draws, p=chance / chance.sum())
+    cell = GRID[1] - GRID[0]
+
+    def spread():
+        return cell * (random.random(n_draws) - 0.5)
+
+    share = np.empty((n_draws, n_steps))
+    for step in range(n_steps):
+        below = np.exp(given[step]).cumsum(axis=1)[place]
+        found = (below < random.random((n_draws, 1)) * below[:, -1:]).sum(axis=1)
+        share[:, step] = expit(mode[step] + sd[step] * (GRID[found] + spread()))
+    return share, mode[-1] + sd[-1] * (GRID[place] + spread())
+
+
+def _mode_of_steps(
+    code: NDArray, logit: NDArray, n_steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mode of the shares' log odds and the slope of pairs in one state, and their deviations."""
+    from scipy.special import expit
 
     left = np.arange(n_steps, 0.0, -1.0)
-    reached = [code >= step for step in range(n_steps)]
-    step = np.repeat(np.arange(n_steps), [int(there.sum()) for there in reached])
-    at = np.concatenate([logit[there] for there in reached])
-    taken = np.concatenate([code[there] == k for k, there in enumerate(reached)])
-    sign = np.where(taken, 1.0, -1.0)
-
-    def posterior(effects):  # (step and slope, draw), the shares as log odds
-        odds, slope = effects[:-1], effects[-1]
-        prior = (log_expit(odds) + left[:, None] * log_expit(-odds)).sum(axis=0)
-        likelihood = sum(
-            log_expit(sign[rows, None] * (odds[step[rows]] + slope * at[rows, None])).sum(axis=0)
-            for rows in np.array_split(np.arange(step.size), 1 + step.size // ROWS)
-        )
-        return likelihood + prior - 0.5 * (slope / SLOPE_SD) ** 2
-
-    columns = np.zeros((step.size, n_steps + 1))
-    columns[np.arange(step.size), step], columns[:, -1] = 1.0, at
+    reached = [np.flatnonzero(code >= step) for step in range(n_steps)]
+    rows = np.concatenate(reached)
+    step = np.repeat(np.arange(n_steps), [there.size for there in reached])
+    columns = np.zeros((rows.size, n_steps + 1))
+    columns[np.arange(rows.size), step], columns[:, -1] = 1.0, logit[rows]
     mode = np.append(-np.log(left), 0.0)
-    now = posterior(mode[:, None])[0]
     for _ in range(N_NEWTON):
         share, base = expit(columns @ mode), expit(mode[:-1])
-        rise = columns.T @ (taken - share)
+        rise = columns.T @ ((code[rows] == step) - share)
         rise += np.append(1.0 - (1.0 + left) * base, -mode[-1] / SLOPE_SD**2)
         bend = (columns * (share * (1.0 - share))[:, None]).T @ columns
         bend += np.diag(np.append((1.0 + left) * base * (1.0 - base), SLOPE_SD**-2.0))
         move = np.linalg.solve(bend, rise)
-        for size in 0.5 ** np.arange(20):
-            there = posterior((mode + size * move)[:, None])[0]
-            if there >= now:
-                break
-        mode, now = mode + size * move, there
+        mode += move * min(1.0, 2.0 / np.abs(move).max())  # a long step may go to and fro
         if rise @ move < 1e-10:
             break
-    noise = random.standard_normal((n_steps + 1, N_TRIED))
-    spread = np.linalg.inv(np.linalg.cholesky(bend)).T
-    effects = mode[:, None] + WIDER * spread @ noise
-    weight = posterior(effects) + 0.5 * (noise**2).sum(axis=0)
-    weight = np.exp(weight - weight.max())
-    chosen = random.choice(N_TRIED, n_draws, p=weight / weight.sum())
-    return expit(effects[:-1, chosen].T), effects[-1, chosen]
+    return mode, np.sqrt(np.diagonal(np.linalg.inv(bend)))

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.models.relevance.blocks import EFFECTS
 from bayeseval.models.relevance.regression import Arrow, Regression
 from bayeseval.models.relevance.spreads import CORRELATION, TOPIC, Spreads
 from bayeseval.processors import one_blas_thread
@@ -14,14 +15,26 @@ SMALLEST, LARGEST = 0.02, 3.0  # topics' standard deviations where the chains st
 
 
 @one_blas_thread()
-def judged_logit(model, relevance: NDArray) -> NDArray[np.float64]:
-    """Linear predictor (judged_pair,) at the mode, of a model that has its blocks so far."""
+def mode_effects(model, relevance: NDArray) -> tuple[dict[str, NDArray], NDArray[np.float64]]:
+    """Effects by variable at the mode, and the linear predictor (judged_pair,) that they give.
+
+    The model has its blocks so far; ``relevance`` (judged_pair,) is what was judged.
+    """
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     n_topics = len(model.coords["topic"])
     regression = Regression.of(data, model.coords["block"], relevance.astype(float), n_topics)
     common, own, _, _ = normal_start(regression, data)
     logit = regression.logit(common[:, None], own[:, :, None])[:, :, 0]
-    return logit[np.arange(logit.shape[1]) < regression.number[:, None]]  # topic by topic
+    effects = {}
+    for name in model.coords["block"]:
+        if EFFECTS[name].by_topic:
+            value = own[:, regression.own_spans[name]]
+            if name == "topic":
+                value = value + common[regression.common_spans["population"]]
+        else:
+            value = common[regression.common_spans[name]]
+        effects[EFFECTS[name].variable] = value if EFFECTS[name].dims else value[0]
+    return effects, logit[np.arange(logit.shape[1]) < regression.number[:, None]]  # by topic
 
 
 def normal_start(

@@ -2,13 +2,17 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy.stats import beta
 
 import bayeseval as be
 from bayeseval.models.relevance.external import (
+    SLOPE_SD,
+    _drawn_steps,
     external_values,
     label_codes,
     label_columns,
     label_edges,
+    label_rate,
 )
 from tests.models.relevance.test_relevance import response_logp
 from tests.small import small_collection
@@ -27,6 +31,35 @@ def test_many_values_are_cut_into_groups_of_equal_size():
     codes = label_codes(values, edges)
     np.testing.assert_allclose(np.bincount(codes), np.full(10, 100), atol=1)
     assert (np.diff(codes[np.argsort(values)]) >= 0).all()
+
+
+def test_many_values_that_are_nearly_all_the_least_are_two_groups():
+    values = np.append(np.zeros(300), np.arange(1.0, 30.0))
+    edges = label_edges(values, "llm")
+    np.testing.assert_array_equal(edges, [0.0, 1.0])
+    assert (label_codes(values, edges) == (values > 0)).all()
+
+
+def test_rates_of_all_labels_add_up_to_1():
+    random = np.random.default_rng(1)
+    share, slope = random.beta(1.0, 3.0, (5, 4)), random.normal(size=5)
+    logit = random.normal(0.0, 3.0, 6)
+    rates = [label_rate(np.full(6, code), share, slope, logit) for code in range(5)]
+    np.testing.assert_allclose(sum(rates), 1.0, rtol=1e-5)
+    assert (label_rate(np.full(6, -1), share, slope, logit) == 1.0).all()
+
+
+def test_with_many_labels_the_draws_are_those_of_beta_distributions():
+    """Where the linear predictor is 0 the slope is the prior's, and the shares are exact."""
+    random = np.random.default_rng(2)
+    code = random.integers(0, 20, 60)
+    share, slope = _drawn_steps(code, np.zeros(60), 19, 20_000, random)
+    assert slope.std() == pytest.approx(SLOPE_SD, rel=0.05)
+    for step in range(19):
+        one, more = 1.0 + (code == step).sum(), 19.0 - step + (code > step).sum()
+        exact = beta(one, more)
+        assert abs(share[:, step].mean() - exact.mean()) < 0.05 * exact.std()
+        assert share[:, step].std() == pytest.approx(exact.std(), rel=0.05)
 
 
 def test_values_below_the_least_label_count_as_the_least():
