@@ -94,6 +94,8 @@ def relevance_model(
 
     The model is generative: ``relevance`` over ``judged_pair`` is not observed. The judgments are
     in the data ``judged_relevance``, and :func:`bayeseval.fit` observes the one with the other.
+    With external labels it is not quite so: the document's own error rates go with what these
+    judgments say (:mod:`bayeseval.models.relevance.external`).
 
     What is random: relevance and parameters; the sample, the rankings and the topics are given.
     What makes the choice of the judged pairs ignorable: the strata come from the fused rank, which
