@@ -24,9 +24,9 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
 
     with :math:`\psi` the parameters and :math:`\theta_c` the document's error rates of label column
     c (which go with what all judgments say of it, its own among them: where they are few that costs
-    some elpd). Given the parameters the pairs are independent, so :math:`P(y_d \mid y_{-d}, l) = 1 /
-    E[1 / P(y_d \mid l_d, \psi)]` over the posterior, which is what ``az.loo`` computes from it. It
-    stands in the group as ``relevance_given_labels`` (or ``grade_given_labels``).
+    some elpd). Given the parameters the pairs are independent, so :math:`P(y_d \mid y_{-d}, l) =
+    1 / E[1 / P(y_d \mid l_d, \psi)]` over the posterior, which is what ``az.loo`` computes from it.
+    It stands in the group as ``relevance_given_labels`` (or ``grade_given_labels``).
 
     Parameters
     ----------
