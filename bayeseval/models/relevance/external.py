@@ -41,6 +41,7 @@ from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.blocks import effect_dims
 from bayeseval.models.relevance.mode import mode_effects
+from bayeseval.rounding import ROUNDING
 
 LABEL_COLUMN = "label_column"  # coord of a model with labels and of its fits: their columns
 MANY_VALUES = 20
@@ -290,7 +291,7 @@ def _mode_of_steps(
     code: NDArray, logit: NDArray, n_steps: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mode of the shares' log odds and the slope of pairs in one state, and their deviations."""
-    from scipy.special import expit
+    from scipy.special import expit, log_expit
 
     left = np.arange(n_steps, 0.0, -1.0)
     reached = [np.flatnonzero(code >= step) for step in range(n_steps)]
@@ -298,15 +299,25 @@ def _mode_of_steps(
     step = np.repeat(np.arange(n_steps), [there.size for there in reached])
     columns = np.zeros((rows.size, n_steps + 1))
     columns[np.arange(rows.size), step], columns[:, -1] = 1.0, logit[rows]
+    taken = code[rows] == step
+
+    def posterior(effects):
+        odds, slope = effects[:-1], effects[-1]
+        prior = (log_expit(odds) + left * log_expit(-odds)).sum() - 0.5 * (slope / SLOPE_SD) ** 2
+        return log_expit(np.where(taken, 1.0, -1.0) * (columns @ effects)).sum() + prior
+
     mode = np.append(-np.log(left), 0.0)
     for _ in range(N_NEWTON):
         share, base = expit(columns @ mode), expit(mode[:-1])
-        rise = columns.T @ ((code[rows] == step) - share)
+        rise = columns.T @ (taken - share)
         rise += np.append(1.0 - (1.0 + left) * base, -mode[-1] / SLOPE_SD**2)
         bend = (columns * (share * (1.0 - share))[:, None]).T @ columns
         bend += np.diag(np.append((1.0 + left) * base * (1.0 - base), SLOPE_SD**-2.0))
         move = np.linalg.solve(bend, rise)
-        mode += move * min(1.0, 2.0 / np.abs(move).max())  # a long step may go to and fro
         if rise @ move < 1e-10:
             break
+        now = posterior(mode)
+        while posterior(mode + move) < now and np.abs(move).max() > ROUNDING:
+            move *= 0.5
+        mode += move
     return mode, np.sqrt(np.diagonal(np.linalg.inv(bend)))

@@ -2,12 +2,14 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy.special import expit
 from scipy.stats import beta
 
 import bayeseval as be
 from bayeseval.models.relevance.external import (
     SLOPE_SD,
     _drawn_steps,
+    _mode_of_steps,
     external_values,
     label_codes,
     label_columns,
@@ -60,6 +62,24 @@ def test_with_many_labels_the_draws_are_those_of_beta_distributions():
         exact = beta(one, more)
         assert abs(share[:, step].mean() - exact.mean()) < 0.05 * exact.std()
         assert share[:, step].std() == pytest.approx(exact.std(), rel=0.05)
+
+
+@pytest.mark.parametrize("spread", [1.0, 10.0])
+@pytest.mark.parametrize("number", [0, 1, 5, 100])
+def test_the_mode_of_error_rates_is_found_where_labels_are_few_or_set_apart(number, spread):
+    random = np.random.default_rng(number)
+    for n_steps in (1, 3, 19):
+        logit = random.normal(-4.0, spread, number)
+        code = np.where(logit > -4.0, n_steps, 0)
+        mode, sd = _mode_of_steps(code, logit, n_steps)
+        rise = 1 - (1 + np.arange(n_steps, 0, -1)) * expit(mode[:-1])
+        slope_rise = -mode[-1] / SLOPE_SD**2
+        for step in range(n_steps):
+            rows = code >= step
+            off = (code[rows] == step) - expit(mode[step] + mode[-1] * logit[rows])
+            rise[step] += off.sum()
+            slope_rise += (off * logit[rows]).sum()
+        np.testing.assert_allclose(np.append(rise, slope_rise) * sd, 0.0, atol=1e-4)
 
 
 def test_values_below_the_least_label_count_as_the_least():
