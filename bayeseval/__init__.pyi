@@ -15,7 +15,13 @@ from . import (
 from .adjustment import adjust_by_topics, adjust_scores
 from .aggregate import calc_aggregate
 from .collection import open_collection, save_collection, select
-from .combination import combine, compare_intervals, sign_turning_bias, with_model_errors
+from .combination import (
+    combine,
+    combined_scores,
+    compare_intervals,
+    sign_turning_bias,
+    with_model_errors,
+)
 from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
@@ -56,6 +62,7 @@ __all__ = [
     "attach_judgments",
     "calc_aggregate",
     "combine",
+    "combined_scores",
     "compare",
     "compare_intervals",
     "covariance",

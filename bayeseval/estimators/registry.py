@@ -126,12 +126,16 @@ def described_options(estimator: str, given: dict[str, Any] | None) -> str:
     return ", ".join(f"{name}={value}" for name, value in other.items())
 
 
-def check_known(estimator: str) -> None:
-    """Refuse an estimator that does not exist."""
-    if not isinstance(estimator, str) or estimator not in ESTIMATORS:
-        near = get_close_matches(str(estimator).lower(), ESTIMATORS, n=1)
-        meant = f"did you mean {near[0]}? There" if near else "there"
-        raise ValueError(f"no estimator '{estimator}'; {meant} are {', '.join(sorted(ESTIMATORS))}")
+def check_known(estimator: str, more: tuple[str, ...] = ()) -> None:
+    """Refuse an estimator that does not exist; ``more`` are names that a face adds."""
+    known = sorted([*ESTIMATORS, *more])
+    if isinstance(estimator, str) and estimator in known:
+        return
+    near = get_close_matches(str(estimator).lower(), known, n=1)
+    meant = f"did you mean {near[0]}? There" if near else "there"
+    if estimator == "combined":
+        meant = "be.combined_scores has the scores of dyn and a model combined. There"
+    raise ValueError(f"no estimator '{estimator}'; {meant} are {', '.join(known)}")
 
 
 def check_estimator(collection: xr.DataTree, estimator: str) -> None:

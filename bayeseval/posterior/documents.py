@@ -138,8 +138,17 @@ def modelled_measures(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> 
     level = draws.binary_level()
     parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
     check_modelled(parsed)
-    for measure in parsed:
-        if level is None or told_by_relevance(measure, level, grades):
+    if level is not None:
+        check_told_by_relevance(parsed, level, grades)
+    return parsed
+
+
+def check_told_by_relevance(
+    measures: Sequence[Measure], level: int, grades: Sequence[float]
+) -> None:
+    """Refuse measures of which a model of relevance from a level on does not say enough."""
+    for measure in measures:
+        if told_by_relevance(measure, level, grades):
             continue
         if measure.graded:
             raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
@@ -152,7 +161,6 @@ def modelled_measures(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> 
                 GRADES,
             )
         )
-    return parsed
 
 
 def told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> bool:

@@ -10,7 +10,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import check_collection
-from bayeseval.collection.predictions import label_names
+from bayeseval.combination import combined_with_model
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
@@ -19,7 +19,6 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.posterior.documents import told_by_relevance
 
 COMBINED = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
-N_CHAINS = 4
 
 
 @dataclass
@@ -155,25 +154,11 @@ def combined_answers(
 
     ``how`` has the draws of a chain and the random seed.
     """
-    draws, seed = how["draws"], how["random_seed"]
-    level, ci_prob = options["relevance_level"], options["ci_prob"]
-    columns = label_names(sampled)
-    model = be.models.relevance_model(sampled, relevance_level=level, external=columns)
-    fitted = be.fit(model, approximation="laplace", chains=N_CHAINS, draws=draws, random_seed=seed)
-    post = be.posterior_scores(fitted, sampled, list(labels), random_seed=seed)
     part = mean.sel(measure=list(labels))
-    matrix = be.covariance(sampled, list(labels), **_for_covariance(options))
-    both = be.combine(part, post, covariance=matrix)
-    alone = be.summarize(be.with_model_errors(post, random_seed=seed), ci_prob=ci_prob)
-    table = be.compare_intervals(part, alone, both)
+    asked = {name: options[name] for name in ("predictor", "relevance_level")}
+    draws, seed, ci_prob = how["draws"], how["random_seed"], options["ci_prob"]
+    both, table = combined_with_model(sampled, part, asked, draws=draws, random_seed=seed)
     sets, chances = _ranked(both, {"ci_prob": ci_prob, "random_seed": seed})
-    judged = be.verdict(fitted, sampled)
-    if not judged["passed"].all():
-        notes.add(
-            "The judgments contradict the model's predictions: combined intervals may be too short "
-            f"(be.verdict: {be.inference.verdict_text(judged)}). The intervals of "
-            f"{options['estimator']} do not rest on the model."
-        )
     for label in table["measure"].to_numpy().tolist():
         odd = table["flagged"].sel(measure=label)
         names = table["run"].to_numpy()[odd.to_numpy()].tolist()

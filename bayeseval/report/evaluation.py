@@ -9,13 +9,13 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.predictions import label_names
+from bayeseval.combination.scores import N_CHAINS
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, counted, percent
 from bayeseval.report.answers import (
     COMBINED,
-    N_CHAINS,
     Answers,
     Notes,
     chosen_estimator,
