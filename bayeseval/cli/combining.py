@@ -1,4 +1,4 @@
-"""`bayeseval fit`: design, model and combination of every run side by side."""
+"""Design and model combined: the scores alone, or for `bayeseval fit` the three side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bayeseval as be
-from bayeseval.cli.output import remark, write_result, written_whole
+from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.typeset import WRITERS
 from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
@@ -25,6 +25,39 @@ def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
     if "predictors" in collection.children and not _lacking(collection, request):
         level = request["relevance_level"]
         be.evaluate(collection, ["P@1"], estimator="dyn", relevance_level=level)
+
+
+def combined_scores(
+    collection: xr.DataTree, measures: list[str], options: dict[str, Any], ci_prob: float, seed: int
+) -> xr.Dataset:
+    """Scores by dyn and a model combined, and what there is to say of the two.
+
+    ``options`` are those of dyn.
+    """
+    asked = {name: options[name] for name in ("predictor", "relevance_level")}
+    _check_told(collection, measures, options["relevance_level"])
+    with working("fitting a model of relevance, and combining"):
+        found = be.combined_scores(collection, measures, **asked, ci_prob=ci_prob, random_seed=seed)
+    length = found["interval"].diff("ci_bound").isel(ci_bound=0, drop=True)
+    known = found["design_length"] > 0
+    _remark((length / found["design_length"].where(known)), found["flagged"], "")
+    return found
+
+
+def _check_told(collection: xr.DataTree, measures: list[str], relevance_level: int) -> None:
+    """Refuse measures that count grades, of which a model of relevance knows nothing."""
+    from bayeseval.frame.gather import grade_scale
+    from bayeseval.measures.names import parse_measures
+    from bayeseval.posterior.documents import told_by_relevance
+
+    grades = grade_scale(collection)
+    for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
+        if not told_by_relevance(measure, relevance_level, grades):
+            raise ValueError(
+                f"{measure.label} counts grades that a model of relevance from grade "
+                f"{relevance_level} on does not tell apart; --estimator dyn has it, and bayeseval "
+                "fit --model grades combines the two"
+            )
 
 
 def write_combined(
@@ -66,7 +99,8 @@ def write_combined(
     written = [INTERVALS]
     if plots:
         written += _pictures(table, output)
-    _remark(table)
+    ratio = table["length_ratio"].sel(source="combined")
+    _remark(ratio, table["flagged"], f"; see {INTERVALS}")
     return written
 
 
@@ -109,15 +143,13 @@ def _rows(table: xr.Dataset) -> pd.DataFrame:
     return rows.loc[:, first + kept[2:]]
 
 
-def _remark(table: xr.Dataset) -> None:
+def _remark(ratio: xr.DataArray, flagged: xr.DataArray, more: str) -> None:
     """Say how much shorter the combined intervals are, and which runs are unlike the model."""
-    ratio = table["length_ratio"].sel(source="combined").mean("run")
-    told = [f"{value:.2f} ({label})" for label, value in ratio.to_series().items()]
+    told = [f"{value:.2f} ({label})" for label, value in ratio.mean("run").to_series().items()]
     remark(f"length of combined intervals over dyn's, mean over runs: {', '.join(told)}")
-    odd = table["flagged"].any("measure")
-    names = table["run"].to_numpy()[odd.to_numpy()].tolist()
+    names = flagged["run"].to_numpy()[flagged.any("measure").to_numpy()].tolist()
     if names:
         remark(
             f"warning: dyn contradicts the model on {counted(len(names), 'run')}: "
-            f"{some_of(names, NAMED)}; see {INTERVALS}"
+            f"{some_of(names, NAMED)}{more}"
         )

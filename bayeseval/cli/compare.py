@@ -2,13 +2,14 @@
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import check_population, estimating, read_judged
+from bayeseval.cli.combining import combined_scores
+from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -76,7 +77,7 @@ def compare(
             "--ci-prob.",
         ),
     ] = False,
-    prior: option.Prior = "normal",
+    prior: option.Prior = None,
     seed: Annotated[int, typer.Option(help="Seed of estimator, permutations and draws.")] = 0,
     format: option.TidyFormat = "table",
     output: option.OutputFile = None,
@@ -85,7 +86,8 @@ def compare(
 
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey, outside_weight_a and
-    outside_weight_b (weight on documents that are unjudged or outside the sampling frame).
+    outside_weight_b (weight on documents that are unjudged or outside the sampling frame). Combined
+    scores have no p values: a posterior has probabilities.
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
@@ -93,18 +95,13 @@ def compare(
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
-    with working("comparing"):
-        pairs = be.compare(
-            collection,
-            measure,
-            reference=reference,
-            population=population,
-            ci_prob=ci_prob,
-            equivalence=equivalence,
-            prior=prior,
-            random_seed=seed,
-            **options,
-        )
+    asked = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
+    if estimated.estimator == COMBINED:
+        pairs = _combined_pairs(collection, measure, asked, prior, options, seed)
+    else:
+        asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
+        with working("comparing"):
+            pairs = be.compare(collection, measure, **asked, **options)
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
@@ -113,12 +110,33 @@ def compare(
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob")}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
-    rows = _with_outside(rows, outside).loc[:, columns]
+    rows = _with_outside(rows, outside).reindex(columns=columns)  # a posterior has no p values
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
     write_result(as_rows(rows, about, format, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
+
+
+def _combined_pairs(
+    collection: "xr.DataTree",
+    measure: list[str],
+    asked: dict[str, Any],
+    prior: str | None,
+    options: dict[str, Any],
+    seed: int,
+) -> "xr.Dataset":
+    """Differences of scores by design and model combined, and what is to be said of the scores."""
+    import numpy as np
+
+    from bayeseval.evaluation import compared_pairs
+    from bayeseval.rankings.comparisons import equivalence_margins
+
+    compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
+    equivalence_margins(asked["equivalence"], np.array(measure))
+    known = combined_scores(collection, measure, options, asked["ci_prob"], seed)
+    remark_denominators(known)
+    return be.rankings.compare_draws(known, prior=prior, **asked)
 
 
 def _check_reference(reference: str | None, fail_if_worse: bool) -> None:
@@ -201,24 +219,36 @@ def _fail_if_worse(rows: "pd.DataFrame", margin: float) -> None:
         )
 
 
+TESTED = {  # column of the table: column of the rows, and its digits
+    "P(a > b)": ("probability_better", ".3f"),
+    "size": ("standardised", "z.2f"),
+    "p": ("p_value", ".4f"),
+    "Holm": ("p_holm", ".4f"),
+    "Tukey": ("p_tukey", ".4f"),
+}
+POSTERIOR = {
+    "P(a > b)": ("probability_better", ".3f"),
+    "P(equivalent)": ("probability_equivalent", ".3f"),
+}
+
+
 def _table(rows: "pd.DataFrame", about: dict) -> "Table":
     """A line for each comparison."""
     level = percent(about["ci_prob"])
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}"
-    numbers = ["a - b", "P(a > b)", "size", "p", "Holm", "Tukey"]
-    equivalent = "equivalent" in rows
-    if equivalent:
-        numbers.append("equivalent")
+    posterior = about["estimator"] == COMBINED
+    known = POSTERIOR if posterior else TESTED
+    columns = {head: column for head, column in known.items() if column[0] in rows}
+    tested = "equivalent" in rows and not posterior
+    numbers = ["a - b", *columns, *(["equivalent"] if tested else [])]
     table = new_table(title, ("run a", "run b", "measure"), numbers)
-    digits = {"probability_better": ".3f", "standardised": "z.2f"}
-    digits |= dict.fromkeys(("p_value", "p_holm", "p_tukey"), ".4f")
     for row in rows.to_dict("records"):
         interval = f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"
         cells = [f"{row['estimate']:z.4f}" + ("" if math.isnan(row["lower"]) else interval)]
         cells += [
-            "-" if math.isnan(row[name]) else f"{row[name]:{of}}" for name, of in digits.items()
+            "-" if math.isnan(row[name]) else f"{row[name]:{of}}" for name, of in columns.values()
         ]
-        if equivalent:
+        if tested:
             told = "yes" if row["equivalent"] else "no"
             cells.append("-" if math.isnan(row["p_equivalence"]) else told)
         add_cells(table, row["run_a"], row["run_b"], row["measure"], *cells)

@@ -6,33 +6,75 @@ from typing import TYPE_CHECKING, Any
 
 from bayeseval.cli.groups import Estimated, Judged, Rankings
 from bayeseval.cli.output import check_outputs
-from bayeseval.cli.reading import judged_collection, judged_files, label_files
+from bayeseval.cli.reading import COMBINED, judged_collection, judged_files, label_files
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
 def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
-    """Options of ``be.evaluate``, less ``ci_prob``."""
+    """Options of ``be.evaluate``, less ``ci_prob``; those of dyn where a model is combined with it.
+
+    Raises
+    ------
+    ValueError
+        Options that the estimator lacks, or that ``combined`` does.
+    """
     from bayeseval.estimators import checked_options
 
-    names = ("estimator", "outside", "missing_topics", "relevance_level")
+    if estimated.estimator == COMBINED:
+        _check_combined(estimated)
+    estimator = design_estimator(estimated.estimator)
+    names = ("outside", "missing_topics", "relevance_level")
     own = {} if estimated.denominator is None else {"denominator": estimated.denominator}
-    checked_options(estimated.estimator, own)
-    predictor = chosen_predictor(estimated.predictor, estimated.estimator, judged.labels)
-    options = {name: getattr(estimated, name) for name in names} | {"predictor": predictor}
+    checked_options(estimator, own)
+    predictor = chosen_predictor(estimated.predictor, estimator, judged.labels)
+    options = {"estimator": estimator, "predictor": predictor}
+    options |= {name: getattr(estimated, name) for name in names}
     return options | ({"estimator_options": own} if own else {})
 
 
+def design_estimator(estimator: str) -> str:
+    """The estimator itself, or the one that a model is combined with."""
+    return "dyn" if estimator == COMBINED else estimator
+
+
+def _check_combined(estimated: Estimated) -> None:
+    """Refuse what the combination of design and model has no other way of."""
+    usual = {"outside": "nonrelevant", "missing_topics": "zero", "denominator": None}
+    for name, value in usual.items():
+        given = getattr(estimated, name)
+        if given not in (value, "counts"):
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} {given} does not go with --estimator combined; dyn has it")
+
+
 def check_population(population: str | None, estimator: str) -> None:
-    """Refuse comparisons over these topics by an estimator that has no covariance there."""
+    """Refuse comparisons over these topics by an estimator that has no covariance there.
+
+    And over others by the combination of design and model.
+    """
     from bayeseval.estimators import HAS_COVARIANCE
 
+    if estimator == COMBINED:
+        if population == "topics":
+            raise ValueError(
+                "--population topics: design and model are combined for these topics; --estimator "
+                "dyn has the population that they represent"
+            )
+        return
     if population == "sample" and estimator not in HAS_COVARIANCE:
         raise ValueError(
             f"--population sample: estimator '{estimator}' has no design covariance; estimators "
             f"that have one: {', '.join(HAS_COVARIANCE)}"
         )
+
+
+def usual_population(estimator: str) -> str:
+    """What runs are compared over by default: these topics where their errors are known."""
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    return "sample" if design_estimator(estimator) in HAS_COVARIANCE else "topics"
 
 
 def read_judged(

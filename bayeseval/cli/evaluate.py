@@ -1,8 +1,13 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
+from typing import Annotated
+
+import typer
+
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import estimating, read_judged
+from bayeseval.cli.combining import combined_scores
+from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -24,6 +29,7 @@ def evaluate(
     per_topic: option.PerTopic = False,
     sort: option.Sort = None,
     against: option.Against = None,
+    seed: Annotated[int, typer.Option(help="Random seed of --estimator combined.")] = 0,
     format: option.ScoreFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
@@ -36,8 +42,12 @@ def evaluate(
 
     Intervals of means over these topics rest on raised_error and raised_freedom: standard_error is
     that of the unbiased variance, which a sample may give far too small. Those with --population
-    topics rest on standard_error and degrees_of_freedom.
+    topics rest on standard_error and degrees_of_freedom. Those of combined scores rest on
+    standard_error, which is the posterior's.
     """
+    combining = estimated.estimator == COMBINED
+    if combining:
+        _check_combining(population, per_topic, against)
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
@@ -50,6 +60,8 @@ def evaluate(
         mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
+    if combining:
+        mean = combined_scores(collection, measure, options, ci_prob, seed)
     about: dict = {
         "estimator": estimated.estimator,
         "population": population,
@@ -65,6 +77,21 @@ def evaluate(
         rows = with_marks(rows, pairs)
         about["against"] = against
     write_result(WRITERS[format](rows, about), output)
+
+
+def _check_combining(population: str, per_topic: bool, against: str | None) -> None:
+    """Refuse what scores of design and model combined do not have."""
+    check_population(population, COMBINED)
+    if per_topic:
+        raise ValueError(
+            "--per-topic: design and model are combined for means over topics; --estimator dyn has "
+            "scores of topics"
+        )
+    if against is not None:
+        raise ValueError(
+            "--against: combined scores have no p values; bayeseval compare and rank say which "
+            "runs differ"
+        )
 
 
 def _sorting(sort: str | None, labels: list[str], relevance_level: int) -> str | None:

@@ -45,9 +45,10 @@ Measures = Annotated[
 Estimator = Annotated[
     str,
     typer.Option(
-        help="dyn or stat (a random sample, with --design), assumed (unjudged documents count as "
-        "non-relevant), condensed (they are removed), inf (sampleval), stat_ap (prels), importance "
-        "(drawn with replacement)."
+        help="dyn or stat (a random sample, with --design), combined (dyn and a model, for shorter "
+        "intervals in a minute or less), assumed (unjudged documents count as non-relevant), "
+        "condensed (they are removed), inf (sampleval), stat_ap (prels), importance (drawn with "
+        "replacement)."
     ),
 ]
 Predictor = Annotated[
@@ -85,14 +86,16 @@ Population = Annotated[
 ComparedPopulation = Annotated[
     Literal["sample", "topics"] | None,
     typer.Option(
-        help="These topics (stat and dyn only), or the population they represent.",
-        show_default="sample for stat and dyn, else topics",
+        help="These topics (stat, dyn and combined only), or the population they represent.",
+        show_default="sample for stat, dyn and combined, else topics",
     ),
 ]
 Prior = Annotated[
-    Literal["normal", "flat"],
+    Literal["normal", "flat"] | None,
     typer.Option(
-        help="Prior of the true differences: learned from all pairs, or flat (overconfident)."
+        help="Prior of the true differences: learned from all pairs, or flat (overconfident, but "
+        "for combined scores, which hold prior knowledge).",
+        show_default="normal; flat for combined",
     ),
 ]
 TidyFormat = Annotated[

@@ -6,9 +6,16 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.estimating import check_population, estimating, read_judged
+from bayeseval.cli.combining import combined_scores
+from bayeseval.cli.estimating import (
+    COMBINED,
+    check_population,
+    estimating,
+    read_judged,
+    usual_population,
+)
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
-from bayeseval.cli.output import working, write_result
+from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import OVER, add_cells, new_table
@@ -49,7 +56,7 @@ def rank(
         int | None, typer.Option(help="Also say which runs may be among the best TOP.")
     ] = None,
     population: option.ComparedPopulation = None,
-    prior: option.Prior = "normal",
+    prior: option.Prior = None,
     seed: Annotated[int, typer.Option(help="Random seed of the draws.")] = 0,
     format: option.TidyFormat = "table",
     output: option.OutputFile = None,
@@ -60,34 +67,49 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
-    from bayeseval.estimators import HAS_COVARIANCE
+    from bayeseval.rankings.rank_sets import check_top
 
-    check_measures(measure, estimated.relevance_level, estimated.estimator)
-    check_population(population, estimated.estimator)
+    estimator = estimated.estimator
+    check_measures(measure, estimated.relevance_level, estimator)
+    check_population(population, estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
-    estimator = estimated.estimator
-    population = population or ("sample" if estimator in HAS_COVARIANCE else "topics")
+    check_top(top, collection.sizes["run"])
+    over = population or usual_population(estimator)
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-        mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
-        known, matrix = scores, None
-        if population == "sample":
-            known = mean
-            names = ("estimator", "predictor", "relevance_level", "estimator_options")
-            sampled = {name: options[name] for name in names if name in options}
-            matrix = be.covariance(collection, measure, raised=True, **sampled)
+        mean = be.mean_over_topics(scores, population=over, ci_prob=ci_prob)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
+    known, matrix = scores, None
+    if estimator == COMBINED:
+        known = combined_scores(collection, measure, options, ci_prob, seed)
+    elif over == "sample":
+        known = mean
+        names = ("estimator", "predictor", "relevance_level", "estimator_options")
+        sampled = {name: options[name] for name in names if name in options}
+        matrix = be.covariance(collection, measure, raised=True, **sampled)
     how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed}
     with working("ranking"):
         sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
         chances = be.rankings.rank_probabilities(known, prior=prior, **how)
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
-    about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
-    about |= {"simultaneous": simultaneous, "prior": prior}
+    about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
+    about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"]}
     write_result(as_rows(rows, about, format, _table), output)
+    _remark_groups(rows)
+
+
+def _remark_groups(rows: "pd.DataFrame") -> None:
+    """Say where the groups tell no runs apart."""
+    apart = {row["measure"] for row in rows.to_dict("records") if row["tie_group"] > 1}
+    alike = [label for label in dict.fromkeys(rows["measure"]) if label not in apart]
+    if alike:
+        remark(
+            f"{', '.join(alike)}: one group, since nowhere are all runs above found better than "
+            "all below"
+        )
 
 
 def _rows(sets: "xr.Dataset", estimator: str) -> "pd.DataFrame":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+COMBINED = "combined"  # an estimator of the commands: dyn and a model
 ORDER = "the order is QRELS RUN...: judgments first"
 
 
@@ -44,10 +45,13 @@ def check_measures(
     """
     from bayeseval.estimators import check_estimable, check_known
     from bayeseval.measures.names import parse_measures
+    from bayeseval.posterior.documents import check_modelled
 
     parsed = parse_measures(measures, relevance_level=relevance_level)
-    if estimator is not None:
-        check_known(estimator)
+    if estimator == COMBINED:
+        check_modelled(parsed)
+    elif estimator is not None:
+        check_known(estimator, (COMBINED,))
         check_estimable(parsed, estimator)
     return [measure.label for measure in parsed]
 

@@ -83,8 +83,7 @@ def evidence_by_measure(
     scores = scores if "measure" in scores["estimate"].dims else scores.expand_dims("measure")
     measures = [str(label) for label in np.atleast_1d(scores["measure"].to_numpy())]
     runs = scores["run"].to_numpy()
-    if runs.size < 2:
-        raise ValueError("an order of runs needs at least 2 runs")
+    check_several_runs(runs.size)
     dims = set(scores["estimate"].dims)
     if {"chain", "draw"} <= dims:
         if covariance is not None:
@@ -98,6 +97,12 @@ def evidence_by_measure(
     else:
         found = _from_covariance(scores, covariance)
     return measures, runs, found
+
+
+def check_several_runs(n_runs: int) -> None:
+    """Refuse to order fewer than two runs."""
+    if n_runs < 2:
+        raise ValueError("an order of runs needs at least 2 runs")
 
 
 def _from_draws(estimate: xr.DataArray) -> list[Evidence]:

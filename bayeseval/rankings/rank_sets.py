@@ -5,7 +5,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.messages import Message, Option
-from bayeseval.rankings.evidence import evidence_by_measure
+from bayeseval.rankings.evidence import check_several_runs, evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
 from bayeseval.rounding import DECIMALS
 
@@ -93,12 +93,9 @@ def rank_sets(
     """
     check_ci_prob(ci_prob)
     check_seed(random_seed)
-    check_whole_numbers(1, n_draws=n_draws, top=1 if top is None else top)
+    check_whole_numbers(1, n_draws=n_draws)
     measures, runs, known = evidence_by_measure(scores, covariance)
-    if top is not None and top > runs.size:
-        raise ValueError(
-            Message(Option("top"), f" must be a number of runs from 1 to {runs.size}, not {top}")
-        )
+    check_top(top, runs.size)
 
     def found(of_all: bool) -> list[Pairs]:
         options = {"ci_prob": ci_prob, "simultaneous": of_all, "n_draws": n_draws}
@@ -132,6 +129,22 @@ def rank_sets(
     if top is None:
         return result
     return result.assign(best=(dims, 1 + apart.sum(axis=1) <= top)).assign_attrs(top=top)
+
+
+def check_top(top: int | None, n_runs: int) -> None:
+    """Refuse a number of best runs that is none, or more than there are runs.
+
+    Raises
+    ------
+    ValueError
+        Such a number; fewer than two runs, which have no order.
+    """
+    check_several_runs(n_runs)
+    check_whole_numbers(1, top=1 if top is None else top)
+    if top is not None and top > n_runs:
+        raise ValueError(
+            Message(Option("top"), f" must be a number of runs from 1 to {n_runs}, not {top}")
+        )
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:

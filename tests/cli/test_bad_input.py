@@ -366,7 +366,7 @@ def test_an_estimate_that_there_is_not_is_refused_before_files_are_read(command,
     words = [name, files / "qrels", files / "a", "-m", "RR", "--estimator"]
     check_refused(command(*words, "dyn"), "RR", "has no 'dyn' estimate")
     check_refused(
-        command(*words, "hopeful"), "no estimator 'hopeful'; there are assumed, condensed"
+        command(*words, "hopeful"), "no estimator 'hopeful'; there are assumed, combined, condensed"
     )
     check_refused(
         command(*words, "dynn"), "no estimator 'dynn'; did you mean dyn? There are assumed"
