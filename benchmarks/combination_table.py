@@ -447,6 +447,83 @@ def _pairs(better: np.ndarray, truth: np.ndarray, runs: np.ndarray) -> pd.DataFr
     )
 
 
+def differences(folder: Path) -> None:
+    """How often 90 % intervals of differences between runs hold, all pairs; a row a kind of pair.
+
+    Constants are those of the other families. ``error`` has samples as clusters; ``ratio`` and
+    ``length_ratio`` are to ``dyn``, whose intervals take its raised covariance.
+    """
+    rows = []
+    for attrs, parts in chunks(folder):
+        labels = parts["mean"]["measure"].to_numpy().tolist()
+        known = constants_without(attrs["collection"], labels, denominator_of(parts["post"]))
+        kinds = _kinds_of_pairs(parts["mean"])
+        for label in labels:
+            some = {name: part.sel(measure=[label]) for name, part in parts.items()}
+            scores = some["mean"]["truth"].isel(measure=0).to_numpy()
+            first, second = np.triu_indices(scores.size, k=1)
+            truth = scores[first] - scores[second]
+            for source, pairs in _compared(some, known[label]).items():
+                bounds = pairs["interval"].isel(measure=0).to_numpy()
+                columns = {
+                    "measure": label,
+                    "kinds": kinds,
+                    "source": source,
+                    "square": (pairs["estimate"].isel(measure=0).to_numpy() - truth) ** 2,
+                    "length": bounds[:, 1] - bounds[:, 0],
+                    "held": held(truth, bounds[:, 0], bounds[:, 1]),
+                }
+                cell = ["collection", "budget", "measure", "kinds", "source", "sample"]
+                by = pd.DataFrame(columns | attrs).groupby(cell)
+                rows.append(by[["square", "length", "held"]].mean().assign(pairs=by.size()))
+    _summed_differences(pd.concat(rows).reset_index())
+
+
+def _kinds_of_pairs(mean: xr.Dataset) -> np.ndarray:
+    """What the two runs of every pair are, as "contributed - new"."""
+    dual = np.char.endswith(mean["run"].to_numpy().astype(str), "~dual")
+    role = np.where(dual, 2, np.where(mean["contributed"], 0, 1))
+    names, pair = np.array(ROLES), role[np.stack(np.triu_indices(role.size, k=1))]
+    return np.char.add(np.char.add(names[pair.min(axis=0)], " - "), names[pair.max(axis=0)])
+
+
+def _compared(some: dict[str, xr.Dataset], known: dict) -> dict[str, xr.Dataset]:
+    """Differences of all pairs by dyn, combined, and by the model with errors of its own."""
+    post, matrix = some["post"], some["covariance"]["covariance"]
+    both = be.combine(some["mean"], post, covariance=matrix, constants=known)
+    compare = be.rankings.compare_draws
+    return {
+        "dyn": compare(some["mean"], covariance=some["raised"]["covariance"]),
+        "combined": compare(both),
+        "with its own errors": compare(with_model_errors(post, constants=known)),
+    }
+
+
+def _summed_differences(rows: pd.DataFrame) -> None:
+    """Write and print the cells of all samples."""
+    cell = ["collection", "budget", "measure", "kinds", "source"]
+    by = rows.groupby(cell)
+    table = by[["square", "length", "held"]].mean()
+    table["error"] = by.held.std(ddof=1) / np.sqrt(by.size())
+    table["rms_error"] = np.sqrt(table.pop("square"))
+    table["samples"], table["pairs"] = by.size(), by.pairs.first()
+    dyn = table.xs("dyn", level="source")
+    for name, column in (("ratio", "rms_error"), ("length_ratio", "length")):
+        own = dyn[column].reindex(table.index.droplevel("source")).to_numpy()
+        table[name] = table[column] / own
+    file = HERE / "differences.csv"
+    if file.exists():
+        before = pd.read_csv(file, index_col=cell)
+        table = pd.concat([before[~before.index.isin(table.index)], table])
+    table = table.sort_index()
+    table.to_csv(file, float_format="%.4g")
+    mean = table.groupby(["budget", "measure", "kinds", "source"])
+    print(table.to_string(float_format="%.3f"))
+    print("\nmean over collections, and the least")
+    shown = mean[["held", "ratio", "length_ratio"]].mean().assign(least=mean.held.min())
+    print(shown.to_string(float_format="%.3f"))
+
+
 def _each(rows: pd.DataFrame, *constants: float) -> pd.DataFrame:
     """Bounds of the intervals that hold for each run."""
     v, prior = rows.v.to_numpy(), _prior(rows, *constants)

@@ -7,7 +7,8 @@ run in ten (one at least) is a dual run among them, unmarked. ``learn`` learns t
 ``be.combine`` and ``be.with_model_errors`` from all chunks, and for every family from the others;
 ``report`` applies the constants learned on the other families to each and prints the table
 (combined_intervals/*.csv); ``reliability`` says how often the run that is probably better is
-better; ``headline`` how many judgments ``dyn`` needs for the error that the combination has with
+better; ``differences`` how often intervals of differences between runs hold, and how long they are;
+``headline`` how many judgments ``dyn`` needs for the error that the combination has with
 100; ``picture`` draws a sample of round 5. Constants of AP are of two kinds, "counted" of chunks
 that were run as is, and "ratio" (of other ratios too) of chunks run with ``--denominator model``;
 ``--kind`` learns some kinds alone.
@@ -24,8 +25,8 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from benchmarks.combination_table import learned_table, reliability, report
-from benchmarks.coverage_collections import COLLECTIONS, at_hand, roles, whole
+from benchmarks.combination_table import differences, learned_table, reliability, report
+from benchmarks.coverage_collections import COLLECTIONS, EVERY, at_hand, roles, whole
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 DRAWS = 200  # of each of four chains
@@ -34,13 +35,13 @@ RESULTS = Path(__file__).parent / "combined_intervals" / "results.csv"
 PICTURE = Path(__file__).parents[1] / "docs" / "combined_intervals.png"
 
 
-ACTS = ["run", "learn", "report", "reliability", "headline", "picture"]
+ACTS = ["run", "learn", "report", "reliability", "differences", "headline", "picture"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act", choices=ACTS)
-    parser.add_argument("--collection", action="append", choices=list(COLLECTIONS))
+    parser.add_argument("--collection", action="append", choices=list(EVERY))
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="number of the first sample")
     parser.add_argument("--samples", type=int, default=10)
@@ -55,6 +56,8 @@ def main() -> None:
         report(options.chunks)
     elif options.act == "reliability":
         reliability(options.chunks)
+    elif options.act == "differences":
+        differences(options.chunks)
     elif options.act == "headline":
         headline(options.chunks)
     elif options.act == "picture":
@@ -82,6 +85,7 @@ def run(name: str, number: int, options) -> None:
     sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
     covariance = be.covariance(sampled, MEASURES, estimator="dyn")
+    raised = be.covariance(sampled, MEASURES, estimator="dyn", raised=True)
     model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=DRAWS, random_seed=seed)
     asked = {"denominator": options.denominator, "random_seed": seed}
@@ -91,6 +95,7 @@ def run(name: str, number: int, options) -> None:
             "mean": mean.assign(truth=truth),
             "post": post.assign(estimate=post.estimate.astype("float32")),
             "covariance": covariance.to_dataset(name="covariance"),
+            "raised": raised.to_dataset(name="covariance"),
         }
     )
     tree.attrs = {"collection": name, "budget": budget, "sample": number}

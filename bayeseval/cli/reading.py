@@ -45,10 +45,11 @@ def check_measures(
     """
     from bayeseval.estimators import check_estimable, check_known
     from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.documents import check_modelled
 
     parsed = parse_measures(measures, relevance_level=relevance_level)
     if estimator == COMBINED:
+        from bayeseval.posterior.documents import check_modelled  # takes time to import
+
         check_modelled(parsed)
     elif estimator is not None:
         check_known(estimator, (COMBINED,))
