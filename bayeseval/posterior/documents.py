@@ -58,7 +58,8 @@ class DocumentScores:
         self.departing = self._departures.run
         self.measures = parsed
         self.labels = self._problem.labels
-        self.learned = np.isin(np.arange(len(self.labels["run"])), draws.frame.run)
+        as_learned = np.concatenate([draws.frame.run, self._departures.copied])
+        self.learned = np.isin(np.arange(len(self.labels["run"])), as_learned)
         self.judged_topic = self._problem.judged_topic
         self.relevance_level = draws.binary_level() or 0
 

@@ -120,7 +120,7 @@ def posterior_scores(
         ``judged_score``, the score by the judged documents alone, and ``filled_weight``, the
         weight of the ranks that its urns fill. A topic that a run lacks
         scores 0; a topic without a judgment is NaN and left out of means. Coord ``learned`` (run):
-        whether the model learned from a run. Where runs depart,
+        whether the model learned from a run, or from one that it is a copy of. Where runs depart,
         ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
         standard deviation if they did not (NaN for the other runs). attrs say what the judgments
         say of the model (``judgments_passed``, ``judgments_verdict``; see

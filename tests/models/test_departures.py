@@ -168,7 +168,7 @@ def one_departure(
 ) -> Departures:
     """One run with one draw of its effects."""
     effect = np.array([top, alone, middle, middle_alone, deep, deep_alone])
-    return Departures(np.array([0]), effect[:, :, None, None])
+    return Departures(np.array([0]), effect[:, :, None, None], WHOLE)
 
 
 def moved(departures: Departures, rank, seen) -> np.ndarray:
@@ -282,7 +282,9 @@ def test_a_run_whose_lower_ranks_are_better_than_their_documents_say_is_found(na
     logit = random.normal(-2.0, 1.0, n_rows)
     shifted = logit + moved(one_departure(**{name: (0.5, 1.5)}), rank, seen)
     grade = (random.random(n_rows) < expit(shifted)).astype(float)
-    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(band, NOTHING)
+    likelihood = of_one_run(rank, grade, logit, np.ones(n_rows), seen).likelihood(
+        band, NOTHING, WHOLE
+    )
     best = likelihood[0].argmax()
     assert abs(band.grid.level[best] - 0.5) <= 0.5
     assert band.unseen or abs(band.grid.slope[best] - 1.5) <= 0.5
@@ -296,6 +298,7 @@ class Bernoulli:
 
 
 NOTHING = np.zeros((1, 2, 1))  # effects of the band before
+WHOLE = np.ones(1)  # share of its departures that a run has
 
 
 def of_one_run(rank, grade, logit, weight, seen) -> Judged:
@@ -311,7 +314,7 @@ def test_weights_of_a_run_add_up_to_their_effective_number():
     seen[:, 0] = random.normal(size=60)
     weight = random.gamma(1.0, size=60)
     one = of_one_run(rank, grade, logit, weight, seen)
-    found = one.likelihood(TOP, NOTHING)[0]
+    found = one.likelihood(TOP, NOTHING, WHOLE)[0]
     scaled = weight * weight.sum() / (weight**2).sum()
     for point in (0, 1500, found.size - 1):
         level, slope = TOP.grid.level[point], TOP.grid.slope[point]
@@ -321,7 +324,9 @@ def test_weights_of_a_run_add_up_to_their_effective_number():
         np.testing.assert_allclose(found[point], scaled @ np.log(share))
     alike = of_one_run(rank, grade, logit, np.full(60, 3.0), seen)
     plain = of_one_run(rank, grade, logit, np.ones(60), seen)
-    np.testing.assert_allclose(alike.likelihood(TOP, NOTHING), plain.likelihood(TOP, NOTHING))
+    np.testing.assert_allclose(
+        alike.likelihood(TOP, NOTHING, WHOLE), plain.likelihood(TOP, NOTHING, WHOLE)
+    )
 
 
 def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged():
@@ -339,7 +344,7 @@ def test_a_line_that_is_not_right_is_nearer_on_average_over_what_was_not_judged(
     def off(weight) -> float:
         """How many more relevant documents the likeliest line expects than there are."""
         columns = (part[judged] for part in (ranks, relevant, logit, weight, seen))
-        best = of_one_run(*columns).likelihood(TOP, NOTHING)[0].argmax()
+        best = of_one_run(*columns).likelihood(TOP, NOTHING, WHOLE)[0].argmax()
         behind = 0.5 * deep + np.maximum(deep - 1.0, 0.0)
         line = TOP.grid.level[best] + TOP.grid.slope[best] * behind
         return float((expit(logit + line) - relevant)[~judged].mean())
@@ -384,8 +389,10 @@ def test_documents_that_some_run_found_say_nothing_of_the_others():
     grade, seen = np.ones(60), np.column_stack([np.ones(60), np.repeat([0.0, 1.0], 30)])
     every = of_one_run(rank, grade, logit, np.ones(60), seen)
     some = of_one_run(*(part[30:] for part in (rank, grade, logit, np.ones(60), seen)))
-    assert np.ptp(some.likelihood(TOP, NOTHING)) == 0.0
-    np.testing.assert_allclose(every.likelihood(ALONE, NOTHING), some.likelihood(ALONE, NOTHING))
+    assert np.ptp(some.likelihood(TOP, NOTHING, WHOLE)) == 0.0
+    np.testing.assert_allclose(
+        every.likelihood(ALONE, NOTHING, WHOLE), some.likelihood(ALONE, NOTHING, WHOLE)
+    )
 
 
 def test_the_number_of_relevant_documents_is_the_same_for_all_runs(sampled, fitted):

@@ -46,13 +46,16 @@ class Grid:
         off = (self.level - mean[0]) / sd[0], (self.slope - mean[1]) / sd[1]
         return _normalised(-0.5 * (off[0] ** 2 + off[1] ** 2))
 
-    def drawn(self, log_weight: NDArray, n_draws: int, random) -> tuple[NDArray, NDArray]:
-        """Levels and slopes (draw,), uniform within the cell of a point that is drawn."""
-        weight = np.exp(_normalised(log_weight))
-        chosen = random.choice(weight.size, size=n_draws, p=weight / weight.sum())
-        within = random.uniform(-0.5, 0.5, (2, n_draws))
-        level = self.level[chosen] + self.step[0] * within[0]
-        return level, self.slope[chosen] + self.step[1] * within[1]
+    def drawn(self, log_weight: NDArray, uniform: NDArray) -> tuple[NDArray, NDArray]:
+        """Levels and slopes (draw,), uniform within the cell of a point that is drawn.
+
+        ``uniform`` (3, draw) are random numbers from 0 to 1: for the point, and within the cell.
+        """
+        weight = np.cumsum(np.exp(_normalised(log_weight)))
+        chosen = np.searchsorted(weight, uniform[0] * weight[-1])
+        chosen = np.minimum(chosen, weight.size - 1)
+        level = self.level[chosen] + self.step[0] * (uniform[1] - 0.5)
+        return level, self.slope[chosen] + self.step[1] * (uniform[2] - 0.5)
 
 
 def learned_prior(likelihood: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:

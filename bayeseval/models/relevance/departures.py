@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.frame.likeness import likeness
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
 from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.kinship import Kinship
 from bayeseval.progress import track
 
 DEPTH = 500  # ranks that a departure touches
@@ -18,6 +20,7 @@ BELOW_TOP = np.linspace(-4.0, 4.0, 33), np.linspace(-4.0, 4.0, 33)  # values tri
 DEPARTURE_STREAM = 2
 BLOCK = 1024  # judged documents at a time
 LEAST_ODDS = 0.05  # that a document was not judged: one judged for sure counts a little
+COPIED = 0.1  # variance of departures, beside that of runs like no other, of what counts as a copy
 HINGE = 1.0  # slopes are steeper from so far behind the top of the fusion
 STEEP, FLAT = 1.5, 0.5  # how steep they are behind it, and before
 
@@ -136,6 +139,11 @@ class Departures:
     single document may still count for more than one. Without a design, or where it draws with
     replacement, all weights are alike.
 
+    Runs that are alike depart alike (:class:`bayeseval.models.relevance.kinship.Kinship`): the
+    effects of a run are its ``share`` times what they would be if it were like no other, so that a
+    copy of a run that the model learned from does not depart, and the draws of two runs are the
+    more the same the more alike they are.
+
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
 
@@ -146,6 +154,8 @@ class Departures:
     effect : float array (band, 2, departing_run, draw)
         a and b at the top of what some run of the model found, and of what none did; then those in
         the middle, and deep down.
+    share : float array (departing_run,)
+        From 0 of a copy of a run of the model to 1 of a run that is like none.
 
     References
     ----------
@@ -157,30 +167,42 @@ class Departures:
 
     run: NDArray[np.int64]
     effect: NDArray[np.float64]
+    share: NDArray[np.float64]
 
     @classmethod
     def none(cls) -> "Departures":
         """No run departs."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros((len(BANDS), 2, 0, 1)))
+        return cls(np.zeros(0, dtype=np.int64), np.zeros((len(BANDS), 2, 0, 1)), np.zeros(0))
 
     @classmethod
     def learned(cls, draws: RelevanceDraws) -> "Departures":
         """Departures of all runs that the model's ranks did not come from."""
-        runs = np.setdiff1d(np.arange(draws.frame.rankings.pair.shape[0]), draws.frame.run)
+        rankings, known_run = draws.frame.rankings, draws.frame.run
+        runs = np.setdiff1d(np.arange(rankings.pair.shape[0]), known_run)
         if not runs.size:
             return cls.none()
+        kin = Kinship.of(likeness(rankings, FADED), known_run, runs)
         seen = Judged.of(draws, runs)
-        longest = draws.frame.rankings.length[runs].max(axis=1)
+        longest = rankings.length[runs].max(axis=1)
         random = np.random.default_rng([draws.seed_word, DEPARTURE_STREAM])
         effect = np.zeros((len(BANDS), 2, runs.size, draws.n_draws))
         for number, band in enumerate(BANDS):
             known = effect[:number].mean(axis=-1)
-            likelihood = seen.likelihood(band, known)
+            likelihood = seen.likelihood(band, known, kin.share)
             prior = learned_prior(likelihood, band.grid)
-            drawn = [band.grid.drawn(one + prior, draws.n_draws, random) for one in likelihood]
+            uniform = kin.uniform(draws.n_draws, random)
+            drawn = [
+                band.grid.drawn(one + prior, of_run)
+                for one, of_run in zip(likelihood, uniform, strict=True)
+            ]
             told = longest >= band.judged.argmax()  # shorter lists never have a judgment to tell
-            effect[number] = np.swapaxes(drawn, 0, 1) * told[:, None]
-        return cls(runs, effect)
+            effect[number] = np.swapaxes(drawn, 0, 1) * (told * kin.share)[:, None]
+        return cls(runs, effect, kin.share)
+
+    @property
+    def copied(self) -> NDArray[np.int64]:
+        """Runs (copy,) that are so like runs of the model that they count as such."""
+        return self.run[self.share**2 < COPIED]
 
     def of_run(self, number: int) -> NDArray[np.float32]:
         """Effects of the departing run of that number (column, draw), a pair for each band.
@@ -253,8 +275,11 @@ class Judged:
         columns = (np.concatenate(part) for part in zip(*found, strict=True))
         return cls(draws.at_mean(), runs.size, *columns)
 
-    def likelihood(self, band: Band, known: NDArray) -> NDArray[np.float64]:
-        """Weighted log likelihood (run, grid point) of a band's effects, given those before it."""
+    def likelihood(self, band: Band, known: NDArray, share: NDArray) -> NDArray[np.float64]:
+        """Weighted log likelihood (run, grid point) of a band's effects, given those before it.
+
+        Of what the grid has a run takes its ``share``.
+        """
         grid = band.grid
         total = np.zeros((self.n_runs, grid.level.size))
         tried = np.stack([grid.level, grid.slope, np.ones(grid.level.size)])
@@ -268,7 +293,8 @@ class Judged:
                 level, slope = band.columns(rank, seen)
                 before = departing_columns(rank, seen, len(known))
                 start = self.logit[own] + before @ known[:, :, number].ravel()
-                moved = np.column_stack([level, slope, start]) @ tried
+                own_share = share[number] * np.column_stack([level, slope])
+                moved = np.column_stack([own_share, start]) @ tried
                 weight = scale * self.weight[own]
                 total[number] += self.mean.log_probability(
                     moved, self.pair[own], self.grade[own], weight
