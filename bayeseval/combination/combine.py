@@ -12,6 +12,7 @@ from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
 from bayeseval.measures.names import parse_measures
+from bayeseval.measures.table import MEASURES
 from bayeseval.models.score.constants import constants_by_group, kind_of_measure
 from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import Sources
@@ -78,6 +79,8 @@ def combine(
         Of :func:`covariance` by the same estimator: then the result has one too, and can be
         compared and ranked. What topics as a sample add is given the same correlations.
     guarantee : {"average", "each"}
+        Of the intervals of scores; differences and ranks, which rest on the covariance, hold on
+        average over runs in both.
     groups : str or mapping of run to group, optional
         A coord of the means, or a group for every run; default: "contributed" for runs that the
         model learned from (coord ``learned`` of the posterior scores), else "new".
@@ -91,7 +94,8 @@ def combine(
     Returns
     -------
     Dataset (measure, run)
-        ``estimate``, ``standard_error`` (posterior standard deviation), ``interval``;
+        ``estimate``, ``standard_error`` (posterior standard deviation), ``interval`` (within [0, 1]
+        but for sums, where the estimate is);
         ``model_weight``, the share of the model in the estimate; ``conflict``, the posterior
         probability that the run is not as modelled, and ``conflict_modelled``, the same without
         departures, which flags runs unlike those of the model; ``design_length``, the length of the
@@ -144,6 +148,7 @@ def combine(
         low, high = _each(sources, prior, ci_prob)
     else:
         low, high = whole.quantile(tail), whole.quantile(1.0 - tail)
+    low, high = _possible(sources, low, high)
     # beside a model that is nearly sure the mean may lie beyond a quantile, or outside the hull
     low, high = np.minimum(low, whole.estimate), np.maximum(high, whole.estimate)
     dims = ("measure", "run")
@@ -193,6 +198,15 @@ def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
     measures = parse_measures(sources.labels["measure"].tolist())
     kinds = [kind_of_measure(measure, sources.denominator) for measure in measures]
     return np.array([[getattr(known[kind, one], field) for one in group] for kind in kinds])
+
+
+def _possible(sources: Sources, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Bounds without what no score can be; sums have no largest score."""
+    measures = parse_measures(sources.labels["measure"].tolist())
+    bounded = np.array([MEASURES[measure.name].bounded for measure in measures])[:, None]
+    return np.where(bounded, np.maximum(low, 0.0), low), np.where(
+        bounded, np.minimum(high, 1.0), high
+    )
 
 
 def _each(sources: Sources, prior: Prior, ci_prob: float) -> tuple[Floats, Floats]:

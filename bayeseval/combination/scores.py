@@ -1,13 +1,16 @@
 """Design and model of one sample combined in one call: estimates, a fit, and their combination."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
 
+from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.predictions import label_names
-from bayeseval.combination.combine import combine
+from bayeseval.combination.combine import GUARANTEES, combine
 from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics
@@ -15,6 +18,7 @@ from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit, verdict, verdict_text
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.relevance.builder import relevance_model
+from bayeseval.models.score.constants import constants_by_group
 from bayeseval.posterior import posterior_scores, summarize
 from bayeseval.posterior.documents import check_modelled, check_told_by_relevance
 
@@ -42,7 +46,9 @@ def combined_scores(
     The whole way in one call: :func:`evaluate` and :func:`covariance` by ``dyn``,
     :func:`models.relevance_model` fitted by its Laplace approximation with all labels of the
     collection as predictors, :func:`posterior_scores`, :func:`combine`. Take these one by one for
-    another model, for NUTS, or for the population of topics.
+    another model, for NUTS, or for the population of topics. The estimand is the mean score of
+    these topics if all documents of the frame were judged; what is promised of the intervals, and
+    what breaks it, is told by :func:`combine`.
 
     Parameters
     ----------
@@ -57,19 +63,25 @@ def combined_scores(
         Lowest relevant grade.
     ci_prob : float
         Coverage of the intervals.
-    guarantee, groups
+    guarantee : {"average", "each"}
+        Of ``interval``, as for :func:`combine`; differences and ranks rest on ``covariance``.
+    groups : str or mapping of run to group, optional
         As for :func:`combine`.
     draws : int
-        Posterior draws of each of four chains.
+        Posterior draws of each of four chains, 2 or more: with 1000 the ends of intervals move by
+        some hundredth of half their length from seed to seed.
     random_seed : int
+        Of the model's draws; the same seed gives the same scores.
 
     Returns
     -------
     Dataset (measure, run)
-        What :func:`combine` returns, with ``covariance``, so that runs can be compared and ranked
-        (:func:`rankings.compare_draws`, :func:`rankings.rank_sets`); ``flagged`` of
-        :func:`compare_intervals`, where the sample contradicts the model; and what
-        :func:`mean_over_topics` says of documents, topics and denominators.
+        What :func:`combine` returns, with ``covariance`` (measure, run, run_other), so that runs
+        can be compared and ranked (:func:`rankings.compare_draws`, :func:`rankings.rank_sets`);
+        ``length_ratio`` (interval length over that of ``dyn``) and ``flagged`` (the sample
+        contradicts the model) of :func:`compare_intervals`; of :func:`mean_over_topics`
+        ``outside_weight``, ``n_topics``, ``n_limited`` and, for ratios by the counts of all topics,
+        what it says of denominators.
 
     Warns
     -----
@@ -79,7 +91,9 @@ def combined_scores(
     Raises
     ------
     ValueError
-        As the functions named above; a measure that counts grades.
+        As the functions named above: no design, another scheme, several samples; one judged
+        document to a topic, which gives ``dyn`` no standard error; a measure that counts grades or
+        compares pairs of judged documents.
 
     Examples
     --------
@@ -93,57 +107,101 @@ def combined_scores(
     >>> bool((scores.interval.diff("ci_bound") < scores.design_length).all())
     True
     """
+    check_collection(sampled)
+    check_choice("guarantee", guarantee, GUARANTEES)
+    check_whole_numbers(2, draws=draws)
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
     check_modelled(parsed)
     check_told_by_relevance(parsed, relevance_level, grades)
-    options: dict[str, Any] = {"predictor": predictor, "relevance_level": relevance_level}
+    options = {"predictor": predictor, "relevance_level": relevance_level}
     scores = evaluate(sampled, measures, estimator="dyn", **options)
     mean = mean_over_topics(scores, ci_prob=ci_prob)
-    combined, table = combined_with_model(
-        sampled, mean, options, guarantee=guarantee, groups=groups, draws=draws,
-        random_seed=random_seed,
+    if mean["standard_error"].isnull().any():
+        raise ValueError(
+            "the sample is too small to be combined with a model: dyn has no standard error, as "
+            "where one judged document stands for others of its topic; judge two or more"
+        )
+    constants_by_group(mean, groups, None)  # unknown groups are refused before the fit
+    found = Combination.of(
+        sampled, mean, guarantee=guarantee, groups=groups, draws=draws, random_seed=random_seed,
+        **options,
     )  # fmt: skip
+    if not found.verdict["passed"].all():
+        warnings.warn(
+            f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=2
+        )
     kept = [name for name in KEPT if name in mean]
-    flagged = table["flagged"].transpose("measure", "run").variable
-    return combined.assign(mean[kept]).assign(flagged=flagged)
+    ratio = found.intervals["length_ratio"].sel(source="combined", drop=True)
+    further = {"length_ratio": ratio, "flagged": found.intervals["flagged"]}
+    variables = {name: one.transpose("measure", "run").variable for name, one in further.items()}
+    return found.scores.assign(mean[kept]).assign(variables)
 
 
-def combined_with_model(
-    sampled: xr.DataTree,
-    mean: xr.Dataset,
-    options: Mapping[str, Any],
-    *,
-    guarantee: str = "average",
-    groups: str | Mapping[str, str] | None = None,
-    draws: int,
-    random_seed: int,
-) -> tuple[xr.Dataset, xr.Dataset]:
-    """Means by ``dyn`` combined with a model fitted to the same sample, and the three side by side.
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Means by ``dyn`` combined with a model that was fitted to the same sample.
 
     Parameters
     ----------
-    mean : Dataset
-        Of :func:`mean_over_topics`, for these topics.
-    options : mapping
-        ``predictor`` and ``relevance_level`` of the means.
+    scores : Dataset (measure, run)
+        Of :func:`combine`, with a covariance.
+    intervals : Dataset (source, measure, run)
+        Of :func:`compare_intervals`: design, model with errors of its own, and both.
+    verdict : Dataset (check,)
+        Of :func:`verdict`, on the judgments.
     """
-    labels: Sequence[str] = mean["measure"].to_numpy().tolist()
-    level = options["relevance_level"]
-    model = relevance_model(sampled, relevance_level=level, external=label_names(sampled))
-    fitted = fit(
-        model, approximation="laplace", chains=N_CHAINS, draws=draws, random_seed=random_seed
-    )
-    post = posterior_scores(fitted, sampled, labels, random_seed=random_seed)
-    matrix = covariance(sampled, labels, estimator="dyn", **options)
-    both = combine(mean, post, covariance=matrix, guarantee=guarantee, groups=groups)
-    errors = with_model_errors(post, groups=groups, random_seed=random_seed)
-    alone = summarize(errors, ci_prob=mean.attrs["ci_prob"])
-    judged = verdict(fitted, sampled)
-    if not judged["passed"].all():
-        warnings.warn(
+
+    scores: xr.Dataset
+    intervals: xr.Dataset
+    verdict: xr.Dataset
+
+    @classmethod
+    def of(
+        cls,
+        sampled: xr.DataTree,
+        mean: xr.Dataset,
+        *,
+        predictor=None,
+        relevance_level: int = 1,
+        guarantee: str = "average",
+        groups: str | Mapping[str, str] | None = None,
+        draws: int,
+        random_seed: int,
+    ) -> "Combination":
+        """Fit the model, and combine.
+
+        Parameters
+        ----------
+        sampled : DataTree
+        mean : Dataset (measure, run)
+            Of :func:`mean_over_topics` for these topics, by ``dyn`` with the same ``predictor`` and
+            ``relevance_level``.
+        guarantee, groups, draws, random_seed
+            As for :func:`combined_scores`.
+
+        Raises
+        ------
+        ValueError
+            As :func:`combined_scores`.
+        """
+        labels: list[str] = mean["measure"].to_numpy().tolist()
+        columns = label_names(sampled)
+        model = relevance_model(sampled, relevance_level=relevance_level, external=columns)
+        how: dict[str, Any] = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
+        fitted = fit(model, approximation="laplace", **how)
+        post = posterior_scores(fitted, sampled, labels, random_seed=random_seed)
+        asked = {"predictor": predictor, "relevance_level": relevance_level}
+        matrix = covariance(sampled, labels, estimator="dyn", **asked)
+        both = combine(mean, post, covariance=matrix, guarantee=guarantee, groups=groups)
+        errors = with_model_errors(post, groups=groups, random_seed=random_seed)
+        alone = summarize(errors, ci_prob=mean.attrs["ci_prob"])
+        return cls(both, compare_intervals(mean, alone, both), verdict(fitted, sampled))
+
+    @property
+    def contradiction(self) -> str:
+        """What to say where the judgments do not pass, without a full stop."""
+        return (
             "the judgments contradict the model's predictions: combined intervals may be too short "
-            f"({verdict_text(judged)}). The intervals of dyn do not rest on the model",
-            stacklevel=3,
+            f"(be.verdict: {verdict_text(self.verdict)})"
         )
-    return both, compare_intervals(mean, alone, both)

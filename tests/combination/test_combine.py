@@ -662,3 +662,14 @@ def test_models_learn_from_whole_levels_alone(small, level):
     for model in (be.models.relevance_model, be.models.count_model):
         with pytest.raises(ValueError, match="relevance_level must be a whole number, 1 or more"):
             model(small[0], relevance_level=level)
+
+
+def test_intervals_hold_possible_scores_alone():
+    found = combined(means((0.01, 0.985, 1.02)), draws((0.015, 0.98, 0.99)))
+    low, high = found.interval.transpose("ci_bound", "measure", "run").to_numpy()
+    assert low.min() == 0.0 and (low[0, 1:] > 0.9).all()
+    assert high[0, 1] == 1.0 and high[0, 0] < 0.1
+    assert high[0, 2] >= found.estimate[0, 2]
+    both = means((3.0, 4.0, 5.0)), draws((3.0, 4.0, 5.0))
+    sums = be.combine(*(scores.assign_coords(measure=["NumRelRet"]) for scores in both))
+    assert (sums.interval > 1).all()

@@ -1,7 +1,5 @@
 """Design and model combined in one call: the same numbers as step by step."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,17 +10,22 @@ import bayeseval as be
 MEASURES = ["P@10", "AP"]
 
 
-@pytest.fixture(scope="module")
-def sampled():
-    """Four runs, of which one comes after the sample."""
+def drawn(low=0, high=1):
+    """A sample of four runs, of which one comes after it, with two grades."""
     collection = be.simulate.urn_collection(
         [0.05, 0.3, 0.1, 0.2], n_topics=12, prevalence=0.08, shared=0.5, random_seed=3
     )
-    runs = be.runs_frame(collection)
+    runs, judged = be.runs_frame(collection), be.qrels_frame(collection)
     table = pd.DataFrame({"run": np.unique(runs["run"]), "contributed": [True] * 3 + [False]})
-    whole = be.read_collection(be.qrels_frame(collection), runs, run_table=table)
+    judged["grade"] = np.where(judged["grade"] > 0, high, low)
+    whole = be.read_collection(judged, runs, run_table=table)
     design = be.designs.pps_strata(whole, budget=40)
     return be.reveal(whole, design, be.draw(design, random_seed=4))
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    return drawn()
 
 
 @pytest.fixture(scope="module")
@@ -32,29 +35,82 @@ def scores(sampled):
     )
 
 
-def test_they_are_those_of_the_steps_one_by_one(sampled, scores):
-    how = {"estimator": "dyn", "predictor": "rank_logistic"}
-    mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, **how), ci_prob=0.8)
-    matrix = be.covariance(sampled, MEASURES, **how)
-    model = be.models.relevance_model(sampled)
+def stepwise(sampled, how, external=(), **options):
+    """The same step by step."""
+    level = how.get("relevance_level", 1)
+    mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn", **how), ci_prob=0.8)
+    matrix = be.covariance(sampled, MEASURES, estimator="dyn", **how)
+    model = be.models.relevance_model(sampled, relevance_level=level, external=external)
     fitted = be.fit(model, approximation="laplace", draws=100, random_seed=2)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=2)
-    expected = be.combine(mean, post, covariance=matrix)
-    xr.testing.assert_equal(scores[list(expected)], expected)
-    alone = be.summarize(be.with_model_errors(post, random_seed=2), ci_prob=0.8)
-    table = be.compare_intervals(mean, alone, expected)
+    both = be.combine(mean, post, covariance=matrix, **options)
+    groups = options.get("groups")
+    alone = be.summarize(be.with_model_errors(post, groups=groups, random_seed=2), ci_prob=0.8)
+    return mean, both, be.compare_intervals(mean, alone, both)
+
+
+def check_alike(scores, mean, both, table):
+    """Every variable is that of the steps."""
+    xr.testing.assert_equal(scores[list(both)], both)
     np.testing.assert_array_equal(scores["flagged"], table["flagged"])
+    ratio = table["length_ratio"].sel(source="combined").transpose("measure", "run")
+    np.testing.assert_array_equal(scores["length_ratio"], ratio)
     for name in ("outside_weight", "n_topics", "n_limited", "poorly_known_topics"):
         np.testing.assert_array_equal(scores[name], mean[name])
+
+
+def test_they_are_those_of_the_steps_one_by_one(sampled, scores):
+    check_alike(scores, *stepwise(sampled, {"predictor": "rank_logistic"}))
     assert scores["group"].to_numpy().tolist() == ["contributed"] * 3 + ["new"]
 
 
-def test_runs_are_compared_and_ranked_by_them(scores):
+def test_labels_levels_and_what_is_promised_are_handed_on():
+    """Grades 2 and 4, of which 3 or more are relevant, and labels."""
+    graded = drawn(2, 4)
+    pairs = graded.to_dataset()
+    labels = pd.DataFrame(
+        {
+            "topic": pairs["topic"].to_numpy()[pairs["pair_topic"].to_numpy()],
+            "document": pairs["document"].to_numpy(),
+            "label": np.random.default_rng(5).random(pairs.sizes["pair"]).round(3),
+        }
+    )
+    labelled = be.add_predictions(graded, "judge", labels)
+    groups = dict.fromkeys(pairs["run"].to_numpy().tolist(), "new")
+    how = {"relevance_level": 3}
+    promised = {"guarantee": "each", "groups": groups}
+    found = be.combined_scores(
+        labelled, MEASURES, ci_prob=0.8, draws=100, random_seed=2, **how, **promised
+    )
+    check_alike(found, *stepwise(labelled, how, ["judge"], **promised))
+
+
+def test_runs_are_compared_by_their_covariance(scores):
     pairs = be.rankings.compare_draws(scores, reference="run002")
-    off = scores.estimate.sel(run=pairs.run_a) - scores.estimate.sel(run="run002")
-    np.testing.assert_allclose(pairs.estimate, off.transpose("measure", "comparison"), atol=1e-12)
-    sets = be.rankings.rank_sets(scores, top=2)
-    assert sets["best"].dtype == bool and sets.sizes["run"] == 4
+    matrix = scores["covariance"].sel(run=pairs.run_a, run_other="run002")
+    own = np.stack([np.diagonal(one) for one in scores["covariance"].to_numpy()])
+    own = xr.DataArray(own, dims=("measure", "run"), coords={"run": scores["run"].to_numpy()})
+    variance = own.sel(run=pairs.run_a) + own.sel(run="run002") - 2 * matrix
+    np.testing.assert_allclose(
+        pairs.standard_error**2, variance.transpose("measure", "comparison"), atol=1e-12
+    )
+
+
+def test_copies_have_the_same_score_whenever_they_come(sampled):
+    """Of a run that the model learned from, and of one that came later."""
+    runs = be.runs_frame(sampled)
+    copies = {"copy": "run001", "again": "run004"}
+    added = [runs[runs["run"] == run].assign(run=name) for name, run in copies.items()]
+    more = be.add_runs(sampled, pd.concat(added))
+    scores = be.combined_scores(more, MEASURES, draws=100, random_seed=2)
+    for name, run in copies.items():
+        one, other = scores.sel(run=name), scores.sel(run=run)
+        np.testing.assert_allclose(one["estimate"], other["estimate"], atol=1e-9)
+        pairs = be.rankings.compare_draws(scores.sel(run=[name, run], run_other=[name, run]))
+        np.testing.assert_allclose(pairs["standard_error"], 0.0, atol=1e-6)
+        np.testing.assert_allclose(pairs["probability_better"], 0.5)
+    groups = scores["group"].sel(run=["copy", "again"]).to_numpy().tolist()
+    assert groups == ["contributed", "new"]
 
 
 def test_judgments_that_contradict_the_model_are_warned_of():
@@ -79,29 +135,38 @@ def test_judgments_that_contradict_the_model_are_warned_of():
         be.combined_scores(sampled, "P@30", draws=50, random_seed=1)
 
 
-def test_a_model_that_is_right_is_not_warned_of(sampled):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        be.combined_scores(sampled, "P@10", draws=50, random_seed=3)
-
-
 @pytest.mark.parametrize(
-    ("measure", "level", "message"),
+    ("measure", "options", "message"),
     [
-        ("Bpref", 1, "Bpref has no posterior scores"),
-        ("P(rel=2)@10", 1, r"P\(rel=2\)@10 counts grades from 2 and the model those from 1"),
-        ("P(rel=1)@10", 2, "P@10 counts grades from 1 and the model those from 2"),
-        ("P@10", 1.5, "relevance_level"),
-        ("P@10", 1, "ci_prob"),
+        ("Bpref", {}, "Bpref has no posterior scores"),
+        ("P(rel=2)@10", {}, r"P\(rel=2\)@10 counts grades from 2 and the model those from 1"),
+        ("P(rel=1)@10", {"relevance_level": 2}, "P@10 counts grades from 1 and the model those"),
+        ("P@10", {"relevance_level": 1.5}, "relevance_level"),
+        ("P@10", {"ci_prob": 2.0}, "ci_prob must lie between 0 and 1"),
+        ("P@10", {"guarantee": "all"}, "guarantee must be one of average, each"),
+        ("P@10", {"groups": {"run001": "new"}}, "groups has no group for run"),
+        ("P@10", {"draws": 1}, "draws is 1; allowed: a whole number, 2 or more"),
     ],
 )
 def test_what_has_no_combination_is_refused_before_the_fit(
-    sampled, monkeypatch, measure, level, message
+    sampled, monkeypatch, measure, options, message
 ):
     monkeypatch.setattr("bayeseval.combination.scores.fit", lambda *_, **__: pytest.fail("fitted"))
-    ci_prob = 2.0 if message == "ci_prob" else 0.9
     with pytest.raises(ValueError, match=message):
-        be.combined_scores(sampled, measure, relevance_level=level, ci_prob=ci_prob, random_seed=1)
+        be.combined_scores(sampled, measure, random_seed=1, **options)
+
+
+def test_samples_without_errors_and_other_objects_are_refused(sampled, monkeypatch):
+    monkeypatch.setattr("bayeseval.combination.scores.fit", lambda *_, **__: pytest.fail("fitted"))
+    whole = be.simulate.urn_collection([0.1, 0.2], n_topics=4, prevalence=0.1, random_seed=1)
+    design = be.designs.pps_strata(whole, budget=1, n_strata=1)
+    single = be.reveal(whole, design, be.draw(design, random_seed=1))
+    with pytest.raises(ValueError, match="the sample is too small to be combined with a model"):
+        be.combined_scores(single, "P@10", random_seed=1)
+    with pytest.raises(ValueError, match="needs a design with inclusion probabilities"):
+        be.combined_scores(whole, "P@10", random_seed=1)
+    with pytest.raises(ValueError, match="a collection is a DataTree with schema"):
+        be.combined_scores(5, "P@10", random_seed=1)
 
 
 def test_it_is_named_where_evaluate_is_asked_for_it(sampled):
