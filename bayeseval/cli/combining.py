@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INTERVALS = "intervals.csv"
 READ = ("table", "markdown", "latex")  # formats for readers, not for programs
+SCHEMES = ("stratified", "poisson")  # by which dyn has a standard error
 NAMED = 5  # runs that are unlike the model
 
 
@@ -27,37 +28,60 @@ def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
         be.evaluate(collection, ["P@1"], estimator="dyn", relevance_level=level)
 
 
-def combined_scores(
-    collection: xr.DataTree, measures: list[str], options: dict[str, Any], ci_prob: float, seed: int
-) -> xr.Dataset:
-    """Scores by dyn and a model combined, and what there is to say of the two.
-
-    ``options`` are those of dyn.
-    """
-    asked = {name: options[name] for name in ("predictor", "relevance_level")}
-    _check_told(collection, measures, options["relevance_level"])
-    with working("fitting a model of relevance, and combining"):
-        found = be.combined_scores(collection, measures, **asked, ci_prob=ci_prob, random_seed=seed)
-    length = found["interval"].diff("ci_bound").isel(ci_bound=0, drop=True)
-    known = found["design_length"] > 0
-    _remark((length / found["design_length"].where(known)), found["flagged"], "")
-    return found
-
-
-def _check_told(collection: xr.DataTree, measures: list[str], relevance_level: int) -> None:
-    """Refuse measures that count grades, of which a model of relevance knows nothing."""
+def check_combinable(collection: xr.DataTree, measures: list[str], relevance_level: int) -> None:
+    """Refuse, before any estimate, what dyn and a model of relevance cannot be combined for."""
+    from bayeseval.frame.frame import Frame
     from bayeseval.frame.gather import grade_scale
     from bayeseval.measures.names import parse_measures
     from bayeseval.posterior.documents import told_by_relevance
 
+    scheme = collection["design"].attrs["scheme"] if "design" in collection.children else None
+    if scheme not in SCHEMES:
+        raise ValueError(
+            "--estimator combined needs the --design of a random sample (stratified or Poisson)"
+            + ("" if scheme is None else f", and this one is {scheme}")
+        )
+    if Frame.of(collection).lists_sampled_alone:
+        raise ValueError(
+            "--estimator combined predicts every document that could have been sampled, and these "
+            "judgments list the sampled ones alone; take --estimator stat"
+        )
     grades = grade_scale(collection)
     for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
-        if not told_by_relevance(measure, relevance_level, grades):
-            raise ValueError(
-                f"{measure.label} counts grades that a model of relevance from grade "
-                f"{relevance_level} on does not tell apart; --estimator dyn has it, and bayeseval "
-                "fit --model grades combines the two"
-            )
+        if told_by_relevance(measure, relevance_level, grades):
+            continue
+        remedy = "" if measure.graded else f"give --relevance-level {measure.relevance_level}, or "
+        raise ValueError(
+            f"{measure.label} counts grades that a model of relevance from grade "
+            f"{relevance_level} on does not tell apart; {remedy}take --estimator dyn, or bayeseval "
+            "fit --model grades, which combines the two"
+        )
+
+
+def with_model(
+    collection: xr.DataTree, measures: list[str], options: dict[str, Any], ci_prob: float, seed: int
+) -> xr.Dataset:
+    """Scores by dyn and a model combined; runs on which the two contradict each other are named.
+
+    ``options`` are those of dyn.
+    """
+    asked = {name: options[name] for name in ("predictor", "relevance_level")}
+    with working("fitting a model of relevance, and combining"):
+        found = be.combined_scores(collection, measures, **asked, ci_prob=ci_prob, random_seed=seed)
+    _remark_flagged(found["flagged"])
+    return found
+
+
+def remark_lengths(ratio: xr.DataArray, what: str) -> None:
+    """Say how long combined intervals are beside dyn's, by measure; where nothing is open, nothing.
+
+    ``ratio`` (measure, run or comparison) is of lengths.
+    """
+    over = [dim for dim in ratio.dims if dim != "measure"]
+    means = ratio.mean(over).to_series().dropna()
+    if len(means):
+        told = ", ".join(f"{value:.2f} ({label})" for label, value in means.items())
+        remark(f"length of combined intervals over dyn's, mean over {what}: {told}")
 
 
 def write_combined(
@@ -99,8 +123,8 @@ def write_combined(
     written = [INTERVALS]
     if plots:
         written += _pictures(table, output)
-    ratio = table["length_ratio"].sel(source="combined")
-    _remark(ratio, table["flagged"], f"; see {INTERVALS}")
+    remark_lengths(table["length_ratio"].sel(source="combined", drop=True), "runs")
+    _remark_flagged(table["flagged"], f"; see {INTERVALS}")
     return written
 
 
@@ -122,7 +146,7 @@ def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
     """Why there is nothing to combine; empty where there is."""
     if "design" not in collection.children:
         return "the judgments have no --design"
-    if collection["design"].attrs.get("scheme") not in ("stratified", "poisson"):
+    if collection["design"].attrs.get("scheme") not in SCHEMES:
         return "this design gives dyn no standard error"
     if request["population"] != "sample":
         return "they are for these topics only (--population sample)"
@@ -143,13 +167,11 @@ def _rows(table: xr.Dataset) -> pd.DataFrame:
     return rows.loc[:, first + kept[2:]]
 
 
-def _remark(ratio: xr.DataArray, flagged: xr.DataArray, more: str) -> None:
-    """Say how much shorter the combined intervals are, and which runs are unlike the model."""
-    told = [f"{value:.2f} ({label})" for label, value in ratio.mean("run").to_series().items()]
-    remark(f"length of combined intervals over dyn's, mean over runs: {', '.join(told)}")
+def _remark_flagged(flagged: xr.DataArray, where_to_look: str = "") -> None:
+    """Name the runs that are unlike the model."""
     names = flagged["run"].to_numpy()[flagged.any("measure").to_numpy()].tolist()
     if names:
         remark(
             f"warning: dyn contradicts the model on {counted(len(names), 'run')}: "
-            f"{some_of(names, NAMED)}{more}"
+            f"{some_of(names, NAMED)}{where_to_look}"
         )

@@ -8,7 +8,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import combined_scores
+from bayeseval.cli.combining import check_combinable, remark_lengths, with_model
 from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
@@ -87,7 +87,7 @@ def compare(
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey, outside_weight_a and
     outside_weight_b (weight on documents that are unjudged or outside the sampling frame). Combined
-    scores have no p values: a posterior has probabilities.
+    scores have no tests: standardised, p values and equivalent are empty.
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
@@ -107,10 +107,14 @@ def compare(
     remark_denominators(pairs)
     _remark_errors(pairs)
     outside = _outside_weight(collection, measure, options)
-    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob")}
+    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
+    about["seed"] = seed
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
-    rows = _with_outside(rows, outside).reindex(columns=columns)  # a posterior has no p values
+    rows = _with_outside(rows, outside)
+    if estimated.estimator == COMBINED:  # a posterior has no tests
+        rows = rows.reindex(columns=[*columns, *rows.columns.difference(columns)])
+    rows = rows.loc[:, columns]
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
     write_result(as_rows(rows, about, format, _table), output)
@@ -134,9 +138,16 @@ def _combined_pairs(
 
     compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
     equivalence_margins(asked["equivalence"], np.array(measure))
-    known = combined_scores(collection, measure, options, asked["ci_prob"], seed)
+    check_combinable(collection, measure, options["relevance_level"])
+    known = with_model(collection, measure, options, asked["ci_prob"], seed)
     remark_denominators(known)
-    return be.rankings.compare_draws(known, prior=prior, **asked)
+    pairs = be.rankings.compare_draws(known, prior=prior, **asked)
+    plain = be.compare(collection, measure, **asked | {"equivalence": None}, **options)
+    length, of_dyn = (
+        one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (pairs, plain)
+    )
+    remark_lengths(length / of_dyn.where(of_dyn > 0), "differences")
+    return pairs
 
 
 def _check_reference(reference: str | None, fail_if_worse: bool) -> None:

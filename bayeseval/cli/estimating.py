@@ -40,19 +40,23 @@ def design_estimator(estimator: str) -> str:
 
 
 def _check_combined(estimated: Estimated) -> None:
-    """Refuse what the combination of design and model has no other way of."""
-    usual = {"outside": "nonrelevant", "missing_topics": "zero", "denominator": None}
-    for name, value in usual.items():
+    """Refuse options that dyn has and the combination of dyn and a model has not."""
+    known = {
+        "outside": ("nonrelevant",),
+        "missing_topics": ("zero",),
+        "denominator": (None, "counts"),
+    }
+    for name, allowed in known.items():
         given = getattr(estimated, name)
-        if given not in (value, "counts"):
+        if given not in allowed:
             option = f"--{name.replace('_', '-')}"
             raise ValueError(f"{option} {given} does not go with --estimator combined; dyn has it")
 
 
 def check_population(population: str | None, estimator: str) -> None:
-    """Refuse comparisons over these topics by an estimator that has no covariance there.
+    """Refuse a population of topics that an estimator has no errors for.
 
-    And over others by the combination of design and model.
+    These topics need a covariance of the design; design and model are combined for these alone.
     """
     from bayeseval.estimators import HAS_COVARIANCE
 
@@ -117,7 +121,9 @@ def _of_labels(text: str | None, estimator: str, judges: list[str]) -> tuple[str
     from bayeseval.predictors import PREDICTORS, reads_columns
 
     if estimator != "dyn":
-        raise ValueError(f"--labels goes with --estimator dyn; '{estimator}' learns from none")
+        raise ValueError(
+            f"--labels goes with --estimator dyn or combined; '{estimator}' learns from none"
+        )
     if text == "external" and len(judges) == 1:
         return text, judges[0]
     learned = [name for name in PREDICTORS if reads_columns(name) and name != "external"]

@@ -6,7 +6,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import combined_scores
+from bayeseval.cli.combining import check_combinable, remark_lengths, with_model
 from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
@@ -29,7 +29,9 @@ def evaluate(
     per_topic: option.PerTopic = False,
     sort: option.Sort = None,
     against: option.Against = None,
-    seed: Annotated[int, typer.Option(help="Random seed of --estimator combined.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed of --estimator combined.", show_default="0")
+    ] = None,
     format: option.ScoreFormat = "table",
     output: option.OutputFile = None,
 ) -> None:
@@ -42,17 +44,23 @@ def evaluate(
 
     Intervals of means over these topics rest on raised_error and raised_freedom: standard_error is
     that of the unbiased variance, which a sample may give far too small. Those with --population
-    topics rest on standard_error and degrees_of_freedom. Those of combined scores rest on
-    standard_error, which is the posterior's.
+    topics rest on standard_error and degrees_of_freedom. Combined scores have a posterior's
+    standard_error, and further columns: length_ratio (interval length over dyn's), model_weight
+    (share of the model), conflict (probability that the run is not as modelled), flagged (dyn
+    contradicts the model).
     """
     combining = estimated.estimator == COMBINED
     if combining:
         _check_combining(population, per_topic, against)
+    elif seed is not None:
+        raise ValueError("--seed goes with --estimator combined; the others draw no random number")
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, labels)
+    if combining:
+        check_combinable(collection, measure, estimated.relevance_level)
     if per_topic:
         check_topics(collection)
     with working("estimating"):
@@ -61,13 +69,15 @@ def evaluate(
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     if combining:
-        mean = combined_scores(collection, measure, options, ci_prob, seed)
+        mean = with_model(collection, measure, options, ci_prob, seed or 0)
+        remark_lengths(mean["length_ratio"], "runs")
     about: dict = {
         "estimator": estimated.estimator,
         "population": population,
         "outside": estimated.outside,
         "ci_prob": ci_prob,
     }
+    about |= {"seed": seed or 0} if combining else {}
     rows = score_rows(mean, scores if per_topic else None)
     if best_by is not None:
         rows = sorted_rows(rows, best_by)

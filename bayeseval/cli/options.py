@@ -54,8 +54,9 @@ Estimator = Annotated[
 Predictor = Annotated[
     str | None,
     typer.Option(
-        help="Predictions that dyn corrects: pooled, rank_logistic, constant, constant:VALUE (0 to "
-        "1); with --labels: pooled, recalibrated, external (the labels as they are)."
+        help="Predictions that dyn (and combined) corrects: pooled, rank_logistic, constant, "
+        "constant:VALUE (0 to 1); with --labels: pooled, recalibrated, external (the labels as "
+        "they are)."
     ),
 ]
 Denominator = Annotated[
@@ -70,8 +71,8 @@ Labels = Annotated[
     typer.Option(
         metavar="[NAME=]FILE",
         help="Relevance labels from an LLM or another assessor (lines `topic iter document label`, "
-        "CSV with the header topic,document,label, or JSON). dyn and fit learn how reliable they "
-        "are; sample favours documents that they call relevant. Repeatable.",
+        "CSV with the header topic,document,label, or JSON). dyn, combined and fit learn how "
+        "reliable they are; sample favours documents that they call relevant. Repeatable.",
         show_default=False,
     ),
 ]

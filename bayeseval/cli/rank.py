@@ -6,7 +6,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import combined_scores
+from bayeseval.cli.combining import check_combinable, with_model
 from bayeseval.cli.estimating import (
     COMBINED,
     check_population,
@@ -76,6 +76,8 @@ def rank(
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
     check_top(top, collection.sizes["run"])
+    if estimator == COMBINED:
+        check_combinable(collection, measure, estimated.relevance_level)
     over = population or usual_population(estimator)
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
@@ -84,24 +86,25 @@ def rank(
     remark_scores(collection, scores, mean)
     known, matrix = scores, None
     if estimator == COMBINED:
-        known = combined_scores(collection, measure, options, ci_prob, seed)
+        known = with_model(collection, measure, options, ci_prob, seed)
     elif over == "sample":
         known = mean
         names = ("estimator", "predictor", "relevance_level", "estimator_options")
         sampled = {name: options[name] for name in names if name in options}
-        matrix = be.covariance(collection, measure, raised=True, **sampled)
+        with working("estimating errors"):
+            matrix = be.covariance(collection, measure, raised=True, **sampled)
     how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed}
     with working("ranking"):
         sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
         chances = be.rankings.rank_probabilities(known, prior=prior, **how)
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
-    about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"]}
+    about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
     write_result(as_rows(rows, about, format, _table), output)
-    _remark_groups(rows)
+    remark_groups(rows)
 
 
-def _remark_groups(rows: "pd.DataFrame") -> None:
+def remark_groups(rows: "pd.DataFrame") -> None:
     """Say where the groups tell no runs apart."""
     apart = {row["measure"] for row in rows.to_dict("records") if row["tie_group"] > 1}
     alike = [label for label in dict.fromkeys(rows["measure"]) if label not in apart]

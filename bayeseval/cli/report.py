@@ -7,6 +7,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
+from bayeseval.cli.combining import check_combinable
 from bayeseval.cli.estimating import COMBINED, chosen_predictor, design_estimator, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import STDOUT, remark, working, write_result
@@ -49,12 +50,15 @@ def report(
     By a random sample (--design) scores are those of dyn and the relevance model combined.
     """
     labels = check_measures(measure, relevance_level, estimator)
-    if estimator == COMBINED and not model:
+    combining = estimator == COMBINED
+    if combining and not model:
         raise ValueError("--estimator combined goes with the model, not with --no-model")
     estimator = None if estimator is None else design_estimator(estimator)
     chosen = chosen_predictor(predictor, estimator or "dyn", judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, relevance_level, labels)
+    if combining:
+        check_combinable(collection, measure, relevance_level)
     with working("writing a report"):
         text = be.report.evaluation_page(
             collection,

@@ -33,6 +33,7 @@ ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
 RAISED = ["raised_error", "raised_freedom"]  # what intervals over these topics rest on
 FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", *RAISED, "limited_share"]
+OF_COMBINED = ["length_ratio", "model_weight", "conflict", "flagged"]  # where there is a model
 OF_TOPICS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
 OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where they were asked for
@@ -69,7 +70,8 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
     rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
     share = rows["n_limited"] / rows["n_topics"].where(rows["n_topics"] > 0)
     rows = rows.assign(estimator=mean.attrs["estimator"], limited_share=share)
-    return rows.loc[:, COLUMNS + COUNTS + FURTHER]
+    combined = [name for name in OF_COMBINED if name in rows]
+    return rows.loc[:, COLUMNS + COUNTS + FURTHER + combined]
 
 
 def _flat(result: xr.Dataset) -> xr.Dataset:
@@ -79,6 +81,7 @@ def _flat(result: xr.Dataset) -> xr.Dataset:
     unknown = result["estimate"].where(False)
     further = {name: result.get(name, unknown) for name in FURTHER[:-1]}
     kept = ["estimate", "standard_error", *BOUNDS, *COUNTS]
+    kept += [name for name in OF_COMBINED if name in result]
     return with_bounds(result)[kept].assign(further)
 
 
@@ -96,7 +99,7 @@ def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 def as_csv(rows: pd.DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    further = [name for name in FURTHER + OF_TOPICS + MARKS if name in rows]
+    further = [name for name in FURTHER + OF_TOPICS + OF_COMBINED + MARKS if name in rows]
     return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS + further)
 
 

@@ -126,9 +126,9 @@ def described_options(estimator: str, given: dict[str, Any] | None) -> str:
     return ", ".join(f"{name}={value}" for name, value in other.items())
 
 
-def check_known(estimator: str, more: tuple[str, ...] = ()) -> None:
-    """Refuse an estimator that does not exist; ``more`` are names that a face adds."""
-    known = sorted([*ESTIMATORS, *more])
+def check_known(estimator: str, of_face: tuple[str, ...] = ()) -> None:
+    """Refuse an estimator that does not exist, here or among those that a face adds."""
+    known = sorted([*ESTIMATORS, *of_face])
     if isinstance(estimator, str) and estimator in known:
         return
     near = get_close_matches(str(estimator).lower(), known, n=1)

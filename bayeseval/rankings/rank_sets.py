@@ -140,8 +140,10 @@ def check_top(top: int | None, n_runs: int) -> None:
         Such a number; fewer than two runs, which have no order.
     """
     check_several_runs(n_runs)
-    check_whole_numbers(1, top=1 if top is None else top)
-    if top is not None and top > n_runs:
+    if top is None:
+        return
+    check_whole_numbers(1, top=top)
+    if top > n_runs:
         raise ValueError(
             Message(Option("top"), f" must be a number of runs from 1 to {n_runs}, not {top}")
         )

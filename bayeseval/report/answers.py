@@ -10,7 +10,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import check_collection
-from bayeseval.combination import combined_with_model
+from bayeseval.combination import Combination
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.gather import grade_scale
@@ -18,7 +18,7 @@ from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.posterior.documents import told_by_relevance
 
-COMBINED = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
+SCHEMES = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
 
 
 @dataclass
@@ -81,7 +81,7 @@ def chosen_estimator(sampled: xr.DataTree, estimator: str | None) -> str:
     scheme = children["design"].attrs.get("scheme") if "design" in children else None
     if scheme == "with_replacement":
         return "importance"
-    if scheme not in COMBINED:
+    if scheme not in SCHEMES:
         return "assumed"
     return "stat" if Frame.of(sampled).lists_sampled_alone else "dyn"
 
@@ -154,11 +154,17 @@ def combined_answers(
 
     ``how`` has the draws of a chain and the random seed.
     """
+    seed = how["random_seed"]
     part = mean.sel(measure=list(labels))
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
-    draws, seed, ci_prob = how["draws"], how["random_seed"], options["ci_prob"]
-    both, table = combined_with_model(sampled, part, asked, draws=draws, random_seed=seed)
-    sets, chances = _ranked(both, {"ci_prob": ci_prob, "random_seed": seed})
+    found = Combination.of(sampled, part, **asked, draws=how["draws"], random_seed=seed)
+    both, table = found.scores, found.intervals
+    sets, chances = _ranked(both, {"ci_prob": options["ci_prob"], "random_seed": seed})
+    if not found.verdict["passed"].all():
+        notes.add(
+            f"{found.contradiction.capitalize()}. The intervals of {options['estimator']} do not "
+            "rest on the model."
+        )
     for label in table["measure"].to_numpy().tolist():
         odd = table["flagged"].sel(measure=label)
         names = table["run"].to_numpy()[odd.to_numpy()].tolist()

@@ -9,13 +9,13 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.predictions import label_names
-from bayeseval.combination.scores import N_CHAINS
+from bayeseval.combination import N_CHAINS
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, counted, percent
 from bayeseval.report.answers import (
-    COMBINED,
+    SCHEMES,
     Answers,
     Notes,
     chosen_estimator,
@@ -134,7 +134,7 @@ def evaluation_page(
 def _combined(sampled, answers: Answers, options: dict, how: dict, said: Notes) -> Answers | None:
     """Design and model combined, or a note why not."""
     design = sampled.children.get("design")
-    if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in COMBINED:
+    if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in SCHEMES:
         return None
     asked = answers.scores["measure"].to_numpy().tolist()
     labels = modelled(sampled, asked, options["relevance_level"])

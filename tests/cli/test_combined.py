@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
+from bayeseval.cli.rank import remark_groups
 
 MEASURE = ["-m", "P@10"]
 
@@ -30,10 +31,45 @@ def words(command, files):
 
 
 @pytest.fixture
-def scores(words):
+def sampled(words):
     collection = be.read_collection(None, [str(path) for path in words[1:4]])
-    sampled = be.attach_judgments(collection, be.read_design(words[5]), str(words[0]))
+    return be.attach_judgments(collection, be.read_design(words[5]), str(words[0]))
+
+
+@pytest.fixture
+def scores(sampled):
     return be.combined_scores(sampled, "P@10", random_seed=3)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_options_are_handed_on(command, words, files, sampled, name):
+    labels = files / "judge.csv"
+    pairs = sampled.to_dataset()
+    topic = pairs["topic"].to_numpy()[pairs["pair_topic"].to_numpy()]
+    likely = np.random.default_rng(2).random(topic.size).round(2)
+    table = {"topic": topic, "document": pairs["document"].to_numpy(), "label": likely}
+    pd.DataFrame(table).to_csv(labels, index=False)
+    asked = ["--predictor", "recalibrated", "--relevance-level", "2", "--ci-prob", "0.7"]
+    asked += ["--labels", labels, "--seed", "3", "--format", "csv"]
+    more = [] if name == "evaluate" else ["--prior", "normal"]
+    code, out, err = command(name, *words, *MEASURE, *asked, *more)
+    assert code == 0, err
+    rows = pd.read_csv(io.StringIO(out))
+    labelled = be.add_predictions(sampled, "judge", labels)
+    how = {"predictor": ("recalibrated", ["judge"]), "relevance_level": 2, "ci_prob": 0.7}
+    scores = be.combined_scores(labelled, "P@10", random_seed=3, **how)
+    if name == "compare":
+        known = be.rankings.compare_draws(scores, prior="normal", ci_prob=0.7)
+        expected = be.to_frame(known)[["estimate", "lower", "upper", "probability_better"]]
+    elif name == "rank":
+        chances = be.rankings.rank_probabilities(scores, prior="normal", random_seed=3)
+        sets = be.rankings.rank_sets(scores, ci_prob=0.7, random_seed=3)
+        sets = sets.assign(expected_rank=chances["expected_rank"])
+        known = be.to_frame(sets)[["run", "estimate", "lower", "upper", "expected_rank"]]
+        expected = known.set_index("run").loc[rows["run"]].reset_index(drop=True)
+    else:
+        expected = be.to_frame(scores)[["estimate", "lower", "upper", "conflict"]]
+    pd.testing.assert_frame_equal(rows[list(expected)], expected, check_dtype=False, rtol=1e-9)
 
 
 def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(command, words, scores):
@@ -46,11 +82,13 @@ def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(comman
         np.testing.assert_allclose(rows[name], one[name], atol=1e-12)
     np.testing.assert_allclose(rows[["lower", "upper"]], one["interval"], atol=1e-12)
     assert rows["degrees_of_freedom"].isna().all()
-    ratio = float((one["interval"].diff("ci_bound")[:, 0] / one["design_length"]).mean())
+    for name in ("length_ratio", "model_weight", "conflict", "flagged"):
+        np.testing.assert_allclose(rows[name], one[name], atol=1e-12)
+    ratio = float(one["length_ratio"].mean())
     assert f"length of combined intervals over dyn's, mean over runs: {ratio:.2f} (P@10)" in err
 
 
-def test_compare_has_differences_and_probabilities_and_no_p_values(command, words, scores):
+def test_compare_has_differences_and_probabilities_and_no_p_values(command, words, sampled, scores):
     asked = ["--reference", "a", "--equivalence", "0.05", "--seed", "3"]
     code, out, err = command("compare", *words, *MEASURE, *asked, "--format", "json")
     assert code == 0, err
@@ -62,6 +100,17 @@ def test_compare_has_differences_and_probabilities_and_no_p_values(command, word
         given = [row[name] for row in said["rows"]]
         np.testing.assert_allclose(given, expected[name], atol=1e-12)
     assert all(row["p_value"] is None and row["p_tukey"] is None for row in said["rows"])
+    assert (said["prior"], said["seed"]) == ("flat", 3)
+    weight = scores["outside_weight"].sel(measure="P@10").to_series()
+    for row in said["rows"]:
+        weights = row["outside_weight_a"], row["outside_weight_b"]
+        assert weights == pytest.approx((weight[row["run_a"]], weight["a"]), abs=1e-12)
+    plain = be.compare(sampled, "P@10", estimator="dyn", reference="a")
+    length, of_dyn = (
+        one["interval"].diff("ci_bound").squeeze().to_numpy() for one in (pairs, plain)
+    )
+    told = f"over dyn's, mean over differences: {(length / of_dyn).mean():.2f} (P@10)"
+    assert told in err
     _, out, _ = command("compare", *words, *MEASURE, *asked)
     head = out.splitlines()[2]
     assert "P(a > b)" in head and "P(equivalent)" in head and "Holm" not in head
@@ -89,8 +138,15 @@ def test_rank_orders_runs_by_the_combined_scores(command, words, scores):
     for name, known in {"rank": sets, "tie_group": sets, "best": sets}.items():
         assert rows[name].to_dict() == known[name].to_series().to_dict()
     np.testing.assert_allclose(rows["expected_rank"][chances["run"]], chances["expected_rank"])
-    if rows["tie_group"].max() == 1:
-        assert "P@10: one group, since nowhere are all runs above found better" in err
+
+
+@pytest.mark.parametrize(("groups", "told"), [([1, 1, 1], True), ([1, 2, 2], False)])
+def test_one_group_of_runs_is_explained(capsys, groups, told):
+    rows = pd.DataFrame({"measure": "AP", "run": list("abc"), "tie_group": groups})
+    remark_groups(pd.concat([rows, rows.assign(measure="P@5", tie_group=[1, 1, 2])]))
+    said = capsys.readouterr().err
+    assert ("AP: one group, since nowhere are all runs above found better" in said) == told
+    assert "P@5" not in said
 
 
 def test_a_report_combines_by_that_name_as_by_itself(command, words, files):
@@ -123,11 +179,31 @@ def test_a_report_combines_by_that_name_as_by_itself(command, words, files):
         (["compare", "--equivalence", "-1"], "--equivalence must be above 0"),
         (["evaluate", "-m", "Bpref"], "Bpref has no posterior scores"),
         (["evaluate", "-m", "nDCG@10"], "nDCG@10 counts grades that a model of relevance from"),
-        (["evaluate", "-m", "P(rel=2)@10"], "--estimator dyn has it, and bayeseval fit --model"),
+        (["evaluate", "-m", "P(rel=2)@10"], "give --relevance-level 2, or take --estimator dyn"),
+        (["report", "-m", "nDCG@10"], "take --estimator dyn, or bayeseval fit --model grades"),
     ],
 )
 def test_what_it_lacks_is_refused_before_the_fit(command, words, monkeypatch, given, message):
     monkeypatch.setattr(be, "combined_scores", lambda *_, **__: pytest.fail("fitted"))
-    code, out, err = command(given[0], *words, *MEASURE, *given[1:])
+    page = ["--output", words[0].with_name("page.html")] if given[0] == "report" else []
+    code, out, err = command(given[0], *words, *MEASURE, *page, *given[1:])
     assert (code, out) == (2, "")
     assert message in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_judgments_that_cannot_be_combined_are_refused(command, words, files, name):
+    alone = [words[0], *words[1:4], *words[-2:]]
+    code, _, err = command(name, *alone, *MEASURE)
+    assert code == 2 and "--estimator combined needs the --design of a random sample" in err
+    judged = [line.split() for line in words[0].read_text().splitlines()]
+    rows = [f"{topic} {document} {grade} 1 0.5" for topic, _, document, grade in judged]
+    (files / "prels").write_text("\n".join(rows) + "\n")
+    listed = [files / "prels", *alone[1:], "--qrels-format", "prels"]
+    code, _, err = command(name, *listed, *MEASURE)
+    assert code == 2 and "take --estimator stat" in err.splitlines()[-1]
+
+
+def test_a_seed_without_random_numbers_is_refused(command, words):
+    code, _, err = command("evaluate", *words[:-1], "dyn", *MEASURE, "--seed", "3")
+    assert code == 2 and "--seed goes with --estimator combined" in err
