@@ -74,7 +74,7 @@ def compare(
             "--fail-if-worse",
             help="Exit code 3 if a run is worse than the --reference: if its interval lies below "
             "0, or below minus --equivalence. Of many comparisons some fail by chance: raise "
-            "--ci-prob.",
+            "--ci-prob. Combined intervals hold on average over runs, those of dyn for each.",
         ),
     ] = False,
     prior: option.Prior = None,

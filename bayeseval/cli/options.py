@@ -45,8 +45,8 @@ Measures = Annotated[
 Estimator = Annotated[
     str,
     typer.Option(
-        help="dyn or stat (a random sample, with --design), combined (dyn and a model, for shorter "
-        "intervals in a minute or less), assumed (unjudged documents count as non-relevant), "
+        help="dyn or stat (a random sample, with --design), combined (dyn and a model: shorter "
+        "intervals, in seconds), assumed (unjudged documents count as non-relevant), "
         "condensed (they are removed), inf (sampleval), stat_ap (prels), importance (drawn with "
         "replacement)."
     ),

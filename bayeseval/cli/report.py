@@ -26,7 +26,7 @@ def report(
     estimator: Annotated[
         str | None,
         typer.Option(
-            help="As for `evaluate`.",
+            help="As for `evaluate`; dyn is combined with a model here, unless --no-model.",
             show_default="dyn for a random sample (stat for prels and probs, importance for draws "
             "with replacement), else assumed",
         ),
