@@ -9,7 +9,10 @@ import xarray as xr
 def check_named(named, name: str, one: str, what: str = "Dataset") -> None:
     """Refuse what does not map names to at least one thing to show."""
     if not isinstance(named, Mapping) or isinstance(named, xr.Dataset):
-        raise TypeError(f"{name} must map names to {what}s, not {type(named).__name__}")
+        raise TypeError(
+            f"{name} must map names to {what}s, not {type(named).__name__}; of one give "
+            f"{{'name': the {what}}}"
+        )
     if not named:
         raise ValueError(f"{name} must hold at least one {one}")
 
