@@ -59,14 +59,14 @@ def combine(
     What is promised: with ``guarantee="average"`` 90 % of the runs' intervals hold, on average over
     runs like those that the constants were learned from; for a single run that the model has wrong
     by about :math:`\tau_1 / 4` it is less. On six collections, the constants learned without each,
-    .92 to .96 of the intervals of P@10 and RBP held, where those of ``dyn`` held .91 to .92 (of
-    dual runs, made to mislead, .87 and .81, those of ``dyn`` .87 and .84); on one where all runs
-    are misled together .83 to .92. With ``"each"`` the interval would hold for each run whatever
-    the model says, if m* did not depend on d; it is uncorrelated with d where the model's posterior
-    is right, and .91 to .93 held (.85 and .79 of dual runs). No interval that holds for each run
-    can be shorter, in expectation, than .81 of the design's. What breaks it: errors of the model
-    that are larger than where the constants were learned
-    (``benchmarks/combined_intervals/README.md``).
+    .92 to .95 of the intervals of P@10 and RBP held, where those of ``dyn`` held .91 to .92 (of
+    dual runs, made to mislead, .85 and .81, those of ``dyn`` .87 and .83); on one where all runs
+    are misled together .82 to .93. Of differences between runs .93 to .95 held. With ``"each"`` the
+    interval would hold for each run whatever the model says, if m* did not depend on d; it is
+    uncorrelated with d where the model's posterior is right, and .91 to .93 held (.84 and .78 of
+    dual runs). No interval that holds for each run can be shorter, in expectation, than .81 of the
+    design's. What breaks it: errors of the model that are larger than where the constants were
+    learned (``benchmarks/combined_intervals/README.md``).
 
     Parameters
     ----------
