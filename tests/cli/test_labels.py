@@ -98,7 +98,10 @@ def test_fit_takes_labels_as_observations(command, files, labels):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--estimator", "stat"], "--labels goes with --estimator dyn or combined; 'stat' learns from none"),
+        (
+            ["--estimator", "stat"],
+            "--labels goes with --estimator dyn or combined; 'stat' learns from none",
+        ),
         (["--estimator", "dyn", "--predictor", "constant"], "--predictor with --labels must be"),
         (["--estimator", "dyn", "--labels", "x=nowhere"], "there is no file 'nowhere' of labels"),
         (["--estimator", "dyn", "--labels", "gpt=FILE"], "two judges 'gpt'"),

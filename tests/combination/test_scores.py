@@ -105,7 +105,7 @@ def test_copies_have_the_same_score_whenever_they_come(sampled):
     scores = be.combined_scores(more, MEASURES, draws=100, random_seed=2)
     for name, run in copies.items():
         one, other = scores.sel(run=name), scores.sel(run=run)
-        np.testing.assert_allclose(one["estimate"], other["estimate"], atol=1e-9)
+        np.testing.assert_allclose(one["estimate"], other["estimate"], atol=1e-12)
         pairs = be.rankings.compare_draws(scores.sel(run=[name, run], run_other=[name, run]))
         np.testing.assert_allclose(pairs["standard_error"], 0.0, atol=1e-6)
         np.testing.assert_allclose(pairs["probability_better"], 0.5)
@@ -133,6 +133,17 @@ def test_judgments_that_contradict_the_model_are_warned_of():
     sampled = be.reveal(whole, design, be.draw(design, random_seed=1))
     with pytest.warns(UserWarning, match="the judgments contradict the model's predictions"):
         be.combined_scores(sampled, "P@30", draws=50, random_seed=1)
+
+
+def test_where_all_late_runs_are_copies_nothing_departs(sampled):
+    old = be.select(sampled, runs=["run001", "run002", "run003"])
+    runs = be.runs_frame(old)
+    late = be.add_runs(old, runs[runs["run"] == "run002"].assign(run="copy"))
+    scores = be.combined_scores(late, "P@10", draws=50, random_seed=2)
+    assert scores["group"].to_numpy().tolist() == ["contributed"] * 4
+    np.testing.assert_array_equal(
+        scores["interval"].sel(run="copy"), scores["interval"].sel(run="run002")
+    )
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def one_departure(
 ) -> Departures:
     """One run with one draw of its effects."""
     effect = np.array([top, alone, middle, middle_alone, deep, deep_alone])
-    return Departures(np.array([0]), effect[:, :, None, None], WHOLE)
+    return Departures(np.array([0]), effect[:, :, None, None], np.zeros(0, int))
 
 
 def moved(departures: Departures, rank, seen) -> np.ndarray:

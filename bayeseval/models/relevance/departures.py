@@ -1,7 +1,7 @@
 """Departures of runs that a model of documents did not learn from."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,9 +140,9 @@ class Departures:
     replacement, all weights are alike.
 
     Runs that are alike depart alike (:class:`bayeseval.models.relevance.kinship.Kinship`): the
-    effects of a run are its ``share`` times what they would be if it were like no other, so that a
-    copy of a run that the model learned from does not depart, and the draws of two runs are the
-    more the same the more alike they are.
+    effects of a run are its share times what they would be if it were like no other, so that a copy
+    of a run that the model learned from does not depart, and the draws of two runs are the more the
+    same the more alike they are.
 
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
@@ -154,8 +154,8 @@ class Departures:
     effect : float array (band, 2, departing_run, draw)
         a and b at the top of what some run of the model found, and of what none did; then those in
         the middle, and deep down.
-    share : float array (departing_run,)
-        From 0 of a copy of a run of the model to 1 of a run that is like none.
+    copied : int array (copy,)
+        Runs so like runs of the model that they count as such; true copies do not depart.
 
     References
     ----------
@@ -167,12 +167,13 @@ class Departures:
 
     run: NDArray[np.int64]
     effect: NDArray[np.float64]
-    share: NDArray[np.float64]
+    copied: NDArray[np.int64]
 
     @classmethod
     def none(cls) -> "Departures":
         """No run departs."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros((len(BANDS), 2, 0, 1)), np.zeros(0))
+        nobody = np.zeros(0, dtype=np.int64)
+        return cls(nobody, np.zeros((len(BANDS), 2, 0, 1)), nobody)
 
     @classmethod
     def learned(cls, draws: RelevanceDraws) -> "Departures":
@@ -181,7 +182,11 @@ class Departures:
         runs = np.setdiff1d(np.arange(rankings.pair.shape[0]), known_run)
         if not runs.size:
             return cls.none()
-        kin = Kinship.of(likeness(rankings, FADED), known_run, runs)
+        every = Kinship.of(likeness(rankings, FADED), known_run, runs)
+        copied, departs = runs[every.share**2 < COPIED], every.share > 0
+        runs, kin = runs[departs], every.of_runs(departs)
+        if not runs.size:
+            return replace(cls.none(), copied=copied)
         seen = Judged.of(draws, runs)
         longest = rankings.length[runs].max(axis=1)
         random = np.random.default_rng([draws.seed_word, DEPARTURE_STREAM])
@@ -197,12 +202,7 @@ class Departures:
             ]
             told = longest >= band.judged.argmax()  # shorter lists never have a judgment to tell
             effect[number] = np.swapaxes(drawn, 0, 1) * (told * kin.share)[:, None]
-        return cls(runs, effect, kin.share)
-
-    @property
-    def copied(self) -> NDArray[np.int64]:
-        """Runs (copy,) that are so like runs of the model that they count as such."""
-        return self.run[self.share**2 < COPIED]
+        return cls(runs, effect, copied)
 
     def of_run(self, number: int) -> NDArray[np.float32]:
         """Effects of the departing run of that number (column, draw), a pair for each band.

@@ -25,7 +25,7 @@ class Kinship:
     Parameters
     ----------
     share : float array (run,)
-    root : float array (run, run)
+    root : float array (run, number)
         A root of the correlations: rows of length 1.
 
     References
@@ -65,9 +65,13 @@ class Kinship:
         root = vector * np.sqrt(np.maximum(value, 0.0))
         return cls(share, root / np.linalg.norm(root, axis=1, keepdims=True))
 
+    def of_runs(self, chosen: NDArray[np.bool_]) -> "Kinship":
+        """That of some of the runs."""
+        return Kinship(self.share[chosen], self.root[chosen])
+
     def uniform(self, n_draws: int, random: np.random.Generator) -> NDArray[np.float64]:
         """Random numbers (run, 3, draw) from 0 to 1, the more the same the more alike runs are."""
         from scipy.special import ndtr
 
-        normal = random.normal(size=(len(self.root), 3 * n_draws))
+        normal = random.normal(size=(self.root.shape[1], 3 * n_draws))
         return ndtr(self.root @ normal).reshape(-1, 3, n_draws)
