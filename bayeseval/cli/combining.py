@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INTERVALS = "intervals.csv"
 READ = ("table", "markdown", "latex")  # formats for readers, not for programs
 SCHEMES = ("stratified", "poisson")  # by which dyn has a standard error
+LONGER = 1.25  # times dyn's: then dyn is the better of the two
 NAMED = 5  # runs that are unlike the model
 
 
@@ -72,16 +73,32 @@ def with_model(
     return found
 
 
-def remark_lengths(ratio: xr.DataArray, what: str) -> None:
+def remark_lengths(ratio: xr.DataArray, what: str = "mean over runs") -> None:
     """Say how long combined intervals are beside dyn's, by measure; where nothing is open, nothing.
 
-    ``ratio`` (measure, run or comparison) is of lengths.
+    ``ratio`` (measure,) is of lengths.
     """
-    over = [dim for dim in ratio.dims if dim != "measure"]
-    means = ratio.mean(over).to_series().dropna()
-    if len(means):
-        told = ", ".join(f"{value:.2f} ({label})" for label, value in means.items())
-        remark(f"length of combined intervals over dyn's, mean over {what}: {told}")
+    told = [f"{value:.2f} ({label})" for label, value in ratio.to_series().dropna().items()]
+    if told:
+        remark(f"length of combined intervals over dyn's, {what}: {', '.join(told)}")
+
+
+def remark_differences(pairs: xr.Dataset, by_dyn: xr.Dataset) -> None:
+    """The same of differences (measure, comparison), and which of them dyn knows better."""
+    length, of_dyn = (
+        one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (pairs, by_dyn)
+    )
+    ratio = length / of_dyn.where(of_dyn > 0)
+    remark_lengths(ratio.median("comparison"), "median of the differences")
+    longer = ratio.max("measure").fillna(0.0).to_numpy()
+    number, worst = int((longer > LONGER).sum()), int(longer.argmax())
+    if number:
+        pair = " and ".join(str(pairs[name].to_numpy()[worst]) for name in ("run_a", "run_b"))
+        remark(
+            f"dyn knows {number} of {counted(longer.size, 'difference')} better, most that of "
+            f"{pair} (its interval is {1.0 / longer[worst]:.2f} times as long): take --estimator "
+            "dyn for such pairs"
+        )
 
 
 def write_combined(
@@ -123,7 +140,7 @@ def write_combined(
     written = [INTERVALS]
     if plots:
         written += _pictures(table, output)
-    remark_lengths(table["length_ratio"].sel(source="combined", drop=True), "runs")
+    remark_lengths(table["length_ratio"].sel(source="combined", drop=True).mean("run"))
     _remark_flagged(table["flagged"], f"; see {INTERVALS}")
     return written
 

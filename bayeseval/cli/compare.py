@@ -8,7 +8,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import check_combinable, remark_lengths, with_model
+from bayeseval.cli.combining import check_combinable, remark_differences, with_model
 from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
@@ -143,10 +143,7 @@ def _combined_pairs(
     remark_denominators(known)
     pairs = be.rankings.compare_draws(known, prior=prior, **asked)
     plain = be.compare(collection, measure, **asked | {"equivalence": None}, **options)
-    length, of_dyn = (
-        one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (pairs, plain)
-    )
-    remark_lengths(length / of_dyn.where(of_dyn > 0), "differences")
+    remark_differences(pairs, plain)
     return pairs
 
 

@@ -6,8 +6,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli.combining import remark_differences
 from bayeseval.cli.rank import remark_groups
 
 MEASURE = ["-m", "P@10"]
@@ -109,8 +111,8 @@ def test_compare_has_differences_and_probabilities_and_no_p_values(command, word
     length, of_dyn = (
         one["interval"].diff("ci_bound").squeeze().to_numpy() for one in (pairs, plain)
     )
-    told = f"over dyn's, mean over differences: {(length / of_dyn).mean():.2f} (P@10)"
-    assert told in err
+    told = f"over dyn's, median of the differences: {np.median(length / of_dyn):.2f} (P@10)"
+    assert told in err and "dyn knows" not in err
     _, out, _ = command("compare", *words, *MEASURE, *asked)
     head = out.splitlines()[2]
     assert "P(a > b)" in head and "P(equivalent)" in head and "Holm" not in head
@@ -138,6 +140,20 @@ def test_rank_orders_runs_by_the_combined_scores(command, words, scores):
     for name, known in {"rank": sets, "tie_group": sets, "best": sets}.items():
         assert rows[name].to_dict() == known[name].to_series().to_dict()
     np.testing.assert_allclose(rows["expected_rank"][chances["run"]], chances["expected_rank"])
+
+
+def test_differences_that_dyn_knows_better_are_told(capsys):
+    def compared(*halves):
+        half = np.array([halves, [1.0, 1.0, 1.0]])
+        bounds = np.stack([-half, half], axis=-1)
+        runs = {"run_a": ("comparison", list("aab")), "run_b": ("comparison", list("bcc"))}
+        dims = ("measure", "comparison", "ci_bound")
+        return xr.Dataset({"interval": (dims, bounds)}, {"measure": ["P@5", "AP"]} | runs)
+
+    remark_differences(compared(2.0, 0.5, 1.5), compared(0.5, 1.0, 0.0))
+    said = capsys.readouterr().err
+    assert "median of the differences: 2.25 (P@5), 1.00 (AP)" in said
+    assert "dyn knows 1 of 3 differences better, most that of a and b (its interval is 0.25" in said
 
 
 @pytest.mark.parametrize(("groups", "told"), [([1, 1, 1], True), ([1, 2, 2], False)])
