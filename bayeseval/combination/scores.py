@@ -83,17 +83,17 @@ def combined_scores(
         ``outside_weight``, ``n_topics``, ``n_limited`` and, for ratios by the counts of all topics,
         what it says of denominators.
 
-    Warns
-    -----
-    UserWarning
-        The judgments contradict what the model predicts of them (:func:`verdict`).
-
     Raises
     ------
     ValueError
         As the functions named above: no design, another scheme, several samples; one judged
         document to a topic, which gives ``dyn`` no standard error; a measure that counts grades or
         compares pairs of judged documents.
+
+    Warns
+    -----
+    UserWarning
+        The judgments contradict what the model predicts of them (:func:`verdict`).
 
     Examples
     --------

@@ -14,6 +14,16 @@ def likeness(rankings: Rankings, depth: int) -> NDArray[np.float64]:
 
     over the documents of all topics. A run that is empty is like itself alone.
 
+    Parameters
+    ----------
+    rankings : Rankings
+    depth : int
+        Ranks of each topic that count.
+
+    Returns
+    -------
+    float array (run, run)
+
     Examples
     --------
     >>> rankings = Rankings(np.array([[[0, 1]], [[1, 0]], [[2, -1]]]), np.array([0, 3]))
