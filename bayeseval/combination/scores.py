@@ -15,7 +15,7 @@ from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics
 from bayeseval.frame.gather import grade_scale
-from bayeseval.inference import fit, verdict, verdict_text
+from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.relevance.builder import relevance_model
 from bayeseval.models.score.constants import constants_by_group
@@ -127,7 +127,7 @@ def combined_scores(
         sampled, mean, guarantee=guarantee, groups=groups, draws=draws, random_seed=random_seed,
         **options,
     )  # fmt: skip
-    if not found.verdict["passed"].all():
+    if found.contradiction:
         warnings.warn(
             f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=2
         )
@@ -148,13 +148,13 @@ class Combination:
         Of :func:`combine`, with a covariance.
     intervals : Dataset (source, measure, run)
         Of :func:`compare_intervals`: design, model with errors of its own, and both.
-    verdict : Dataset (check,)
-        Of :func:`verdict`, on the judgments.
+    contradiction : str
+        What to say where the judgments do not pass (:func:`verdict`), without a full stop; else "".
     """
 
     scores: xr.Dataset
     intervals: xr.Dataset
-    verdict: xr.Dataset
+    contradiction: str
 
     @classmethod
     def of(
@@ -196,12 +196,10 @@ class Combination:
         both = combine(mean, post, covariance=matrix, guarantee=guarantee, groups=groups)
         errors = with_model_errors(post, groups=groups, random_seed=random_seed)
         alone = summarize(errors, ci_prob=mean.attrs["ci_prob"])
-        return cls(both, compare_intervals(mean, alone, both), verdict(fitted, sampled))
-
-    @property
-    def contradiction(self) -> str:
-        """What to say where the judgments do not pass, without a full stop."""
-        return (
-            "the judgments contradict the model's predictions: combined intervals may be too short "
-            f"(be.verdict: {verdict_text(self.verdict)})"
-        )
+        contradiction = ""
+        if not post.attrs["judgments_passed"]:
+            contradiction = (
+                "the judgments contradict the model's predictions: combined intervals may be too "
+                f"short (be.verdict: {post.attrs['judgments_verdict']})"
+            )
+        return cls(both, compare_intervals(mean, alone, both), contradiction)

@@ -16,6 +16,7 @@ from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged
 from bayeseval.messages import Message, Option
+from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
 
@@ -189,6 +190,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     return scores.assign(said)
 
 
+@one_blas_thread()
 def _anticipated(problem: Problem, runs: list[int], pairs: Pairs) -> NDArray[np.floating]:
     """Variances (measure, comparison, topic) to be expected; 0 where a measure has no such form."""
     shape = (len(problem.measures), pairs[0].size, len(problem.labels["topic"]))

@@ -20,6 +20,7 @@ from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem
 from bayeseval.evaluation.scores import evaluate
 from bayeseval.measures.measure import described_gains
+from bayeseval.processors import one_blas_thread
 
 
 def covariance(
@@ -105,6 +106,7 @@ def covariance(
     return xr.DataArray(matrix, labels, (dims[0], *dims[2:]), name="covariance", attrs=attrs)
 
 
+@one_blas_thread()
 def _by_topic(problem: Problem) -> NDArray[np.floating]:
     """Covariances (measure, topic, run, run) of the scores of every topic."""
     n_runs, n_topics = problem.frame.rankings.length.shape
@@ -116,6 +118,7 @@ def _by_topic(problem: Problem) -> NDArray[np.floating]:
     return matrix
 
 
+@one_blas_thread()
 def _of_means(problem: Problem) -> NDArray[np.floating]:
     """Covariances (measure, run, run) of means over the judged topics."""
     n_runs = problem.frame.rankings.length.shape[0]

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
+from bayeseval.processors import one_blas_thread
 
 
 def discount(depth: int, reach: int = 0) -> NDArray[np.float64]:
@@ -78,6 +79,7 @@ def log_best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[n
     return np.log(np.sort(rank, axis=1)[:, 2 ** np.arange(n_features) - 1])
 
 
+@one_blas_thread()
 def component_features(runs: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
     """Where the runs disagree: principal components 2, 3, ... of their features over the frame.
 

@@ -10,6 +10,7 @@ from bayeseval.frame.features import bow, discount
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.frame.run_columns import Moments, RunColumns
+from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
 SMALLEST_SD = 1e-6  # of what is no more than rounding
@@ -99,6 +100,7 @@ def rank_functions(depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return line[:, None], np.column_stack([bow(line), (line > 0.0).astype(float)])
 
 
+@one_blas_thread()
 def rank_scale(frame: Frame, n_components: int, n_curves: int) -> RankScale:
     """Scale of the predictors of a frame, with at most so many components of lines and of curves.
 

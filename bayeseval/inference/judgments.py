@@ -12,6 +12,7 @@ from bayeseval.messages import counted
 from bayeseval.models.identity import check_fit
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
+from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import ratio
 
 KINDS = ("strata", "topics", "agreement", "runs", "relevant")
@@ -116,6 +117,7 @@ def predicted_judgments(
     return judgments_by(kind.draws(fitted, sampled, random_seed), random_seed)
 
 
+@one_blas_thread()
 def judgments_by(draws: RelevanceDraws, random_seed: int = 0) -> xr.Dataset:
     """What :func:`predicted_judgments` returns, of draws that are made already."""
     frame, random = draws.frame, np.random.default_rng(random_seed)

@@ -160,7 +160,7 @@ def combined_answers(
     found = Combination.of(sampled, part, **asked, draws=how["draws"], random_seed=seed)
     both, table = found.scores, found.intervals
     sets, chances = _ranked(both, {"ci_prob": options["ci_prob"], "random_seed": seed})
-    if not found.verdict["passed"].all():
+    if found.contradiction:
         notes.add(
             f"{found.contradiction.capitalize()}. The intervals of {options['estimator']} do not "
             "rest on the model."

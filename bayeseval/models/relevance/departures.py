@@ -10,6 +10,7 @@ from bayeseval.frame.likeness import likeness
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.kinship import Kinship
+from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
 DEPTH = 500  # ranks that a departure touches
@@ -176,6 +177,7 @@ class Departures:
         return cls(nobody, np.zeros((len(BANDS), 2, 0, 1)), nobody)
 
     @classmethod
+    @one_blas_thread()
     def learned(cls, draws: RelevanceDraws) -> "Departures":
         """Departures of all runs that the model's ranks did not come from."""
         rankings, known_run = draws.frame.rankings, draws.frame.run
