@@ -11,6 +11,7 @@ from bayeseval.collection.labels import row_of_pair
 from bayeseval.designs.strata import allocated, exponential_sizes
 from bayeseval.frame.features import discount, log_ranks
 from bayeseval.frame.rankings import Rankings
+from bayeseval.processors import one_blas_thread
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 STAGE_STREAM = 2
@@ -165,8 +166,6 @@ def predicted_logit(
     :math:`\delta_t`); g falls with the log of the rank from 1 to 0. Where the judged are all
     relevant or all not: one number everywhere.
     """
-    from threadpoolctl import threadpool_limits
-
     n_relevant = int(relevant.sum())
     if n_relevant in (0, relevant.size):
         share = (n_relevant + 0.5) / (relevant.size + 1.0)
@@ -175,7 +174,7 @@ def predicted_logit(
     common = np.concatenate([RANK_PENALTY, np.full(n_runs, RUN_PENALTY)])
     penalty = Penalty(common, np.array(TOPIC_PENALTY))
     known = frame.features[judged].astype(float)
-    with threadpool_limits(limits=1, user_api="blas"):  # a small fit, slower on many threads
+    with one_blas_thread():
         rows = TopicRows(known, known[:, :2], frame.topic[judged], frame.n_topics)
         fit = ridge_logistic(rows, relevant.astype(float), penalty)
         every = TopicRows(frame.features, frame.features[:, :2], frame.topic, frame.n_topics)
