@@ -214,6 +214,7 @@ def test_ranks_over_the_population_of_topics_have_the_error_that_topics_share(tr
     pairs = be.compare(
         sampled, ["AP", "R@20", "P@10"], estimator="dyn", population="topics", **FAST
     )
+    assert not any(column.isnull().all() for column in pairs.data_vars.values())
     ranked = be.rankings.compare_draws(scores).standard_error / pairs.standard_error
     alone = be.rankings.compare_draws(scores.drop_vars("denominator_effect")).standard_error
     np.testing.assert_allclose(ranked.sel(measure="P@10"), 1.0, atol=1e-9)

@@ -104,14 +104,13 @@ def as_csv(rows: pd.DataFrame, about: dict) -> str:
 
 
 def as_json(rows: pd.DataFrame, about: dict, name: str = "scores") -> str:
-    """One object: what was asked, and a list of rows with null where there is no number."""
-    import pandas as pd
+    """One object: what was asked, and a list of rows with null where there is no finite number."""
+    import numpy as np
 
-    records = [
-        {key: None if pd.isna(value) else value for key, value in row.items()}
-        for row in rows.drop(columns="mark", errors="ignore").to_dict("records")
-    ]
-    return json.dumps(about | {name: records}, indent=1, ensure_ascii=False) + "\n"
+    numbers = rows.drop(columns="mark", errors="ignore").replace([np.inf, -np.inf], np.nan)
+    records = numbers.astype(object).where(numbers.notna(), None).to_dict("records")
+    whole = about | {name: records}
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:

@@ -14,6 +14,7 @@ from bayeseval.combination.combine import GUARANTEES, combine
 from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics
+from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
@@ -190,9 +191,11 @@ class Combination:
         model = relevance_model(sampled, relevance_level=relevance_level, external=columns)
         how: dict[str, Any] = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
         fitted = fit(model, approximation="laplace", **how)
-        post = posterior_scores(fitted, sampled, labels, random_seed=random_seed)
         asked = {"predictor": predictor, "relevance_level": relevance_level}
-        matrix = covariance(sampled, labels, estimator="dyn", **asked)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TopicsUnjudged)  # said once, with ``mean``
+            post = posterior_scores(fitted, sampled, labels, random_seed=random_seed)
+            matrix = covariance(sampled, labels, estimator="dyn", **asked)
         both = combine(mean, post, covariance=matrix, guarantee=guarantee, groups=groups)
         errors = with_model_errors(post, groups=groups, random_seed=random_seed)
         alone = summarize(errors, ci_prob=mean.attrs["ci_prob"])

@@ -114,7 +114,10 @@ def differences(
     if population == "sample":
         names = ("raised_error", "raised_freedom")
     error, freedom = (mean[name] for name in names)
-    mean = mean.drop_vars(["outside_weight", "n_limited"])
+    of_scores = ["outside_weight", "n_limited"]
+    if population == "topics":  # the errors of these very topics are not asked for
+        of_scores += ["raised_error", "raised_freedom", "design_error"]
+    mean = mean.drop_vars(of_scores)
     return mean.assign(difference=scores["estimate"], believed=error, believed_freedom=freedom)
 
 

@@ -128,6 +128,6 @@ def gain_table(
     if unlisted:
         raise ValueError(
             f"gain has no value for grade {unlisted[0]:g}, which occurs in the judgments; it lists "
-            f"{', '.join(f'{grade:g}' for grade in sorted(table))}."
+            f"{', '.join(f'{grade:g}' for grade in sorted(table)) or 'none'}."
         )
     return tuple(sorted(table.items()))

@@ -12,6 +12,7 @@ from bayeseval.collection.choices import check_choice, check_seed
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
+from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
@@ -110,7 +111,8 @@ def posterior_scores(
         ``outside="nonrelevant"``; else "model" (the attr ``denominator`` says which). nDCG, Rprec
         and NumRel are as the model has them.
     random_seed : int, optional
-        Seed of the draws of relevance.
+        Seed of the draws of relevance. The same draws whatever measures are asked for, but of
+        ``urn_model``, whose lists are drawn as deep as the deepest of them looks.
 
     Returns
     -------
@@ -182,7 +184,7 @@ def posterior_scores(
     if not judged.all():
         n_others = int(judged.sum()) if over == "topic" else None
         unjudged = scored.labels["topic"][~judged]
-        warnings.warn(without_judgment(unjudged, n_others), stacklevel=2)
+        warnings.warn(without_judgment(unjudged, n_others), TopicsUnjudged, stacklevel=2)
     if judged.any() and draws.n_draws > 1 and spread < SURE:
         _warn_of_nothing_learned(lost, "design" in sampled.children)
     attrs = {

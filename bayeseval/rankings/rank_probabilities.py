@@ -94,10 +94,10 @@ def rank_probabilities(
     check_whole_numbers(1, n_draws=n_draws)
     measures, runs, known = evidence_by_measure(scores, covariance)
     prior = chosen_prior(prior, known[0])
-    random = np.random.default_rng(random_seed)
     better, drawn = [], []
     for one in known:
         if one.draws is None:
+            random = np.random.default_rng(random_seed)  # the same whatever measures are beside it
             of_pairs, of_ranks = _normal(one, prior, n_draws, random)
         else:
             of_pairs, of_ranks = _share_better(one.draws), ranks(one.draws)

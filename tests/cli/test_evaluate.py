@@ -86,6 +86,17 @@ def test_json_says_what_was_asked_and_has_null_where_there_is_no_number(command,
     assert answer["scores"][0]["n_topics"] == 3
 
 
+def test_json_has_null_for_infinite_degrees_of_freedom(command, files):
+    """Where all is judged the errors are known; Infinity is no JSON."""
+    design, listed, run = files / "design.nc", files / "listed.tsv", files / "a"
+    made = ["--budget", "40", "--seed", "1", "--design-file", design, "--output", listed]
+    assert command("sample", run, *made)[0] == 0
+    words = [files / "qrels", run, "--design", design, "--estimator", "dyn", "-m", "P@10"]
+    code, out, err = command("evaluate", *words, "--format", "json")
+    row = json.loads(out, parse_constant=pytest.fail)["scores"][0]
+    assert (code, row["standard_error"], row["degrees_of_freedom"]) == (0, 0.0, None)
+
+
 def test_trec_eval_format_has_three_columns(command, files):
     code, out, err = command(
         "evaluate", files / "qrels", files / "a", files / "b", *FLAGS, "--estimator", "assumed",

@@ -135,6 +135,20 @@ def test_judgments_that_contradict_the_model_are_warned_of():
         be.combined_scores(sampled, "P@30", draws=50, random_seed=1)
 
 
+def test_topics_without_judgments_are_told_once():
+    """The first topic waits for its judges."""
+    whole = be.simulate.urn_collection([0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, random_seed=3)
+    design = be.designs.pps_strata(whole, budget=20)
+    selected = be.draw(design, random_seed=4)
+    judged = be.qrels_frame(be.reveal(whole, design, selected))
+    begun = judged[judged["topic"] != judged["topic"].iloc[0]]
+    runs = be.read_collection(None, be.runs_frame(whole))
+    fewer = be.attach_judgments(runs, design.assign(selected=selected), begun)
+    with pytest.warns(UserWarning) as said:
+        be.combined_scores(fewer, "P@10", draws=50, random_seed=1)
+    assert [str(one.message).split(" and ")[0] for one in said] == ["1 topic has no judgment yet"]
+
+
 def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     old = be.select(sampled, runs=["run001", "run002", "run003"])
     runs = be.runs_frame(old)

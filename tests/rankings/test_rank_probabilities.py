@@ -126,6 +126,22 @@ def test_runs_that_are_one_and_the_same_share_their_ranks_in_any_order(size, pri
             np.testing.assert_allclose(ranks, 1.0 + strictly.sum(axis=0), atol=0.1)
 
 
+def test_measures_beside_it_change_nothing():
+    collection = be.simulate.urn_collection(
+        [0.05, 0.06, 0.1, 0.12], n_topics=8, prevalence=0.1, random_seed=1
+    )
+    design = be.designs.pps_strata(collection, budget=20, n_strata=4)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    measures = ["P@10", "AP"]
+    mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator="dyn"))
+    errors = be.covariance(sampled, measures, estimator="dyn", raised=True)
+    both = be.rankings.rank_probabilities(mean, covariance=errors)
+    for measure in measures:
+        one = {"measure": [measure]}
+        alone = be.rankings.rank_probabilities(mean.sel(one), covariance=errors.sel(one))
+        xr.testing.assert_identical(alone, both.sel(one))
+
+
 def test_priors_and_their_defaults():
     covariance = matrix(shared_errors(3, 1))
     estimate = means([0.1, 0.11, 0.3])

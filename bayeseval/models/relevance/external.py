@@ -193,9 +193,10 @@ def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]
     known = values[~np.isnan(values)]
     different = np.unique(known)
     if different.size < 2:
+        found = "only one value" if different.size else "no value"
         raise ValueError(
-            f"external predictor '{column}' has {different.size} different values in the frame; "
-            "two or more can tell documents apart"
+            f"external predictor '{column}' has {found} in the frame; two or more can tell "
+            "documents apart"
         )
     if different.size <= MANY_VALUES:
         return different

@@ -89,8 +89,8 @@ def test_values_below_the_least_label_count_as_the_least():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 1.0], "'llm' has 1 different values in the frame; two or more"),
-        ([np.nan, np.nan], "'llm' has 0 different values"),
+        ([1.0, 1.0], "'llm' has only one value in the frame; two or more"),
+        ([np.nan, np.nan], "'llm' has no value in the frame; two"),
     ],
 )
 def test_a_column_that_tells_no_document_apart_is_refused(values, message):
