@@ -157,7 +157,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     assert "relevance_model, 90% intervals over these topics" in printed
     assert "dyn and the model combined, 90% intervals over these topics" in printed
     assert (
-        f"intervals.csv, intervals_P@10.png, intervals_AP.png and 9 plots of the fit in {sampled / 'out'}, seed 1"
+        f"intervals_P@10.png, intervals_AP.png and 9 plots of the fit in {sampled / 'out'}, seed 1"
         in err.splitlines()[-1]
     )
     assert "Sampling" not in err
