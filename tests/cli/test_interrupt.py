@@ -7,12 +7,9 @@ import sys
 import threading
 import time
 
-import nutpie
-import pymc as pm
 import pytest
 
 import bayeseval as be
-from tests.cli.uncompiled import normal
 
 # the program, in which a real function says that it has begun
 TELLING = """
@@ -153,6 +150,11 @@ def test_while_a_model_is_fitted(files, module, function, change, words):
 
 
 def test_in_python_an_interrupted_fit_is_no_broken_sampler(monkeypatch):
+    import nutpie
+    import pymc as pm
+
+    from tests.cli.uncompiled import normal
+
     with pm.Model() as model:
         pm.Data("judged_score", [0.2, 0.4, 0.3])
         pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)

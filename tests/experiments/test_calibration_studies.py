@@ -116,7 +116,7 @@ def test_parameters_and_runs_are_those_asked_for(collection):
 
 def test_prior_draws_of_parameters_have_uniform_ranks_as_their_own_posterior(collection):
     study = study_of(collection, budget=6, parameters={"curvature": {}, "topic_sd": {}})
-    found = be.experiments.simulation_based_calibration(study, range(12), n_draws=19)
+    found = be.experiments.simulation_based_calibration(study, range(8), n_draws=19)
     names = [q for q in found["quantity"].values if "score" not in str(q)]
     tested = be.experiments.rank_uniformity(found.sel(quantity=names), level=0.01)
     assert tested["passed"].all()
