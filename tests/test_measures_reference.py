@@ -154,11 +154,11 @@ def round5(real_data, round5_runs):
 
 
 def test_every_measure_equals_pytrec_eval_on_real_runs(real_data, round5, round5_runs):
-    """Every third run of 126."""
-    some = be.select(round5, runs=round5["run"].values[::3].tolist())
+    """Every sixth run of 126."""
+    some = be.select(round5, runs=round5["run"].values[::6].tolist())
     scores = be.evaluate(some, OURS, estimator="assumed")["estimate"]
     scores = scores.transpose("measure", "run", "topic")
-    assert scores.shape == (len(OURS), 42, 50)
+    assert scores.shape == (len(OURS), 21, 50)
     qrels = read_qrels_as_dicts(real_data / "trec-covid" / "qrels.covid-round5.txt.gz")
     for run in scores["run"].values:
         ranking = read_as_dicts(round5_runs / run, 6, float, 4)

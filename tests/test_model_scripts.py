@@ -1,10 +1,12 @@
 """Scripts of the folder models, run as a user would run them."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import pandas as pd
 import pytest
 
@@ -44,11 +46,15 @@ def pictures(folder: Path) -> set[str]:
     return {path.stem for path in folder.glob("*.png")}
 
 
-def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(collection, tmp_path):
-    out, err = finished(
-        "relevance.py", collection, "--approximation", "laplace", "--draws", "100",
-        "--output", tmp_path / "out",
-    )  # fmt: skip
+def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(
+    collection, tmp_path, monkeypatch, capsys
+):
+    script = str(ROOT / "models" / "relevance.py")
+    words = ["--approximation", "laplace", "--draws", "100", "--output", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", [script, str(collection), *words])
+    with matplotlib.rc_context({"backend": "agg"}):
+        runpy.run_path(script, run_name="__main__")
+    out, err = capsys.readouterr()
     assert err == ""
     rows = pd.read_csv(tmp_path / "out" / "scores.csv")
     assert list(rows["measure"].drop_duplicates()) == ["P@10", "RBP(p=0.8)", "AP"]

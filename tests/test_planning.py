@@ -24,7 +24,7 @@ def collection():
 
 @pytest.fixture(scope="module")
 def true(collection):
-    return be.plan(collection, MEASURES, budgets=[40, 80], n_worlds=1, n_samples=24, random_seed=4)
+    return be.plan(collection, MEASURES, budgets=[40, 80], n_worlds=1, n_samples=12, random_seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def pilot(collection):
 def test_complete_judgments_are_the_truth_of_replicated_samples(collection, true):
     design = be.designs.pps_strata(collection, budget=80)
     drawn = be.experiments.replicate(
-        collection, design, MEASURES, estimators=["dyn"], n_replicates=24, random_seed=4
+        collection, design, MEASURES, estimators=["dyn"], n_replicates=12, random_seed=4
     ).isel(estimator=0)
     planned = true.sel(budget=80).isel(n_topics=0)
     error = drawn["estimate"] - drawn["truth"]
@@ -74,7 +74,8 @@ def test_a_fit_that_is_given_makes_the_worlds(pilot):
 
 
 def test_variances_fall_with_the_number_of_topics(collection):
-    planned = be.plan(collection, "P@10", budgets=[60], n_topics=[80, 20], random_seed=9)
+    how = {"budgets": [60], "n_topics": [80, 20], "n_worlds": 1, "n_samples": 3, "random_seed": 9}
+    planned = be.plan(collection, "P@10", **how)
     assert planned["n_topics"].values.tolist() == [20, 80]
     for name in ("half_width", "error", "difference_error", "detectable"):
         few, many = (planned[name].sel(n_topics=n).to_numpy() for n in (20, 80))
@@ -83,7 +84,7 @@ def test_variances_fall_with_the_number_of_topics(collection):
 
 
 def test_the_population_of_topics_adds_their_variance(collection):
-    how = {"budgets": [60], "n_topics": [20, 45], "random_seed": 10}
+    how = {"budgets": [60], "n_topics": [20, 45], "n_worlds": 1, "n_samples": 3, "random_seed": 10}
     here = be.plan(collection, "P@10", **how)
     there = be.plan(collection, "P@10", population="topics", **how)
     score = be.evaluate(collection, "P@10", estimator="assumed")["estimate"]
@@ -102,7 +103,7 @@ def test_topics_without_judgments_are_left_out_of_a_plan(collection):
     design = be.designs.pps_strata(few, budget=40)
     pilot = be.reveal(few, design, be.draw(design, random_seed=16))
     runs = be.runs_frame(collection)
-    how = {"budgets": [60], "n_topics": [8, 20], "n_worlds": 4, "random_seed": 17}
+    how = {"budgets": [60], "n_topics": [8, 20], "n_worlds": 2, "n_samples": 2, "random_seed": 17}
     for some, more in (
         (pilot, be.attach_judgments(be.read_collection(None, runs), design, be.qrels_frame(pilot))),
         (few, be.read_collection(be.qrels_frame(few), runs)),
@@ -141,11 +142,11 @@ def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(
 
 @pytest.mark.parametrize("budget", [15, 60])
 def test_half_widths_over_the_population_of_topics_are_those_of_its_intervals(collection, budget):
-    how = {"budgets": [budget], "n_topics": [1, 20], "n_worlds": 1, "n_samples": 20}
+    how = {"budgets": [budget], "n_topics": [1, 20], "n_worlds": 1, "n_samples": 8}
     planned = be.plan(collection, MEASURES, population="topics", random_seed=19, **how)
     assert planned["half_width"].sel(n_topics=1).isnull().all()
     design = be.designs.pps_strata(collection, budget=budget, n_strata=min(20, budget))
-    selected = be.draw(design, n_replicates=20, random_seed=20)
+    selected = be.draw(design, n_replicates=8, random_seed=20)
     sampled = be.reveal(collection, design, selected)
     scores = be.evaluate(sampled, MEASURES, estimator="dyn")
     bounds = be.mean_over_topics(scores, population="topics")["interval"]
@@ -193,7 +194,8 @@ def test_a_budget_above_what_there_is_takes_what_there_is(collection):
 
 
 def test_the_wanted_width_is_met_by_the_budget_that_is_needed(collection):
-    planned = be.plan(collection, "P@10", budgets=[40, 80], half_width=0.08, random_seed=4)
+    how = {"half_width": 0.08, "n_worlds": 1, "n_samples": 6, "random_seed": 4}
+    planned = be.plan(collection, "P@10", budgets=[40, 80], **how)
     least, most = planned["half_width"].median("run").squeeze(["measure", "n_topics"]).to_numpy()
     needed = planned["budget_needed"].item()
     assert most < 0.08 < least and 40 < needed < 80
@@ -242,7 +244,8 @@ def test_grades_need_a_fit_of_grades():
     sampled = be.reveal(graded, design, be.draw(design, random_seed=15))
     with pytest.raises(ValueError, match="nDCG@10 counts grades, and a plan from a pilot"):
         be.plan(sampled, "nDCG@10", budgets=[50], random_seed=1)
-    assert be.plan(graded, "nDCG@10", budgets=[50], random_seed=1)["half_width"].notnull().all()
+    how = {"budgets": [50], "n_worlds": 1, "n_samples": 3, "random_seed": 1}
+    assert be.plan(graded, "nDCG@10", **how)["half_width"].notnull().all()
 
 
 def test_runs_alone_are_no_pilot(collection):

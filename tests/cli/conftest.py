@@ -21,19 +21,30 @@ def command(capsys):
     return run
 
 
-@pytest.fixture
-def files(tmp_path):
-    """Folder with complete judgments `qrels` and the runs a, b, c of 40 documents a topic."""
+def written(folder):
+    """The folder, with complete judgments `qrels` and the runs a, b, c of 40 documents a topic."""
     rng = np.random.default_rng(7)
     qrels = []
     for topic in TOPICS:
         grades = rng.choice(3, size=40, p=[0.6, 0.25, 0.15])
         qrels += [f"{topic} 0 d{number:02d} {grade}" for number, grade in enumerate(grades)]
-    (tmp_path / "qrels").write_text("\n".join(qrels) + "\n")
+    (folder / "qrels").write_text("\n".join(qrels) + "\n")
     for name in "abc":
         lines = []
         for topic in TOPICS:
             for number in range(40):
                 lines.append(f"{topic} Q0 d{number:02d} 0 {rng.integers(25)} {name}")
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-    return tmp_path
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Folder with complete judgments and three runs, for one test."""
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def kept_files(tmp_path_factory):
+    """The same files for all tests of a module, none of which changes them."""
+    return written(tmp_path_factory.mktemp("kept"))

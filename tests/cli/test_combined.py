@@ -9,57 +9,87 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli import main
 from bayeseval.cli.combining import remark_differences
 from bayeseval.cli.rank import remark_groups
 
 MEASURE = ["-m", "P@10"]
 
 
-@pytest.fixture
-def words(command, files):
+@pytest.fixture(scope="module")
+def words(kept_files):
     """Judgments of twelve documents a topic, runs of which c comes later, and the design."""
-    early, late = [files / "a", files / "b"], files / "c"
-    design, listed = files / "design.nc", files / "listed.tsv"
-    done = command(
-        "sample", *early, "--budget", "12", "--n-strata", "3", "--seed", "1", "--design-file",
-        design, "--output", listed,
-    )  # fmt: skip
-    assert done[0] == 0, done[2]
+    early, late = [kept_files / "a", kept_files / "b"], kept_files / "c"
+    design, listed = kept_files / "design.nc", kept_files / "listed.tsv"
+    asked = ["--budget", "12", "--n-strata", "3", "--seed", "1", "--design-file", design]
+    assert main([str(word) for word in ("sample", *early, *asked, "--output", listed)]) == 0
     asked = set(listed.read_text().splitlines())
-    lines = (files / "qrels").read_text().splitlines()
+    lines = (kept_files / "qrels").read_text().splitlines()
     judged = [line for line in lines if "\t".join(line.split()[::2][:2]) in asked]
-    (files / "judged").write_text("\n".join(judged) + "\n")
-    return [files / "judged", *early, late, "--design", design, "--estimator", "combined"]
+    (kept_files / "judged").write_text("\n".join(judged) + "\n")
+    return [kept_files / "judged", *early, late, "--design", design, "--estimator", "combined"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sampled(words):
     collection = be.read_collection(None, [str(path) for path in words[1:4]])
     return be.attach_judgments(collection, be.read_design(words[5]), str(words[0]))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def scores(sampled):
     return be.combined_scores(sampled, "P@10", random_seed=3)
 
 
-@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
-def test_options_are_handed_on(command, words, files, sampled, name):
-    labels = files / "judge.csv"
-    pairs = sampled.to_dataset()
+@pytest.fixture
+def answers(monkeypatch):
+    """Makes the package answer what is known, where it is asked what it is known for."""
+
+    def known(scores, collection, **options):
+        def answer(given, measures, **asked):
+            xr.testing.assert_identical(given, collection)
+            defaults = {"predictor": None, "relevance_level": 1, "ci_prob": 0.9, "random_seed": 3}
+            assert (measures, asked) == (["P@10"], defaults | options)
+            return scores
+
+        monkeypatch.setattr(be, "combined_scores", answer)
+
+    return known
+
+
+OPTIONS = {"predictor": ("recalibrated", ["judge"]), "relevance_level": 2, "ci_prob": 0.7}
+
+
+@pytest.fixture(scope="module")
+def labels(kept_files, sampled):
+    """File of likely relevance of all documents."""
+    path, pairs = kept_files / "judge.csv", sampled.to_dataset()
     topic = pairs["topic"].to_numpy()[pairs["pair_topic"].to_numpy()]
     likely = np.random.default_rng(2).random(topic.size).round(2)
     table = {"topic": topic, "document": pairs["document"].to_numpy(), "label": likely}
-    pd.DataFrame(table).to_csv(labels, index=False)
+    pd.DataFrame(table).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def labelled(sampled, labels):
+    return be.add_predictions(sampled, "judge", labels)
+
+
+@pytest.fixture(scope="module")
+def labelled_scores(labelled):
+    return be.combined_scores(labelled, "P@10", random_seed=3, **OPTIONS)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_options_are_handed_on(command, words, labels, labelled, labelled_scores, answers, name):
     asked = ["--predictor", "recalibrated", "--relevance-level", "2", "--ci-prob", "0.7"]
     asked += ["--labels", labels, "--seed", "3", "--format", "csv"]
     more = [] if name == "evaluate" else ["--prior", "normal"]
+    answers(labelled_scores, labelled, **OPTIONS)
     code, out, err = command(name, *words, *MEASURE, *asked, *more)
     assert code == 0, err
-    rows = pd.read_csv(io.StringIO(out))
-    labelled = be.add_predictions(sampled, "judge", labels)
-    how = {"predictor": ("recalibrated", ["judge"]), "relevance_level": 2, "ci_prob": 0.7}
-    scores = be.combined_scores(labelled, "P@10", random_seed=3, **how)
+    rows, scores = pd.read_csv(io.StringIO(out)), labelled_scores
     if name == "compare":
         known = be.rankings.compare_draws(scores, prior="normal", ci_prob=0.7)
         expected = be.to_frame(known)[["estimate", "lower", "upper", "probability_better"]]
@@ -90,7 +120,10 @@ def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(comman
     assert f"length of combined intervals over dyn's, mean over runs: {ratio:.2f} (P@10)" in err
 
 
-def test_compare_has_differences_and_probabilities_and_no_p_values(command, words, sampled, scores):
+def test_compare_has_differences_and_probabilities_and_no_p_values(
+    command, words, sampled, scores, answers
+):
+    answers(scores, sampled)
     asked = ["--reference", "a", "--equivalence", "0.05", "--seed", "3"]
     code, out, err = command("compare", *words, *MEASURE, *asked, "--format", "json")
     assert code == 0, err
@@ -119,8 +152,11 @@ def test_compare_has_differences_and_probabilities_and_no_p_values(command, word
     assert "combined, 90% intervals over these topics" in out
 
 
-def test_a_run_that_is_worse_by_the_combined_scores_has_an_exit_code(command, words, scores):
+def test_a_run_that_is_worse_by_the_combined_scores_has_an_exit_code(
+    command, words, sampled, scores, answers
+):
     order = scores["run"].to_numpy()[np.argsort(scores["estimate"].squeeze().to_numpy())]
+    answers(scores, sampled, ci_prob=0.01)
     narrow = ["--ci-prob", "0.01", "--seed", "3", "--fail-if-worse"]
     code, _, err = command("compare", *words, *MEASURE, "--reference", order[-1], *narrow)
     assert code == 3 and f"worse than {order[-1]}" in err
@@ -128,7 +164,8 @@ def test_a_run_that_is_worse_by_the_combined_scores_has_an_exit_code(command, wo
     assert code == 0, err
 
 
-def test_rank_orders_runs_by_the_combined_scores(command, words, scores):
+def test_rank_orders_runs_by_the_combined_scores(command, words, sampled, scores, answers):
+    answers(scores, sampled)
     how = ["--top", "1", "--seed", "3", "--format", "json"]
     code, out, err = command("rank", *words, *MEASURE, *how)
     assert code == 0, err
@@ -165,17 +202,17 @@ def test_one_group_of_runs_is_explained(capsys, groups, told):
     assert "P@5" not in said
 
 
-def test_a_report_combines_by_that_name_as_by_itself(command, words, files):
+def test_a_report_combines_by_that_name_as_by_itself(command, words, tmp_path):
     pages = []
     for estimator in (words[-2:], []):
-        page = files / f"page{len(pages)}.html"
+        page = tmp_path / f"page{len(pages)}.html"
         done = command(
             "report", *words[:-2], *estimator, *MEASURE, "--draws", "50", "--output", page
         )
         assert done[0] == 0, done[2]
         pages.append(page.read_text())
     assert pages[0] == pages[1] and "dyn and the model combined" in pages[0]
-    done = command("report", *words, *MEASURE, "--no-model", "--output", files / "none.html")
+    done = command("report", *words, *MEASURE, "--no-model", "--output", tmp_path / "none.html")
     assert done[0] == 2 and "goes with the model, not with --no-model" in done[2]
 
 
@@ -208,14 +245,14 @@ def test_what_it_lacks_is_refused_before_the_fit(command, words, monkeypatch, gi
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
-def test_judgments_that_cannot_be_combined_are_refused(command, words, files, name):
+def test_judgments_that_cannot_be_combined_are_refused(command, words, tmp_path, name):
     alone = [words[0], *words[1:4], *words[-2:]]
     code, _, err = command(name, *alone, *MEASURE)
     assert code == 2 and "--estimator combined needs the --design of a random sample" in err
     judged = [line.split() for line in words[0].read_text().splitlines()]
     rows = [f"{topic} {document} {grade} 1 0.5" for topic, _, document, grade in judged]
-    (files / "prels").write_text("\n".join(rows) + "\n")
-    listed = [files / "prels", *alone[1:], "--qrels-format", "prels"]
+    (tmp_path / "prels").write_text("\n".join(rows) + "\n")
+    listed = [tmp_path / "prels", *alone[1:], "--qrels-format", "prels"]
     code, _, err = command(name, *listed, *MEASURE)
     assert code == 2 and "take --estimator stat" in err.splitlines()[-1]
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from pathlib import Path
 
 import matplotlib
@@ -11,13 +12,14 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli import main
 from bayeseval.cli.combining import write_combined
 from bayeseval.inference import prior_fit
 from tests.cli.test_bad_input import check_refused
 from tests.posterior.handmade import handmade_fit
 
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
-QUICK = ["--approximation", "laplace", "--seed", "1"]
+QUICK = ["--approximation", "laplace", "--seed", "1", "--draws", "50", "--chains", "2"]
 
 
 @pytest.fixture(autouse=True)
@@ -26,22 +28,27 @@ def no_window():
         yield
 
 
-@pytest.fixture
-def sampled(command, files) -> Path:
+@pytest.fixture(scope="module")
+def kept_sample(kept_files) -> Path:
     """The folder with a design of 12 documents a topic and their judgments."""
-    code, out, err = command(
-        "sample", files / "a", files / "b", files / "c", "--budget", "12", "--n-strata", "3",
-        "--seed", "1", "--design-file", files / "design.nc",
-    )  # fmt: skip
-    assert code == 0, err
+    design, listed, complete = (kept_files / name for name in ("design.nc", "listed", "qrels"))
+    words = ["--budget", "12", "--n-strata", "3", "--seed", "1"]
+    words += ["--design-file", design, "--output", listed]
+    assert main(["sample", *map(str, [*(kept_files / name for name in "abc"), *words])]) == 0
     grades = {
         (topic, document): grade
-        for topic, _, document, grade in map(str.split, (files / "qrels").read_text().splitlines())
+        for topic, _, document, grade in map(str.split, complete.read_text().splitlines())
     }
-    pairs = [tuple(line.split("\t")) for line in out.splitlines()]
+    pairs = [tuple(line.split("\t")) for line in listed.read_text().splitlines()]
     lines = [f"{topic} 0 {document} {grades[topic, document]}\n" for topic, document in pairs]
-    (files / "judged").write_text("".join(lines))
-    return files
+    (kept_files / "judged").write_text("".join(lines))
+    return kept_files
+
+
+@pytest.fixture
+def sampled(kept_sample, tmp_path) -> Path:
+    """A copy of it, for one test."""
+    return Path(shutil.copytree(kept_sample, tmp_path, dirs_exist_ok=True))
 
 
 def fitted(command, files, *words, measures=("P@10",), qrels="judged"):
@@ -54,8 +61,7 @@ def fitted(command, files, *words, measures=("P@10",), qrels="judged"):
 def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sampled):
     code, out, err = fitted(
         command, sampled, "--design", sampled / "design.nc", *QUICK, "--format", "csv",
-        "--draws", "50", "--chains", "2", "--ci-prob", "0.8", "--population", "topics",
-        "--no-plots", measures=("P@10", "AP"),
+        "--ci-prob", "0.8", "--population", "topics", "--no-plots", measures=("P@10", "AP"),
     )  # fmt: skip
     assert (code, out.splitlines()[0]) == (0, f"{HEADER},n_topics,outside_weight")
     runs = [str(sampled / name) for name in "abc"]
@@ -97,7 +103,7 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
 def test_intervals_hold_the_models_own_errors_unless_the_posterior_alone_is_asked_for(
     command, sampled
 ):
-    how = ("--design", sampled / "design.nc", *QUICK, "--draws", "50", "--chains", "2")
+    how = ("--design", sampled / "design.nc", *QUICK)
     tables, said = {}, {}
     for name, words in (("with", ()), ("without", ("--posterior-only",))):
         folder = sampled / name
@@ -116,7 +122,7 @@ def test_intervals_hold_the_models_own_errors_unless_the_posterior_alone_is_aske
 
 
 def test_the_combined_scores_are_printed_in_every_format_for_readers(command, sampled):
-    how = ("--design", sampled / "design.nc", *QUICK, "--draws", "50", "--chains", "2")
+    how = ("--design", sampled / "design.nc", *QUICK)
     code, out, err = fitted(command, sampled, *how, "--no-plots", "--format", "markdown")
     assert code == 0, err
     shown = pd.read_csv(sampled / "out" / "intervals.csv").query("estimator == 'combined'")
@@ -126,22 +132,32 @@ def test_the_combined_scores_are_printed_in_every_format_for_readers(command, sa
 
 
 def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, sampled):
-    code, out, err = fitted(command, sampled, "--design", sampled / "design.nc", *QUICK)
+    """In intervals.csv design, model and combination stand side by side."""
+    code, out, err = fitted(
+        command, sampled, "--design", sampled / "design.nc", *QUICK, measures=("P@10", "AP")
+    )
     assert code == 0, err
+    table = pd.read_csv(sampled / "out" / "intervals.csv")
+    assert ",".join(table.columns[:8]) == HEADER
+    assert sorted(table.estimator.unique()) == ["combined", "design", "model"]
+    assert len(table) == 3 * 2 * 3
+    assert "length of combined intervals over dyn's, mean over runs" in err
     names = {path.name for path in (sampled / "out").glob("*.png")}
     assert names == {
         "intervals_P@10.png",
+        "intervals_AP.png",
         "prior_posterior.png",
         "calibration_relevance.png",
         "forest_reliability.png",
         "scores_P@10.png",
+        "scores_AP.png",
         *(f"judgments_{kind}.png" for kind in ("strata", "topics", "agreement", "runs")),
     }
     printed = " ".join(out.split())
     assert "relevance_model, 90% intervals over these topics" in printed
     assert "dyn and the model combined, 90% intervals over these topics" in printed
     assert (
-        f"intervals.csv, intervals_P@10.png and 8 plots of the fit in {sampled / 'out'}, seed 1"
+        f"intervals_P@10.png, intervals_AP.png and 9 plots of the fit in {sampled / 'out'}, seed 1"
         in err.splitlines()[-1]
     )
     assert "Sampling" not in err
@@ -382,26 +398,11 @@ def test_the_sampler_fits_grades_from_the_shell(command, sampled):
     assert chains | {"calibration_grade", "scores_nDCG@10"} <= names
 
 
-def test_design_model_and_combination_stand_side_by_side(command, sampled):
-    code, _, err = fitted(
-        command, sampled, "--design", sampled / "design.nc", *QUICK, "--draws", "50",
-        "--chains", "2", measures=("P@10", "AP"),
-    )  # fmt: skip
-    assert code == 0, err
-    table = pd.read_csv(sampled / "out" / "intervals.csv")
-    assert ",".join(table.columns[:8]) == HEADER
-    assert sorted(table.estimator.unique()) == ["combined", "design", "model"]
-    assert len(table) == 3 * 2 * 3
-    assert "length of combined intervals over dyn's, mean over runs" in err
-    assert (sampled / "out" / "intervals_P@10.png").exists()
-
-
 def test_what_model_and_design_both_warn_of_is_said_once(command, sampled):
     (sampled / "c").unlink()
     code, _, err = command(
         "fit", sampled / "judged", sampled / "a", sampled / "b", "-m", "P@10", "--design",
-        sampled / "design.nc", *QUICK, "--draws", "50", "--chains", "2", "--no-plots", "--output",
-        sampled / "out",
+        sampled / "design.nc", *QUICK, "--no-plots", "--output", sampled / "out",
     )  # fmt: skip
     assert code == 0 and "length of combined intervals" in err
     assert err.count("1 of the 3 runs that the design was made from") == 1
@@ -417,7 +418,7 @@ def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left
         (sampled / "out" / name).write_text("of another fit")
     listed = json.dumps({"files": ["fit.nc", "scores.csv", *older, "../design.nc"]})
     (sampled / "out" / "scores.json").write_text(listed)
-    code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
+    code, _, err = fitted(command, sampled, *QUICK, "--no-plots")
     assert code == 0, err
     assert "no combined intervals: the judgments have no --design" in err
     assert "left by an earlier fit: intervals.csv, intervals_AP.png, trace.png" in " ".join(
@@ -433,7 +434,7 @@ def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left
 def test_where_there_was_no_fit_nothing_is_removed(command, sampled):
     (sampled / "out").mkdir()
     (sampled / "out" / "trace.png").write_text("of something else")
-    code, _, err = fitted(command, sampled, *QUICK, "--draws", "50", "--chains", "2", "--no-plots")
+    code, _, err = fitted(command, sampled, *QUICK, "--no-plots")
     assert code == 0 and "left by an earlier fit" not in err
     assert (sampled / "out" / "trace.png").read_text() == "of something else"
 

@@ -1,15 +1,19 @@
 """No command replaces what it reads, nor a pipe, a device or a link by a file."""
 
+import io
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.cli import main
 
 SCORE = ["evaluate", "qrels", "a", "b", "-m", "P@5", "--estimator", "assumed", "--format", "csv"]
 SAMPLE = ["sample", "a", "b", "--budget", "8", "--n-strata", "2", "--seed", "1"]
@@ -159,8 +163,8 @@ def test_a_dash_is_stdout(command, folder):
         code, out, err = command(*words, "--output", "-")
         assert (code, out) == (2, "") and "folder" in err
     assert not (folder / "-").exists()
-    done = program(*SAMPLE, "--design-file", "-", "--output", "list", cwd=folder)
-    assert done.returncode == 0 and done.stdout == (folder / "d.nc").read_bytes()
+    code, out, err = program(*SAMPLE, "--design-file", "-", "--output", "list")
+    assert code == 0 and out == (folder / "d.nc").read_bytes()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has /dev/full")
@@ -185,13 +189,21 @@ def test_links_stay_and_pipes_are_written_through(command, folder):
     assert read == [plain] and (folder / "pipe").is_fifo()
 
 
-def program(*words, **options):
-    """The program as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "bayeseval", *words], stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        **{"stdout": subprocess.PIPE} | options,
-    )  # fmt: skip
+def program(*words, stdout=None, encoding="utf-8"):
+    """The program with a file as the system's stdout; its exit code, stdout and stderr."""
+    kept, said = os.dup(1), io.TextIOWrapper(io.BytesIO(), encoding, "backslashreplace")
+    with tempfile.TemporaryFile() as unnamed:
+        os.dup2((stdout or unnamed).fileno(), 1)
+        try:
+            with open(1, "w", encoding=encoding, closefd=False) as text:
+                with redirect_stdout(text), redirect_stderr(said):
+                    code = main(words)
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+        unnamed.seek(0)
+        said.seek(0)
+        return code, unnamed.read(), said.read()
 
 
 def test_streams_that_are_closed(command, folder):
@@ -209,37 +221,35 @@ def test_streams_that_are_closed(command, folder):
     assert (done.returncode, done.stderr) == (2, "bayeseval: stdout: it is closed\n")
 
 
-def test_where_the_encoding_lacks_the_lines_of_a_table_they_are_ascii(folder, monkeypatch):
-    table = program(*SCORE[:-2]).stdout.decode()
-    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")  # what Windows gives a file
-    done = program(*SCORE[:-2])
-    assert (done.returncode, done.stderr) == (0, b"")
-    plain = done.stdout.decode("ascii")
+def test_where_the_encoding_lacks_the_lines_of_a_table_they_are_ascii(folder):
+    table = program(*SCORE[:-2])[1].decode()
+    code, out, err = program(*SCORE[:-2], encoding="cp1252")  # what Windows gives a file
+    assert (code, err) == (0, "")
+    plain = out.decode("ascii")
     assert "| run |" in plain and "+---" in plain
     assert re.findall(r"[\w.]+", plain) == re.findall(r"[\w.]+", table)
-    ranked = program("rank", *SCORE[1:-2])
-    assert ranked.returncode == 0 and "| P@5     | " in ranked.stdout.decode("ascii")
+    code, out, err = program("rank", *SCORE[1:-2], encoding="cp1252")
+    assert code == 0 and "| P@5     | " in out.decode("ascii")
 
 
-def test_an_encoding_that_lacks_the_letters_of_a_label_is_one_sentence(folder, monkeypatch):
+def test_an_encoding_that_lacks_the_letters_of_a_label_is_one_sentence(folder):
     (folder / "greek").write_text("1 Q0 d00 1 2 \N{GREEK SMALL LETTER ALPHA}\n", encoding="utf-8")
-    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
     for words in (SCORE[4:-2], SCORE[4:]):
-        done = program("evaluate", "qrels", "greek", *words)
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert b"stdout is written as cp1252, which has no '\\u03b1'; set PYTHON" in done.stderr
+        code, out, err = program("evaluate", "qrels", "greek", *words, encoding="cp1252")
+        assert (code, out) == (2, b"")
+        assert "stdout is written as cp1252, which has no '\\u03b1'; set PYTHON" in err
 
 
 def test_a_terminal_does_not_obey_labels(folder):
     (folder / "red").write_text("1 Q0 d00 1 2 \033[31mred\n")
     words = ["evaluate", "qrels", "red", *SCORE[4:]]
-    assert b"\n\x1b[31mred,all" in program(*words).stdout  # a file or a pipe has it as it is
+    assert b"\n\x1b[31mred,all" in program(*words)[1]  # a file or a pipe has it as it is
     screen, side = os.openpty()
-    done = program(*words, stdout=side)
-    os.close(side)
+    with os.fdopen(side, "wb") as terminal:
+        code, out, err = program(*words, stdout=terminal)
     shown = os.read(screen, 10_000)
     os.close(screen)
-    assert done.returncode == 0
+    assert code == 0
     assert b"\\x1b[31mred,all" in shown and b"\x1b[31m" not in shown
 
 
@@ -251,11 +261,8 @@ def test_a_full_device_is_one_sentence(command, folder):
     assert err == "bayeseval: full: No space left on device\n"
     assert (folder / "full").is_symlink() and not (folder / "full").is_file()
     with open("/dev/full", "wb") as full:
-        done = program(*SCORE, stdout=full)
-    assert (done.returncode, done.stderr.decode()) == (
-        2,
-        "bayeseval: stdout: No space left on device\n",
-    )
+        code, out, err = program(*SCORE, stdout=full)
+    assert (code, err) == (2, "bayeseval: stdout: No space left on device\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="Linux has /proc")
@@ -264,8 +271,8 @@ def test_what_stdout_has_stays_before_what_is_written_to_its_device(folder, comm
     with (folder / "log").open("wb") as log:
         log.write(b"before\n")
         log.flush()
-        done = program(*SCORE, "--output", "stdout", stdout=log)
-    assert done.returncode == 0, done.stderr
+        code, out, err = program(*SCORE, "--output", "stdout", stdout=log)
+    assert code == 0, err
     assert (folder / "stdout").is_symlink()
     assert (folder / "log").read_text() == "before\n" + command(*SCORE)[1]
 
@@ -281,6 +288,6 @@ def test_what_stdout_has_stays_before_what_is_written_to_its_device(folder, comm
 def test_an_input_that_is_open_is_never_written_to(folder, words, message):
     before = (folder / "qrels").read_bytes()
     with (folder / "qrels").open("ab") as appended:
-        done = program(*SCORE, *words, stdout=appended)
-    assert (done.returncode, (folder / "qrels").read_bytes()) == (2, before)
-    assert done.stderr.decode().startswith(message)
+        code, out, err = program(*SCORE, *words, stdout=appended)
+    assert (code, (folder / "qrels").read_bytes()) == (2, before)
+    assert err.startswith(message)

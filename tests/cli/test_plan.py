@@ -2,12 +2,14 @@
 
 import io
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayeseval as be
+from bayeseval.cli import main
 
 COLUMNS = (
     "measure,budget,n_topics,judgments,half_width,largest_half_width,error,coverage,"
@@ -15,17 +17,24 @@ COLUMNS = (
 )
 
 
-@pytest.fixture
-def pilot(command, files):
+@pytest.fixture(scope="module")
+def pilot(kept_files):
     """Words of a plan from a sample of 12 of the 40 documents of each topic."""
-    design = files / "design.nc"
-    command("sample", files / "a", files / "b", files / "c", "--budget", 12, "--n-strata", 4,
-            "--design-file", design, "--output", files / "list", "--seed", 1)  # fmt: skip
-    wanted = {tuple(line.split("\t")) for line in (files / "list").read_text().splitlines()}
+    files, design, listed = kept_files, kept_files / "design.nc", kept_files / "list"
+    asked = ["--budget", 12, "--n-strata", 4, "--design-file", design, "--output", listed]
+    words = ["sample", files / "a", files / "b", files / "c", *asked, "--seed", 1]
+    assert main([str(word) for word in words]) == 0
+    wanted = {tuple(line.split("\t")) for line in listed.read_text().splitlines()}
     lines = (files / "qrels").read_text().splitlines()
     kept = [line for line in lines if (line.split()[0], line.split()[2]) in wanted]
     (files / "judged").write_text("\n".join(kept) + "\n")
     return ["plan", files / "judged", files / "a", files / "b", files / "c", "--design", design]
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Plans from few worlds and samples."""
+    monkeypatch.setattr(be, "plan", partial(be.plan, n_worlds=2, n_samples=2))
 
 
 def test_a_row_for_each_measure_budget_and_number_of_topics(command, pilot):
@@ -43,10 +52,10 @@ def test_a_row_for_each_measure_budget_and_number_of_topics(command, pilot):
     np.testing.assert_allclose(few, np.sqrt(2.0) * many)
 
 
-def test_the_numbers_are_those_of_the_package(command, files, pilot):
+def test_the_numbers_are_those_of_the_package(command, kept_files, pilot):
     code, out, _ = command(*pilot, "-m", "P@5", "--budget", 20, "--seed", 3, "--format", "json")
-    collection = be.read_collection(None, [str(files / name) for name in "abc"])
-    sampled = be.attach_judgments(collection, files / "design.nc", files / "judged")
+    collection = be.read_collection(None, [str(kept_files / name) for name in "abc"])
+    sampled = be.attach_judgments(collection, pilot[-1], pilot[1])
     planned = be.plan(sampled, "P@5", budgets=[20], random_seed=3)
     (row,) = json.loads(out)["rows"]
     assert code == 0

@@ -613,7 +613,7 @@ def test_where_labels_had_a_say_in_the_probabilities_numbers_are_still_right(tru
     )
     labelled = be.add_predictions(truth, "judge", table)
     design = getattr(be.designs, name)(labelled, frame="judged", labels="judge", **options)
-    drawn = be.reveal(labelled, design, be.draw(design, n_replicates=20, random_seed=2))
+    drawn = be.reveal(labelled, design, be.draw(design, n_replicates=12, random_seed=2))
     truths = be.evaluate(truth, "R@50", estimator="assumed").estimate.mean("topic")
     for estimator in ("stat", "dyn"):
         means = be.mean_over_topics(be.evaluate(drawn, "R@50", estimator=estimator))
@@ -727,9 +727,9 @@ def world_of(relevant, odds, **options):
     return collection, exact.estimate.mean("topic")
 
 
-def errors_with_and_without_control(collection, truth, design, estimator, monkeypatch):
-    """Errors of mean AP in twenty samples, twice."""
-    drawn = be.reveal(collection, design, be.draw(design, n_replicates=20, random_seed=1))
+def errors_with_and_without_control(collection, truth, design, n_samples, estimator, monkeypatch):
+    """Errors of mean AP in every sample, twice."""
+    drawn = be.reveal(collection, design, be.draw(design, n_replicates=n_samples, random_seed=1))
 
     def errors():
         mean = be.mean_over_topics(be.evaluate(drawn, "AP", estimator=estimator))
@@ -749,7 +749,7 @@ def test_the_control_variate_takes_off_what_shrinkage_does_to_ap(estimator, monk
     collection, truth = world_of(relevant, odds, n_documents=1500, depth=150, random_seed=1)
     design = be.designs.pps_strata(collection, budget=60)
     found, without = errors_with_and_without_control(
-        collection, truth, design, estimator, monkeypatch
+        collection, truth, design, 20, estimator, monkeypatch
     )
     assert without.mean() < -0.015
     assert 0.75 * without.mean() < found.mean() < 0.0
@@ -764,7 +764,7 @@ def test_the_control_variate_helps_where_next_to_nothing_is_relevant(estimator, 
     collection, truth = world_of(relevant, odds, n_documents=600, depth=60, random_seed=2)
     design = be.designs.pps_strata(collection, budget=40)
     found, without = errors_with_and_without_control(
-        collection, truth, design, estimator, monkeypatch
+        collection, truth, design, 8, estimator, monkeypatch
     )
     assert np.sqrt((found**2).mean()) < 0.95 * np.sqrt((without**2).mean())
     assert abs(found.mean()) < abs(without.mean())
@@ -833,7 +833,7 @@ def test_an_old_pool_tells_nothing_of_the_documents_outside_it(scheme):
         ),
         certain=xr.DataArray(pool, dims="pair"),
     )
-    sampled = be.reveal(collection, design, be.draw(design, n_replicates=10, random_seed=7))
+    sampled = be.reveal(collection, design, be.draw(design, n_replicates=6, random_seed=7))
     by_chance = (design["inclusion_probability"] < 1.0).to_numpy()
     judged = sampled["judgments/grade"].notnull().transpose("replicate", "pair").mean("replicate")
     drawn = np.bincount(collection["pair_topic"], judged.to_numpy() * by_chance, 30)

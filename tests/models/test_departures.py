@@ -49,7 +49,7 @@ def sampled(collection) -> xr.DataTree:
 @pytest.fixture(scope="module")
 def fitted(sampled) -> xr.DataTree:
     model = be.models.relevance_model(sampled)
-    return be.fit(model, approximation="laplace", draws=320, random_seed=1)
+    return be.fit(model, approximation="laplace", draws=80, random_seed=1)
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def root_spearman_distance(a, b):
 def test_the_geometry_is_that_of_a_double_loop(similarity, distance, squared, replicates):
     one, gold = table(1, favoured=0.4), table(2)
     found = be.rankings.bias_variance(
-        one, gold, n_boot=25, similarity=similarity, distance=distance, replicates=replicates,
+        one, gold, n_boot=12, similarity=similarity, distance=distance, replicates=replicates,
         random_seed=7,
     )  # fmt: skip
     # the same draws: both tables from one generator, one after the other
@@ -57,7 +57,7 @@ def test_the_geometry_is_that_of_a_double_loop(similarity, distance, squared, re
     random = np.random.default_rng(7)
     scores = []
     for values in (table_values(one), table_values(gold)):
-        topics = drawn_topics(random, 5, 25, None)
+        topics = drawn_topics(random, 5, 12, None)
         scores.append(drawn_means(values, topics, random, replicates))
     delta, variance, variance_gold = double_loop(*scores, squared)
     squared_bias = delta - variance - variance_gold
@@ -82,7 +82,7 @@ def test_the_bootstrap_converges_to_the_list_of_all_its_results():
         return np.mean([tau_distance(a, b) for a in x for b in y])
 
     expected = [mean(*results), 0.5 * mean(results[0], results[0])]
-    found = be.rankings.bias_variance(one, gold, n_boot=4000, random_seed=1)
+    found = be.rankings.bias_variance(one, gold, n_boot=2000, random_seed=1)
     error = found.monte_carlo_error.sel(quantity="sigma").item()
     assert found.sigma.item() == pytest.approx(np.sqrt(expected[1]), abs=4 * error)
     delta = found.mse.item() + found.sigma_gold.item() ** 2
