@@ -1,6 +1,8 @@
 # `make demo` and `make test` need git, make and some Python >= 3.12; each sets up .venv by itself.
 SHELL := /bin/bash
 BIN := .venv/bin
+# each of the programs that tests start would compile the package again
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test slow bench lint types notebooks format data docs clean setup-run setup-test setup-docs setup-dev table adjustment comparison aslam calibration combination coverage coverage-quick
 .DEFAULT_GOAL := help
