@@ -141,12 +141,14 @@ def fit(
     with working("making the model"):
         labels = list(label_files(judged.labels))
         made = MODELS[model].make(collection, labels, relevance_level, pool_depth)
-        rehearsed = _rehearse(made, collection, asked)
+        # an approximation is there in seconds, and tells itself what has no scores
+        rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
     remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
-    remark_filled(rehearsed)
+    if rehearsed is not None:
+        remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = model_errors and population == "sample"

@@ -105,12 +105,21 @@ def as_csv(rows: pd.DataFrame, about: dict) -> str:
 
 def as_json(rows: pd.DataFrame, about: dict, name: str = "scores") -> str:
     """One object: what was asked, and a list of rows with null where there is no finite number."""
-    import numpy as np
-
-    numbers = rows.drop(columns="mark", errors="ignore").replace([np.inf, -np.inf], np.nan)
-    records = numbers.astype(object).where(numbers.notna(), None).to_dict("records")
-    whole = about | {name: records}
+    records = rows.drop(columns="mark", errors="ignore").to_dict("records")
+    whole = _finite(about | {name: records})
     return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(value):
+    """The same, at any depth, with None for NaN, infinity and what is missing."""
+    import pandas as pd
+
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    unknown = pd.isna(value) or (isinstance(value, float) and math.isinf(value))
+    return None if unknown else value
 
 
 def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:

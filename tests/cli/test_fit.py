@@ -318,7 +318,9 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
     code, out, err = fitted(command, pooled, *words, measures=("P@5", "P@20"))
     assert code == 0, err
     assert "learns from the first 5 ranks of 3 runs" in err and "left to draw" not in err
-    rows = {(row["run"], row["measure"]): row for row in json.loads(out)["scores"]}
+    answer = json.loads(out, parse_constant=pytest.fail)  # NaN is no JSON
+    assert answer["verdict"]["r_hat"] is None
+    rows = {(row["run"], row["measure"]): row for row in answer["scores"]}
     truth = be.evaluate(
         be.read_collection(pooled / "judged", [pooled / "a"]), "P@5", estimator="assumed"
     )
