@@ -141,14 +141,12 @@ def fit(
     with working("making the model"):
         labels = list(label_files(judged.labels))
         made = MODELS[model].make(collection, labels, relevance_level, pool_depth)
-        # an approximation is there in seconds, and tells itself what has no scores
         rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
     remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
-    if rehearsed is not None:
-        remark_filled(rehearsed)
+    remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = model_errors and population == "sample"
@@ -245,7 +243,10 @@ def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) 
 
 
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:
-    """Scores of a draw of the prior; what has none is refused before minutes of sampling."""
+    """Scores of a draw of the prior; what has none is refused before minutes of sampling.
+
+    An approximation, which is there in seconds, needs none.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = be.inference.prior_fit(made, draws=1, random_seed=1)

@@ -52,9 +52,10 @@ def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
         )
 
 
-def remark_filled(rehearsed: xr.Dataset) -> None:
+def remark_filled(rehearsed: xr.Dataset | None) -> None:
     """Say before minutes of sampling that the urns have no rank to fill."""
-    if "filled_weight" in rehearsed and not rehearsed["filled_weight"].any():
+    weight = None if rehearsed is None else rehearsed.get("filled_weight")
+    if weight is not None and not weight.any():
         remark(
             "every document that counts is judged or outside the urns: nothing is left to draw, "
             "and evaluate --estimator assumed gives the same scores at once"
