@@ -106,7 +106,7 @@ def hedge_walk(
     loss = np.zeros(n_runs)
     for document in range(known.size):
         if known[document]:
-            loss += -0.5 * size[document] if relevant[document] else 0.5 * size[document]
+            _learn(loss, size[document], relevant[document])
     is_open = can_be_judged & ~known
     order = np.empty(n_documents, np.int64)
     weight = np.empty(n_runs)
@@ -114,7 +114,9 @@ def hedge_walk(
     for found in range(n_documents):
         # runs weigh beta^loss; a document scores the mixture of its losses by these weights
         if found == 0 or learn:
-            weight[:] = np.exp(log_beta * (loss - loss.min()))
+            least = loss.min()
+            for run in range(n_runs):
+                weight[run] = np.exp(log_beta * (loss[run] - least))
             _mixture(position, value, missed, weight, _NEGLIGIBLE, score)
         best = _last_of_the_best(score, is_open)
         if best >= 0 and score[best] < _LIGHT:  # the leaders have nothing left: all runs count
@@ -126,14 +128,22 @@ def hedge_walk(
         order[found] = best
         is_open[best] = False
         if learn:
-            loss += -0.5 * size[best] if relevant[best] else 0.5 * size[best]
+            _learn(loss, size[best], relevant[best])
     return order
+
+
+@njit(cache=True, nogil=True)
+def _learn(loss, size, relevant):
+    """Add to every run's ``loss`` what a document of this ``size`` (run,) costs or gains it."""
+    for run in range(loss.size):
+        loss[run] += -0.5 * size[run] if relevant else 0.5 * size[run]
 
 
 @njit(cache=True, nogil=True)
 def _mixture(position, value, missed, weight, least, score):
     """Fill ``score`` with what the runs heavier than ``least`` make of every document."""
-    score[:] = 0.0
+    for document in range(score.size):
+        score[document] = 0.0
     for run in range(position.shape[0]):
         if weight[run] > least:
             for rank in range(position.shape[1]):

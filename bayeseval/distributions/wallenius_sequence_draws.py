@@ -28,10 +28,20 @@ _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 @_compiled
 def random_run(rng, log_odds, n_relevant, n_documents, judged):
     """Colours of one run, drawn rank by rank; -1 where nobody judges or nothing is left."""
+    colour = np.empty(judged.size, dtype=np.int8)
+    _draw_run(rng, log_odds, n_relevant, n_documents, judged, colour)
+    return colour
+
+
+@_compiled
+def _draw_run(rng, log_odds, n_relevant, n_documents, judged, colour):
+    """Fill ``colour`` (rank,) with what :func:`random_run` returns."""
     odds = math.exp(log_odds)
     relevant, other = n_relevant, n_documents - n_relevant
-    colour = np.full(judged.size, -1, dtype=np.int8)
-    for rank in range(min(judged.size, n_documents)):
+    for rank in range(judged.size):
+        colour[rank] = -1
+        if rank >= n_documents:
+            continue
         found = rng.random() * (relevant + odds * other) < relevant or other == 0
         if found:
             relevant -= 1
@@ -39,7 +49,6 @@ def random_run(rng, log_odds, n_relevant, n_documents, judged):
             other -= 1
         if judged[rank]:
             colour[rank] = found
-    return colour
 
 
 @_compiled
@@ -47,18 +56,24 @@ def random_runs(rng, log_odds, n_documents, n_relevant, judged):
     """Colours of rows (row, rank), one draw for each row of parameters."""
     colour = np.empty(judged.shape, dtype=np.int8)
     for row in range(judged.shape[0]):
-        colour[row] = random_run(rng, log_odds[row], n_relevant[row], n_documents[row], judged[row])
+        _draw_run(rng, log_odds[row], n_relevant[row], n_documents[row], judged[row], colour[row])
     return colour
 
 
 @_compiled
 def random_topic(rng, log_odds, logit_prevalence, n_documents, judged):
     """Colours (run, rank) of one topic: M first, then every run from the same urn."""
-    n_relevant = rng.binomial(n_documents, 1.0 / (1.0 + math.exp(-logit_prevalence)))
     colour = np.empty(judged.shape, dtype=np.int8)
-    for run in range(judged.shape[0]):
-        colour[run] = random_run(rng, log_odds[run], n_relevant, n_documents, judged[run])
+    _draw_topic(rng, log_odds, logit_prevalence, n_documents, judged, colour)
     return colour
+
+
+@_compiled
+def _draw_topic(rng, log_odds, logit_prevalence, n_documents, judged, colour):
+    """Fill ``colour`` (run, rank) with what :func:`random_topic` returns."""
+    n_relevant = rng.binomial(n_documents, 1.0 / (1.0 + math.exp(-logit_prevalence)))
+    for run in range(judged.shape[0]):
+        _draw_run(rng, log_odds[run], n_relevant, n_documents, judged[run], colour[run])
 
 
 @_compiled
@@ -66,9 +81,10 @@ def random_topics(rng, log_odds, logit_prevalence, n_documents, judged):
     """Colours (topic, run, rank), one draw for each row of parameters."""
     colour = np.empty(judged.shape, dtype=np.int8)
     for topic in range(judged.shape[0]):
-        colour[topic] = random_topic(
-            rng, log_odds[topic], logit_prevalence[topic], n_documents[topic], judged[topic]
-        )
+        _draw_topic(
+            rng, log_odds[topic], logit_prevalence[topic], n_documents[topic],
+            judged[topic], colour[topic],
+        )  # fmt: skip
     return colour
 
 
@@ -117,7 +133,9 @@ def _filled(rng, colour, shown, judged, log_odds, n_documents, n_relevant, possi
     out = np.empty((n_relevant.size, n_runs, n_ranks), dtype=np.int8)
     forward = np.empty((shown.shape[1] + 1, shown.shape[1] + 1))
     for draw in range(n_relevant.size):
-        out[draw] = colour
+        for run in range(n_runs):
+            for rank in range(n_ranks):
+                out[draw, run, rank] = colour[run, rank]
         if not possible[draw]:
             continue
         for run in range(n_runs):

@@ -164,12 +164,19 @@ def _rescale(forward, tangent, low, high, value):
                 tangent[state, lane] /= total
     # A state is dropped where in every lane a state further in has 1 / NEGLIGIBLE times as much.
     while high > low and _negligible(forward, high, low):
-        forward[high], tangent[high] = 0.0, 0.0
+        _drop(forward, tangent, high)
         high -= 1
     while low < high and _negligible(forward, low, high):
-        forward[low], tangent[low] = 0.0, 0.0
+        _drop(forward, tangent, low)
         low += 1
     return low, high
+
+
+@_compiled
+def _drop(forward, tangent, state):
+    """Leave out a state in every lane."""
+    for lane in range(forward.shape[1]):
+        forward[state, lane], tangent[state, lane] = 0.0, 0.0
 
 
 @_compiled
@@ -204,9 +211,12 @@ def add_run(colour, log_odds, n_documents, n_relevant, value, slope):
             low, high = _rescale(forward, tangent, low, high, value)
     for lane in range(n_relevant.size):
         # The likelihood is the sum over the states; d log L is that of the tangents over it.
-        total = forward[low : high + 1, lane].sum()
+        total, change = 0.0, 0.0
+        for state in range(low, high + 1):
+            total += forward[state, lane]
+            change += tangent[state, lane]
         value[lane] += math.log(total) if total > 0.0 else -math.inf
-        slope[lane] += tangent[low : high + 1, lane].sum() / total if total > 0.0 else 0.0
+        slope[lane] += change / total if total > 0.0 else 0.0
         if n_relevant[lane] < n_found or n_documents - n_relevant[lane] < n_other:
             value[lane], slope[lane] = -math.inf, 0.0
         else:
@@ -416,7 +426,7 @@ def _joint(
                       below, product, scaled)  # fmt: skip
     for lane in range(lanes):
         value[lane] += math.log(product[lane]) + scaled[lane] * math.log(FAINT)
-    value *= likelihood_weight
+        value[lane] *= likelihood_weight
     # P(M), without cancellation when q is near 0 or 1.
     log_q, log_rest = log_odds_pair(logit_prevalence)
     whole = log_factorial(n_documents)
@@ -500,6 +510,18 @@ def _listed(colour):
 
 
 @_compiled
+def _picked(colour, log_odds, listed):
+    """Colours and log odds of some runs."""
+    some = np.empty((listed.size, colour.shape[1]), dtype=colour.dtype)
+    odds = np.empty(listed.size)
+    for place in range(listed.size):
+        odds[place] = log_odds[listed[place]]
+        for rank in range(colour.shape[1]):
+            some[place, rank] = colour[listed[place], rank]
+    return some, odds
+
+
+@_compiled
 def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likelihood_weight, slope):
     """Log-likelihood of one topic and its derivative with respect to logit q.
 
@@ -523,8 +545,9 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
                 return value, change
             slope[run] = 0.0
     number, value, slopes = joint_terms(
-        colour[listed], log_odds[listed], logit_prevalence, n_documents, likelihood_weight, True
-    )
+        *_picked(colour, log_odds, listed),
+        logit_prevalence, n_documents, likelihood_weight, True,
+    )  # fmt: skip
     best = value.max() if value.size else -math.inf
     if not best > -math.inf:
         return best, 0.0
@@ -538,7 +561,8 @@ def topic_log_likelihood(colour, log_odds, logit_prevalence, n_documents, likeli
         mean += share * number[term]
         for place in range(listed.size):
             slope[listed[place]] += share * slopes[term // BLOCK, place, term % BLOCK]
-    slope *= likelihood_weight / total
+    for run in range(slope.size):
+        slope[run] *= likelihood_weight / total
     prevalence = 1.0 / (1.0 + math.exp(-logit_prevalence))
     return best + math.log(total), mean / total - n_documents * prevalence
 
@@ -560,7 +584,7 @@ def topic_log_likelihoods(colour, log_odds, logit_prevalence, n_documents, likel
 def random_numbers(rng, shown, log_odds, logit_prevalence, n_documents, likelihood_weight):
     """M of each draw, from its distribution given the colours; -1 where there is none."""
     n_relevant = np.full(logit_prevalence.size, -1, dtype=np.int64)
-    nothing_seen = not (shown >= 0).any()
+    nothing_seen = _listed(shown).size == 0
     for draw in range(n_relevant.size):
         if nothing_seen:
             chance = 1.0 / (1.0 + math.exp(-logit_prevalence[draw]))
@@ -574,8 +598,11 @@ def random_numbers(rng, shown, log_odds, logit_prevalence, n_documents, likeliho
             continue
         # Inverse of the distribution function; the last term with a share where rounding leaves
         # something over.
-        share = np.exp(value - best)
-        rest = rng.random() * share.sum()
+        share, total = np.empty(value.size), 0.0
+        for term in range(value.size):
+            share[term] = math.exp(value[term] - best)
+            total += share[term]
+        rest = rng.random() * total
         for term in range(share.size):
             rest -= share[term]
             if share[term] > 0.0:

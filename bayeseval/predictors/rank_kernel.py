@@ -122,23 +122,29 @@ def _topic_predictions(x, start, bounds, selected, relevance, probability, ridge
     """M of one topic in one replicate: a fit and an offset for every group held out."""
     n_pairs = bounds[-1] - start if bounds.size > 1 else 0
     odds_against = np.empty(n_pairs)
-    seen = start + np.flatnonzero(selected[start : start + n_pairs])
+    own_x, own_relevance = np.empty(n_pairs), np.empty(n_pairs)
     for group in range(bounds.size - 1):
         # what the other groups' sample says: their documents, and the estimated number relevant
         first, last = bounds[group], bounds[group + 1]
-        training = seen[(seen < first) | (seen >= last)]
-        target = 0.0
-        for i in training:
-            target += relevance[i] / probability[i]
+        training, target = 0, 0.0
+        for i in range(start, start + n_pairs):
+            if selected[i] and (i < first or i >= last):
+                own_x[training], own_relevance[training] = x[i], relevance[i]
+                target += relevance[i] / probability[i]
+                training += 1
         # none or all relevant has no finite offset: M is 0 or 1
         n_outside = n_pairs - (last - first)
         if target <= 0.0:
-            predicted[first:last] = 0.0
+            for i in range(first, last):
+                predicted[i] = 0.0
         elif target >= n_outside * (1.0 - 1e-12):
-            predicted[first:last] = 1.0
+            for i in range(first, last):
+                predicted[i] = 1.0
         else:
             # section 3: logistic regression, the offset that meets the target, M of the group
-            intercept, slope, centre = _training_fit(x[training], relevance[training], ridge)
+            intercept, slope, centre = _training_fit(
+                own_x[:training], own_relevance[:training], ridge
+            )
             for i in range(n_pairs):
                 logit = intercept + slope * (x[start + i] - centre)
                 odds_against[i] = np.exp(-min(max(logit, -_LARGEST_LOGIT), _LARGEST_LOGIT))

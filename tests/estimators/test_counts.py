@@ -512,8 +512,9 @@ def test_the_others_speak_through_their_normal_distributions(n_points, root, kno
 def test_a_density_is_widened_in_the_direction_in_which_it_is_narrow():
     own = np.array([[2.0, 0.6], [0.6, 1.0]])
     for spread in (own, 0.31 * own):
-        np.testing.assert_array_equal(widened(spread, own), spread)
-    thin = widened(np.diag([1.0, 0.01]), own)
+        np.testing.assert_array_equal(widened(spread, own), spread[[0, 0, 1], [0, 1, 1]])
+    w00, w01, w11 = widened(np.diag([1.0, 0.01]), own)
+    thin = np.array([[w00, w01], [w01, w11]])
     assert np.linalg.eigvals(np.linalg.solve(own, thin)).min() == pytest.approx(0.3, abs=0.05)
 
 

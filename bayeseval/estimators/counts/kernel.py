@@ -114,7 +114,7 @@ def place_densities(relevant, sampled, eta, slope, precision, mode, root, point,
         density[j] -= 0.5 * precision[1, 1] * u1 * u1
     # the counts: log(1 + odds) for every sampled document
     product, held = np.ones(n_nodes), 0.0  # no product is above exp(held)
-    farthest = np.abs(point).max()
+    farthest = point[-1]  # the points are in order, as far up as down
     for cell in range(relevant.size):
         n = sampled[cell]
         if n == 0.0:
@@ -271,8 +271,11 @@ def log_likelihood(
     precision, determinant = effect_precision(scale)
     gradient = np.zeros(curve.shape[1])
     moment = np.zeros((2, 2))
-    p = np.zeros((np.diff(start).max(), n_nodes))
-    total = 0.0
+    most = 0
+    for topic in range(start.size - 1):
+        most = max(most, start[topic + 1] - start[topic])
+    p = np.empty((most, n_nodes))
+    total, number = 0.0, 0.0
     # topic by topic: mode, nodes around it, densities there
     for topic in range(start.size - 1):
         first, last = start[topic], start[topic + 1]
@@ -286,6 +289,7 @@ def log_likelihood(
         total += value
         # posterior means of the squared effects and of the gradient
         some = 1.0 - zero[topic]
+        number += some
         add_squares(some, share[topic], node[topic], moment)
         for cell in range(first, last):
             if sampled[cell] > 0.0:
@@ -293,12 +297,12 @@ def log_likelihood(
                 residual = some * (relevant[cell] - sampled[cell] * expected)
                 for column in range(gradient.size):
                     gradient[column] += residual * curve[cell, column]
-    return total, gradient, scale_gradient(scale, precision, moment, zero.size - zero.sum())
+    return total, gradient, scale_gradient(scale, precision, moment, number)
 
 
 @numba.njit(cache=True, nogil=True)
 def widened(spread, own):
-    """Covariance no narrower, in any direction, than a share ``NARROW`` of another one."""
+    """Entries 00, 01, 11 of a covariance, in no direction narrower than ``NARROW`` of another."""
     determinant = own[0, 0] * own[1, 1] - own[0, 1] ** 2
     half = 0.5 * (
         own[1, 1] * spread[0, 0] - 2.0 * own[0, 1] * spread[0, 1] + own[0, 0] * spread[1, 1]
@@ -306,7 +310,12 @@ def widened(spread, own):
     half /= determinant
     ratio = (spread[0, 0] * spread[1, 1] - spread[0, 1] ** 2) / determinant
     least = half - np.sqrt(max(half * half - ratio, 0.0))  # the smaller eigenvalue of their ratio
-    return spread + max(NARROW - least, 0.0) * own
+    more = max(NARROW - least, 0.0)
+    return (
+        spread[0, 0] + more * own[0, 0],
+        spread[0, 1] + more * own[0, 1],
+        spread[1, 1] + more * own[1, 1],
+    )
 
 
 @numba.njit(cache=True, nogil=True)
@@ -376,16 +385,17 @@ def likelier_by_others(node, share, some, covariance, own, mean, spread, every, 
     whole = covariance[0, 0] * covariance[1, 1] - covariance[0, 1] ** 2
     c00, c01, c11 = covariance[1, 1] / whole, -covariance[0, 1] / whole, covariance[0, 0] / whole
     for topic in range(n_topics):
-        out[topic] = 0.0
+        for j in range(n_nodes):
+            out[topic, j] = 0.0
         u0, u1, l00, l10, l11 = along_grid(node[topic], point)
         number = 0.0
         for other in range(0, n_topics, every):
             if other != topic:
                 number += some[other]
                 # log of the other's density over that of all topics: a quadratic on the grid
-                wide = widened(spread[other], own[topic])
-                part = wide[0, 0] * wide[1, 1] - wide[0, 1] ** 2
-                h00, h01, h11 = wide[1, 1] / part, -wide[0, 1] / part, wide[0, 0] / part
+                w00, w01, w11 = widened(spread[other], own[topic])
+                part = w00 * w11 - w01**2
+                h00, h01, h11 = w11 / part, -w01 / part, w00 / part
                 v0, v1 = u0 - mean[other, 0], u1 - mean[other, 1]
                 normal = c00 * u0 * u0 + 2.0 * c01 * u0 * u1 + c11 * u1 * u1
                 there = h00 * v0 * v0 + 2.0 * h01 * v0 * v1 + h11 * v1 * v1
@@ -430,7 +440,8 @@ def unsampled_relevant(
             x = (uniform[draw, 0] + shift[topic, 0]) % 1.0
             y = (uniform[draw, 1] + shift[topic, 1]) % 1.0
             if x < zero[topic]:
-                out[first:last, draw] = 0.0
+                for cell in range(first, last):
+                    out[cell, draw] = 0.0
                 continue
             x = (x - zero[topic]) / (1.0 - zero[topic])
             # the node that the first number falls on

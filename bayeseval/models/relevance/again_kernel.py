@@ -15,7 +15,8 @@ def codes_again(kept, logit, chance, columns, effect, cutpoint, out):
     moved = np.empty(logit.shape[1], dtype=logit.dtype)
     for row in range(kept.size):
         # the linear predictor
-        moved[:] = logit[kept[row]]
+        for draw in range(moved.size):
+            moved[draw] = logit[kept[row], draw]
         for column in range(columns.shape[1]):
             factor = columns[row, column]
             if factor != 0.0:
