@@ -39,7 +39,7 @@ def stepwise(sampled, how, external=(), **options):
     """The same step by step."""
     level = how.get("relevance_level", 1)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn", **how), ci_prob=0.8)
-    matrix = be.covariance(sampled, MEASURES, estimator="dyn", **how)
+    matrix = be.covariance(sampled, MEASURES, estimator="dyn", raised=True, **how)
     model = be.models.relevance_model(sampled, relevance_level=level, external=external)
     fitted = be.fit(model, approximation="laplace", draws=100, random_seed=2)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=2)

@@ -41,6 +41,8 @@ class Sources:
     design_length : float array
         Length of the design's interval.
     design_covariance : float array or None
+    raised : bool
+        Whether that has the raised errors of differences, which can be trusted to be small.
     model, model_variance, model_covariance : float array
         Of the posterior draws.
     modelled, modelled_variance : float array
@@ -58,6 +60,7 @@ class Sources:
     design_variance: Floats
     design_length: Floats
     design_covariance: Floats | None
+    raised: bool
     model: Floats
     model_variance: Floats
     model_covariance: Floats
@@ -109,13 +112,10 @@ class Sources:
             modelled_variance = np.where(departs, error**2, variance)
         design = _array(mean["estimate"])
         own, topics = _variances(mean)
-        matrix = None
+        matrix, raised = None, False
         if covariance is not None:
             check_covariance(mean, covariance)
-            if covariance.attrs.get("raised", 0) == 1:
-                raise ValueError(
-                    "a raised covariance is for orders of means; give be.covariance without raised="
-                )
+            raised = covariance.attrs.get("raised", 0) == 1
             matrix = _like(covariance, labels | {"run_other": labels["run"]})
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
         measures = parse_measures(labels["measure"].tolist())
@@ -127,6 +127,7 @@ class Sources:
             design_variance=np.maximum(own, _floor(own, variance)),
             design_length=_array(_length(mean)),
             design_covariance=matrix,
+            raised=raised,
             model=model,
             model_variance=variance,
             model_covariance=model_covariance,
