@@ -383,7 +383,7 @@ def _stated(some: dict[str, xr.Dataset], known: dict) -> dict[str, np.ndarray]:
 
     The model's draws as they are, and with errors of its own.
     """
-    matrix = some["raised"]["covariance"]
+    matrix = some["covariance"]["covariance"].drop_attrs()  # the unbiased one serves for ranks too
     found = be.combine(some["mean"], some["post"], covariance=matrix, constants=known)
     probabilities = {
         "combined": be.rankings.rank_probabilities(found, n_draws=10),
@@ -489,11 +489,11 @@ def _kinds_of_pairs(mean: xr.Dataset) -> np.ndarray:
 
 def _compared(some: dict[str, xr.Dataset], known: dict) -> dict[str, xr.Dataset]:
     """Differences of all pairs by dyn, combined, and by the model with errors of its own."""
-    post, matrix = some["post"], some["raised"]["covariance"]
+    post, matrix = some["post"], some["covariance"]["covariance"]
     both = be.combine(some["mean"], post, covariance=matrix, constants=known)
     compare = be.rankings.compare_draws
     return {
-        "dyn": compare(some["mean"], covariance=matrix),
+        "dyn": compare(some["mean"], covariance=some["raised"]["covariance"]),
         "combined": compare(both),
         "with its own errors": compare(with_model_errors(post, constants=known)),
     }

@@ -84,6 +84,7 @@ def run(name: str, number: int, options) -> None:
     seed = 1000 * budget + number
     sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
+    covariance = be.covariance(sampled, MEASURES, estimator="dyn")
     raised = be.covariance(sampled, MEASURES, estimator="dyn", raised=True)
     model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=DRAWS, random_seed=seed)
@@ -93,6 +94,7 @@ def run(name: str, number: int, options) -> None:
         {
             "mean": mean.assign(truth=truth),
             "post": post.assign(estimate=post.estimate.astype("float32")),
+            "covariance": covariance.to_dataset(name="covariance"),
             "raised": raised.to_dataset(name="covariance"),
         }
     )

@@ -78,7 +78,7 @@ def answers(sampled, labelled, truth: xr.DataArray, seed: int):
     """Rows of one sample."""
     mean = be.mean_over_topics(be.evaluate(labelled, MEASURES, estimator="dyn"))
     yield from compared("dyn, labels", mean, truth)
-    covariance = be.covariance(labelled, MEASURES, estimator="dyn", raised=True)
+    covariance = be.covariance(labelled, MEASURES, estimator="dyn")
     fits = {}
     for way, collection, judge in (("no labels", sampled, []), (LEARNED, labelled, "judge")):
         model = be.models.relevance_model(collection, external=judge)

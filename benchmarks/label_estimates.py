@@ -117,15 +117,17 @@ def sampled_ways(judged: xr.DataTree, budget: int, number: int) -> dict:
     design = be.designs.pps_strata(judged, budget=budget)
     sampled = be.reveal(judged, design, be.draw(design, random_seed=seed))
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURE, estimator="dyn"))
-    matrix = be.covariance(sampled, MEASURE, estimator="dyn", raised=True)
+    matrix = be.covariance(sampled, MEASURE, estimator="dyn")
     model = be.models.relevance_model(sampled, external="judge")
     fitted = be.fit(model, approximation="laplace", draws=400, random_seed=seed)
     post = be.posterior_scores(fitted, sampled, MEASURE, random_seed=seed)
     both = be.combine(mean, post, covariance=matrix)
     draws = post.estimate.squeeze("measure").stack(sample=("chain", "draw"))
     freedom = mean.raised_freedom.squeeze("measure").to_numpy()
+    own = matrix.squeeze("measure").to_numpy()
+    size = mean.raised_error.squeeze("measure").to_numpy() / np.sqrt(np.diagonal(own))
     return {
-        "dyn": (mean.estimate.squeeze().to_numpy(), matrix.squeeze().to_numpy(), freedom),
+        "dyn": (mean.estimate.squeeze().to_numpy(), own * np.outer(size, size), freedom),
         "model": (draws.mean("sample").to_numpy(), np.cov(draws.to_numpy()), None),
         "combined": (
             both.estimate.squeeze().to_numpy(),

@@ -16,12 +16,9 @@ from bayeseval.measures.table import MEASURES
 from bayeseval.models.score.constants import constants_by_group, kind_of_measure
 from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import Sources
-from bayeseval.rounding import ROUNDING, settled
+from bayeseval.rounding import settled
 
 GUARANTEES = ("average", "each")
-DOUBTED = (
-    2.0  # times the design's variance of a difference: its estimate has few documents to go by
-)
 
 Floats = NDArray[np.floating]
 
@@ -64,7 +61,7 @@ def combine(
     by about :math:`\tau_1 / 4` it is less. On six collections, the constants learned without each,
     .92 to .95 of the intervals of P@10 and RBP held, where those of ``dyn`` held .91 to .92 (of
     dual runs, made to mislead, .85 and .81, those of ``dyn`` .87 and .83); on one where all runs
-    are misled together .82 to .93. Of differences between runs .93 to .96 held. With ``"each"`` the
+    are misled together .82 to .93. Of differences between runs .93 to .95 held. With ``"each"`` the
     interval would hold for each run whatever the model says, if m* did not depend on d; it is
     uncorrelated with d where the model's posterior is right, and .91 to .93 held (.84 and .78 of
     dual runs). No interval that holds for each run can be shorter, in expectation, than .81 of the
@@ -79,18 +76,8 @@ def combine(
         Of :func:`posterior_scores` for the same collection, sample, measures and runs; scores per
         topic (``over=None``) where the population is "topics".
     covariance : DataArray (measure, run, run_other), optional
-        Of :func:`covariance` by the same estimator, with ``raised=True``: then the result has one
-        too, and can be compared and ranked. What topics as a sample add is given the same
-        correlations.
-
-        A difference :math:`\delta` between two combined scores has no more variance than twice the
-        design's of that difference, and the square of what the design says otherwise:
-
-        .. math:: \mathrm{Var}\, \delta_{rs} \le 2 v_{rs} + (\delta_{rs} - \delta^d_{rs})^2
-
-        (not for the population of topics): of variants of one system the design may know the
-        difference far better than any model. The unbiased covariance, which may be near 0 by luck,
-        has no such limit.
+        Of :func:`covariance` by the same estimator: then the result has one too, and can be
+        compared and ranked. What topics as a sample add is given the same correlations.
     guarantee : {"average", "each"}
         Of the intervals of scores; differences and ranks, which rest on the covariance, hold on
         average over runs in both.
@@ -272,29 +259,6 @@ def _covariance(sources: Sources, prior: Prior, found: Posterior, common: Floats
         wanted = np.sqrt(found.total_variance[index])
         result[index] = matrix * np.outer(wanted / size, wanted / size)
         np.fill_diagonal(result[index], found.total_variance[index])
-    if sources.raised and not sources.topic_variance.any():
-        for index, estimate in enumerate(found.estimate):
-            apart = estimate - sources.design[index]
-            result[index] = _no_vaguer(result[index], design[index], apart)
-    return result
-
-
-def _no_vaguer(matrix: Floats, design: Floats, apart: Floats) -> Floats:
-    """Covariance (run, run) whose differences have no more variance than the design leaves them.
-
-    That is ``DOUBTED`` times its own, and the square of how differently it has the two runs:
-    ``apart`` (run,) are combined less design's estimates.
-    """
-    own, known = np.diagonal(matrix), np.diagonal(design)
-    most = DOUBTED * np.maximum(np.add.outer(known, known) - 2.0 * design, 0.0)
-    most += np.subtract.outer(apart, apart) ** 2
-    variance = np.add.outer(own, own) - 2.0 * matrix
-    if not (most < variance - ROUNDING * variance.max()).any():
-        return matrix
-    limited = _positive(0.5 * (np.add.outer(own, own) - np.minimum(variance, most)))
-    scale = np.sqrt(own / np.maximum(np.diagonal(limited), 1e-300))
-    result = limited * np.outer(scale, scale)
-    np.fill_diagonal(result, own)
     return result
 
 

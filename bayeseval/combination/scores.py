@@ -195,7 +195,7 @@ class Combination:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TopicsUnjudged)  # said once, with ``mean``
             post = posterior_scores(fitted, sampled, labels, random_seed=random_seed)
-            matrix = covariance(sampled, labels, estimator="dyn", raised=True, **asked)
+            matrix = covariance(sampled, labels, estimator="dyn", **asked)
         both = combine(mean, post, covariance=matrix, guarantee=guarantee, groups=groups)
         errors = with_model_errors(post, groups=groups, random_seed=random_seed)
         alone = summarize(errors, ci_prob=mean.attrs["ci_prob"])

@@ -39,7 +39,7 @@ def stepwise(sampled, how, external=(), **options):
     """The same step by step."""
     level = how.get("relevance_level", 1)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn", **how), ci_prob=0.8)
-    matrix = be.covariance(sampled, MEASURES, estimator="dyn", raised=True, **how)
+    matrix = be.covariance(sampled, MEASURES, estimator="dyn", **how)
     model = be.models.relevance_model(sampled, relevance_level=level, external=external)
     fitted = be.fit(model, approximation="laplace", draws=100, random_seed=2)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=2)
@@ -164,8 +164,6 @@ def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     ("measure", "options", "message"),
     [
         ("Bpref", {}, "Bpref has no posterior scores"),
-        ("P(rel=2)@10", {}, r"P\(rel=2\)@10 counts grades from 2 and the model those from 1"),
-        ("P(rel=1)@10", {"relevance_level": 2}, "P@10 counts grades from 1 and the model those"),
         ("P@10", {"relevance_level": 1.5}, "relevance_level"),
         ("P@10", {"ci_prob": 2.0}, "ci_prob must lie between 0 and 1"),
         ("P@10", {"guarantee": "all"}, "guarantee must be one of average, each"),

@@ -41,8 +41,6 @@ class Sources:
     design_length : float array
         Length of the design's interval.
     design_covariance : float array or None
-    raised : bool
-        Whether that has the raised errors of differences, which can be trusted to be small.
     model, model_variance, model_covariance : float array
         Of the posterior draws.
     modelled, modelled_variance : float array
@@ -60,7 +58,6 @@ class Sources:
     design_variance: Floats
     design_length: Floats
     design_covariance: Floats | None
-    raised: bool
     model: Floats
     model_variance: Floats
     model_covariance: Floats
@@ -112,10 +109,13 @@ class Sources:
             modelled_variance = np.where(departs, error**2, variance)
         design = _array(mean["estimate"])
         own, topics = _variances(mean)
-        matrix, raised = None, False
+        matrix = None
         if covariance is not None:
             check_covariance(mean, covariance)
-            raised = covariance.attrs.get("raised", 0) == 1
+            if covariance.attrs.get("raised", 0) == 1:
+                raise ValueError(
+                    "a raised covariance is for orders of means; give be.covariance without raised="
+                )
             matrix = _like(covariance, labels | {"run_other": labels["run"]})
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
         measures = parse_measures(labels["measure"].tolist())
@@ -127,7 +127,6 @@ class Sources:
             design_variance=np.maximum(own, _floor(own, variance)),
             design_length=_array(_length(mean)),
             design_covariance=matrix,
-            raised=raised,
             model=model,
             model_variance=variance,
             model_covariance=model_covariance,
