@@ -88,8 +88,8 @@ def plan(
         As for :func:`evaluate`.
     fitted : DataTree, optional
         Fit of ``relevance_model`` or ``grade_model`` to the sample, for its worlds; default: of
-        ``relevance_model`` by ``approximation="laplace"`` (seconds). Measures of grades need one of
-        ``grade_model``.
+        ``relevance_model``, or of ``grade_model`` where a measure counts grades, by
+        ``approximation="laplace"`` (seconds).
     relevance_level : int
         Lowest relevant grade.
     ci_prob : float
@@ -127,9 +127,9 @@ def plan(
     ------
     ValueError
         As :func:`evaluate`; a collection without judgments, or with those of a pilot that lists its
-        sampled documents alone (prels, probs); a measure of grades without a fit that draws them;
-        a fit without a pilot; an estimator without a random design; one topic for the population of
-        topics.
+        sampled documents alone (prels, probs); a measure of which a fit that is given does not
+        tell; a fit without a pilot; an estimator without a random design; one topic for the
+        population of topics.
 
     Notes
     -----

@@ -226,7 +226,7 @@ def test_labels_shape_the_worlds_and_the_designs(pilot, collection):
         ({"half_width": np.inf}, "half_width must be a number above 0, not inf"),
         ({"estimator": "assumed"}, "a plan is for samples to come, by stat or dyn, not 'assumed'"),
         ({"population": "runs"}, "population must be"),
-        ({"measures": "P(rel=2)@10"}, "counts grades from 2 and the others those from 1"),
+        ({"measures": "Bpref"}, "Bpref has no posterior scores"),
         ({"n_worlds": 0}, "n_worlds is 0"),
     ],
 )
@@ -236,15 +236,18 @@ def test_what_cannot_be_planned_is_refused(pilot, options, message):
         be.plan(pilot, given.pop("measures"), random_seed=1, **given)
 
 
-def test_grades_need_a_fit_of_grades():
+def test_measures_of_grades_are_planned_by_a_model_of_grades():
     graded = be.simulate.urn_collection(
         [0.1, 0.2], n_topics=5, prevalence=0.2, grade_proportions=(0.5, 0.5), random_seed=14
     )
     design = be.designs.pps_strata(graded, budget=40)
     sampled = be.reveal(graded, design, be.draw(design, random_seed=15))
-    with pytest.raises(ValueError, match="nDCG@10 counts grades, and a plan from a pilot"):
-        be.plan(sampled, "nDCG@10", budgets=[50], random_seed=1)
-    how = {"budgets": [50], "n_worlds": 1, "n_samples": 3, "random_seed": 1}
+    how = {"budgets": [50], "n_worlds": 2, "n_samples": 3, "random_seed": 1}
+    fitted = be.fit(
+        be.models.grade_model(sampled), approximation="laplace", draws=2, chains=1, random_seed=1
+    )
+    of_fit = be.plan(sampled, "nDCG@10", fitted=fitted, **how)
+    xr.testing.assert_identical(be.plan(sampled, ["nDCG@10"], **how), of_fit)
     assert be.plan(graded, "nDCG@10", **how)["half_width"].notnull().all()
 
 

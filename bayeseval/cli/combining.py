@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import bayeseval as be
 from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.typeset import WRITERS
@@ -30,11 +32,11 @@ def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
 
 
 def check_combinable(collection: xr.DataTree, measures: list[str], relevance_level: int) -> None:
-    """Refuse, before any estimate, what dyn and a model of relevance cannot be combined for."""
+    """Refuse, before any estimate, what dyn and a model of documents cannot be combined for."""
     from bayeseval.frame.frame import Frame
     from bayeseval.frame.gather import grade_scale
     from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.documents import told_by_relevance
+    from bayeseval.posterior.documents import check_modelled
 
     scheme = collection["design"].attrs["scheme"] if "design" in collection.children else None
     if scheme not in SCHEMES:
@@ -48,15 +50,7 @@ def check_combinable(collection: xr.DataTree, measures: list[str], relevance_lev
             "judgments list the sampled ones alone; take --estimator stat"
         )
     grades = grade_scale(collection)
-    for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
-        if told_by_relevance(measure, relevance_level, grades):
-            continue
-        remedy = "" if measure.graded else f"give --relevance-level {measure.relevance_level}, or "
-        raise ValueError(
-            f"{measure.label} counts grades that a model of relevance from grade "
-            f"{relevance_level} on does not tell apart; {remedy}take --estimator dyn, or bayeseval "
-            "fit --model grades, which combines the two"
-        )
+    check_modelled(parse_measures(measures, relevance_level=relevance_level, grades=grades))
 
 
 def with_model(
@@ -90,6 +84,7 @@ def remark_differences(pairs: xr.Dataset, by_dyn: xr.Dataset) -> None:
     )
     ratio = length / of_dyn.where(of_dyn > 0)
     remark_lengths(ratio.median("comparison"), "median of the differences")
+    ratio = ratio.where((of_dyn > 0) | (length <= 0), np.inf)  # dyn is certain, and dyn alone
     longer = ratio.max("measure").fillna(0.0).to_numpy()
     number, worst = int((longer > LONGER).sum()), int(longer.argmax())
     if number:

@@ -44,7 +44,6 @@ MODELS = {
         lambda collection, judges, level, depth: be.models.grade_model(collection, external=judges),
         lacks={
             "--pool-depth": ANY_DEPTH,
-            "--approximation": SAMPLED,
             "--relevance-level": "there a measure names its level, such as P(rel=2)@10",
         },
     ),

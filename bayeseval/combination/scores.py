@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
@@ -18,10 +19,10 @@ from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
-from bayeseval.models.relevance.builder import relevance_model
+from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.score.constants import constants_by_group
 from bayeseval.posterior import posterior_scores, summarize
-from bayeseval.posterior.documents import check_modelled, check_told_by_relevance
+from bayeseval.posterior.documents import check_modelled, told_by_relevance
 
 N_CHAINS = 4
 KEPT = (  # of the means by the design: what they rest on
@@ -42,14 +43,15 @@ def combined_scores(
     draws: int = 1000,
     random_seed: int,
 ) -> xr.Dataset:
-    """Scores of runs for these topics by ``dyn`` and ``relevance_model``, combined.
+    """Scores of runs for these topics by ``dyn`` and a model of documents, combined.
 
     The whole way in one call: :func:`evaluate` and :func:`covariance` by ``dyn``,
     :func:`models.relevance_model` fitted by its Laplace approximation with all labels of the
-    collection as predictors, :func:`posterior_scores`, :func:`combine`. Take these one by one for
-    another model, for NUTS, or for the population of topics. The estimand is the mean score of
-    these topics if all documents of the frame were judged; what is promised of the intervals, and
-    what breaks it, is told by :func:`combine`.
+    collection as predictors, :func:`posterior_scores`, :func:`combine`. Measures that count grades,
+    or another level than ``relevance_level``, are combined with :func:`models.grade_model` in its
+    place. Take these one by one for NUTS, or for the population of topics. The estimand is the mean
+    score of these topics if all documents of the frame were judged; what is promised of the
+    intervals, and what breaks it, is told by :func:`combine`.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def combined_scores(
         Collection with one judged sample of a stratified or Poisson design; runs may have been
         added since.
     measures : str, object or list
-        As for :func:`evaluate`, as far as relevance from ``relevance_level`` on tells them.
+        As for :func:`evaluate`, but for those that compare pairs of judged documents.
     predictor
         Of ``dyn``, as for :func:`evaluate`.
     relevance_level : int
@@ -88,8 +90,8 @@ def combined_scores(
     ------
     ValueError
         As the functions named above: no design, another scheme, several samples; one judged
-        document to a topic, which gives ``dyn`` no standard error; a measure that counts grades or
-        compares pairs of judged documents.
+        document to a topic, which gives ``dyn`` no standard error; a measure that compares pairs of
+        judged documents; one that counts grades where all judgments have the same.
 
     Warns
     -----
@@ -114,7 +116,6 @@ def combined_scores(
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
     check_modelled(parsed)
-    check_told_by_relevance(parsed, relevance_level, grades)
     options = {"predictor": predictor, "relevance_level": relevance_level}
     scores = evaluate(sampled, measures, estimator="dyn", **options)
     mean = mean_over_topics(scores, ci_prob=ci_prob)
@@ -187,17 +188,37 @@ class Combination:
             As :func:`combined_scores`.
         """
         labels: list[str] = mean["measure"].to_numpy().tolist()
-        columns = label_names(sampled)
-        model = relevance_model(sampled, relevance_level=relevance_level, external=columns)
+        grades, columns = grade_scale(sampled), label_names(sampled)
+        parsed = parse_measures(labels, relevance_level=relevance_level, grades=grades)
+        told = np.array([told_by_relevance(one, relevance_level, grades) for one in parsed])
         how: dict[str, Any] = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
-        fitted = fit(model, approximation="laplace", **how)
-        asked = {"predictor": predictor, "relevance_level": relevance_level}
+        options = {"guarantee": guarantee, "groups": groups}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TopicsUnjudged)  # said once, with ``mean``
-            post = posterior_scores(fitted, sampled, labels, random_seed=random_seed)
+            asked = {"predictor": predictor, "relevance_level": relevance_level}
             matrix = covariance(sampled, labels, estimator="dyn", **asked)
-        both = combine(mean, post, covariance=matrix, guarantee=guarantee, groups=groups)
-        errors = with_model_errors(post, groups=groups, random_seed=random_seed)
+            parts = []
+            if told.any():
+                model = relevance_model(sampled, relevance_level=relevance_level, external=columns)
+                some = mean.isel(measure=told), matrix.isel(measure=told)
+                parts.append(cls._by(model, sampled, *some, how, options))
+            if not told.all():
+                model = grade_model(sampled, external=columns)
+                some = mean.isel(measure=~told), matrix.isel(measure=~told)
+                parts.append(cls._by(model, sampled, *some, how, options))
+        return cls._joined(parts, labels)
+
+    @classmethod
+    def _by(
+        cls, model, sampled: xr.DataTree, mean: xr.Dataset, matrix: xr.DataArray,
+        how: dict[str, Any], options: dict[str, Any],
+    ) -> "Combination":  # fmt: skip
+        """Combined with one model; ``how`` it is fitted, and the options of :func:`combine`."""
+        fitted = fit(model, approximation="laplace", **how)
+        labels, seed = mean["measure"].to_numpy().tolist(), how["random_seed"]
+        post = posterior_scores(fitted, sampled, labels, random_seed=seed)
+        both = combine(mean, post, covariance=matrix, **options)
+        errors = with_model_errors(post, groups=options["groups"], random_seed=seed)
         alone = summarize(errors, ci_prob=mean.attrs["ci_prob"])
         contradiction = ""
         if not post.attrs["judgments_passed"]:
@@ -206,3 +227,15 @@ class Combination:
                 f"short (be.verdict: {post.attrs['judgments_verdict']})"
             )
         return cls(both, compare_intervals(mean, alone, both), contradiction)
+
+    @classmethod
+    def _joined(cls, parts: list["Combination"], labels: list[str]) -> "Combination":
+        """Measures of one model and of the other, in the order in which they were asked for."""
+        if len(parts) == 1:
+            return parts[0]
+        scores, intervals = (
+            xr.concat([getattr(one, name) for one in parts], "measure", combine_attrs="override")
+            for name in ("scores", "intervals")
+        )
+        contradiction = next((one.contradiction for one in parts if one.contradiction), "")
+        return cls(scores.sel(measure=labels), intervals.sel(measure=labels), contradiction)

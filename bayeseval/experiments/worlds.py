@@ -9,33 +9,21 @@ from bayeseval.collection.predictions import label_names
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import Message, Option
-from bayeseval.models.relevance import relevance_model
+from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
-from bayeseval.posterior.documents import modelled_measures, told_by_relevance
+from bayeseval.posterior.documents import check_modelled, modelled_measures, told_by_relevance
 from bayeseval.predictors.values import check_labels
 
 
-def _check_relevance(collection: xr.DataTree, measures, relevance_level: int) -> None:
-    """Refuse measures of which draws of one level of relevance do not tell."""
-    grades = grade_scale(collection)
-    for measure in parse_measures(measures, relevance_level=relevance_level, grades=grades):
-        if told_by_relevance(measure, relevance_level, grades):
-            continue
-        if measure.graded:
-            raise ValueError(
-                f"{measure.label} counts grades, and a plan from a pilot is of relevance alone "
-                "unless it has a fit of be.models.grade_model (fitted=); P@k, RBP, AP and R@k can "
-                "be planned"
-            )
-        raise ValueError(
-            Message(
-                f"{measure.label} counts grades from {measure.relevance_level} and the others "
-                f"those from {relevance_level}; plan it by itself, with ",
-                Option("relevance_level", measure.relevance_level),
-            )
-        )
+def _model(sampled: xr.DataTree, measures, relevance_level: int):
+    """Model of relevance, or of grades where that of one level does not tell a measure."""
+    grades, labels = grade_scale(sampled), label_names(sampled)
+    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
+    check_modelled(parsed)
+    if all(told_by_relevance(measure, relevance_level, grades) for measure in parsed):
+        return relevance_model(sampled, relevance_level=relevance_level, external=labels)
+    return grade_model(sampled, external=labels)
 
 
 def posterior_worlds(
@@ -50,8 +38,8 @@ def posterior_worlds(
     measures : str, object or list
         Of which the worlds must tell.
     fitted : DataTree or None
-        Fit of a model of documents to the sample; None: ``relevance_model``, with the labels that
-        were added, by its approximation.
+        Fit of a model of documents to the sample; None: ``relevance_model``, or ``grade_model``
+        where a measure counts grades, with the labels that were added, by its approximation.
     relevance_level : int
         Lowest relevant grade.
     number : int
@@ -82,11 +70,9 @@ def posterior_worlds(
     [1.0, 1.0]
     """
     if fitted is None:
-        _check_relevance(sampled, measures, relevance_level)
-        labels = label_names(sampled)
         check_labels(sampled)
-        model = relevance_model(sampled, relevance_level=relevance_level, external=labels)
         how = {"draws": number, "chains": 1, "approximation": "laplace"}
+        model = _model(sampled, measures, relevance_level)
         fitted = fit(model, random_seed=random_seed, **how)
     kind_of_documents(fitted)
     draws = RelevanceDraws(_some_draws(fitted, number), sampled, random_seed)

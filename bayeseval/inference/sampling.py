@@ -78,8 +78,8 @@ def fit(
         does not install, and cannot sample the urn model; on one GPU, have all chains run at once
         by ``options={"chain_method": "vectorized"}``.
     approximation : {"laplace"}, optional
-        For a quick look at ``relevance_model``: a normal approximation at the posterior's mode, set
-        right by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain
+        Of ``relevance_model`` and ``grade_model``: a normal one at the posterior's mode, set right
+        by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain
         (:mod:`bayeseval.models.relevance.laplace`; ``benchmarks/relevance_model/README.md`` has its
         error).
     observed : dict of variable -> values, optional

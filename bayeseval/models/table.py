@@ -46,7 +46,7 @@ LAPLACE = {"laplace": laplace}
 TILT = ("topic_tilt_deviation",)
 MODELS = {
     "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", LAPLACE, TILT),
-    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", standard=TILT),
+    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", LAPLACE, TILT),
     "count_model": ModelKind(None, "counts", "relevant"),
     "urn_model": ModelKind(
         UrnDraws,

@@ -1,7 +1,7 @@
 """What a report tells: scores, combined where a model can be, ranks, and what to be careful of."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +13,7 @@ from bayeseval.collection import check_collection
 from bayeseval.combination import Combination
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
-from bayeseval.measures.names import parse_measures
-from bayeseval.posterior.documents import told_by_relevance
 
 SCHEMES = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
 
@@ -135,29 +132,17 @@ def _ranked(source: xr.Dataset, how: dict[str, Any]) -> tuple[xr.Dataset | None,
     return be.rankings.rank_sets(source, **how), be.rankings.rank_probabilities(source, **how)
 
 
-def modelled(sampled: xr.DataTree, measures, relevance_level: int) -> list[str]:
-    """Labels of the measures of which a model of relevance has scores."""
-    grades = grade_scale(sampled)
-    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
-    return [
-        measure.label
-        for measure in parsed
-        if measure.kind != "preference" and told_by_relevance(measure, relevance_level, grades)
-    ]
-
-
 def combined_answers(
-    sampled: xr.DataTree, mean: xr.Dataset, labels: Sequence[str], options: dict[str, Any],
-    how: dict[str, int], notes: Notes,
+    sampled: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], how: dict[str, int],
+    notes: Notes,
 ) -> Answers:  # fmt: skip
     """Design and model combined, the model fitted by its approximation and checked.
 
     ``how`` has the draws of a chain and the random seed.
     """
     seed = how["random_seed"]
-    part = mean.sel(measure=list(labels))
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
-    found = Combination.of(sampled, part, **asked, draws=how["draws"], random_seed=seed)
+    found = Combination.of(sampled, mean, **asked, draws=how["draws"], random_seed=seed)
     both, table = found.scores, found.intervals
     sets, chances = _ranked(both, {"ci_prob": options["ci_prob"], "random_seed": seed})
     if found.contradiction:

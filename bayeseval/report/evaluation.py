@@ -21,7 +21,6 @@ from bayeseval.report.answers import (
     chosen_estimator,
     combined_answers,
     design_answers,
-    modelled,
 )
 from bayeseval.report.page import facts, figure, listed, page, paragraph, section, table
 from bayeseval.report.words import freedom, limited, meanings
@@ -51,8 +50,8 @@ def evaluation_page(
 
     For each measure the runs from the best, with intervals, possible ranks and groups, and
     pictures of them; then what to be careful of, what the words mean, and how it was made. By a
-    random sample and ``dyn``, scores are combined with ``relevance_model`` (:func:`combine`) where
-    it has the measure.
+    random sample and ``dyn``, scores are combined with ``relevance_model``, those of measures that
+    count grades with ``grade_model`` (:func:`combined_scores`).
 
     Parameters
     ----------
@@ -136,17 +135,10 @@ def _combined(sampled, answers: Answers, options: dict, how: dict, said: Notes) 
     design = sampled.children.get("design")
     if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in SCHEMES:
         return None
-    asked = answers.scores["measure"].to_numpy().tolist()
-    labels = modelled(sampled, asked, options["relevance_level"])
-    others = [label for label in asked if label not in labels]
-    if others:
-        said.add(f"{', '.join(others)}: by dyn alone, since the model is of relevance, not grades.")
     if answers.scores["standard_error"].isnull().any():
         said.add("The sample is too small for errors of dyn, so nothing is combined with a model.")
         return None
-    if not labels:
-        return None
-    return combined_answers(sampled, answers.scores, labels, options, how, said)
+    return combined_answers(sampled, answers.scores, options, how, said)
 
 
 def _note_scores(mean: xr.Dataset, said: Notes) -> None:
@@ -308,9 +300,9 @@ def _how(
     if both is not None:
         number = N_CHAINS * how["draws"]
         named["Model"] = (
-            f"relevance_model by a Laplace approximation, {number:,} posterior draws; other draws "
-            f"would move the ends of intervals by some {END_ERROR / number**0.5:.1%} of half their "
-            "length"
+            "relevance_model (grade_model for measures of grades) by a Laplace approximation, "
+            f"{number:,} posterior draws; other draws would move the ends of intervals by some "
+            f"{END_ERROR / number**0.5:.1%} of half their length"
         )
     named["Relevant"] = f"grades of {options['relevance_level']} or more"
     named["Data"] = (

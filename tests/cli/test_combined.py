@@ -190,7 +190,7 @@ def test_differences_that_dyn_knows_better_are_told(capsys):
     remark_differences(compared(2.0, 0.5, 1.5), compared(0.5, 1.0, 0.0))
     said = capsys.readouterr().err
     assert "median of the differences: 2.25 (P@5), 1.00 (AP)" in said
-    assert "dyn knows 1 of 3 differences better, most that of a and b (its interval is 0.25" in said
+    assert "dyn knows 2 of 3 differences better, most that of b and c (its interval is 0.00" in said
 
 
 @pytest.mark.parametrize(("groups", "told"), [([1, 1, 1], True), ([1, 2, 2], False)])
@@ -231,9 +231,6 @@ def test_a_report_combines_by_that_name_as_by_itself(command, words, tmp_path):
         (["compare", "--reference", "z"], "the collection has no run 'z'"),
         (["compare", "--equivalence", "-1"], "--equivalence must be above 0"),
         (["evaluate", "-m", "Bpref"], "Bpref has no posterior scores"),
-        (["evaluate", "-m", "nDCG@10"], "nDCG@10 counts grades that a model of relevance from"),
-        (["evaluate", "-m", "P(rel=2)@10"], "give --relevance-level 2, or take --estimator dyn"),
-        (["report", "-m", "nDCG@10"], "take --estimator dyn, or bayeseval fit --model grades"),
     ],
 )
 def test_what_it_lacks_is_refused_before_the_fit(command, words, monkeypatch, given, message):

@@ -116,8 +116,6 @@ def test_a_pilot_of_some_topics_of_the_runs_is_planned_from_these(command, files
         (["--budget", "0"], "--budget is 0; allowed: a whole number, 1 or more"),
         (["--budget", "9", "--n-topics", "0"], "--n-topics is 0; allowed"),
         (["--budget", "9", "--half-width", "-1"], "--half-width must be a number above 0"),
-        (["--budget", "9", "-m", "nDCG@5"], "nDCG@5 counts grades, and a plan from a pilot"),
-        (["--budget", "9", "-m", "P(rel=2)@5"], "plan it by itself, with --relevance-level 2"),
         (["--budget", "9", "--ci-prob", "90"], "--ci-prob must lie between 0 and 1"),
         ([], "Missing option '--budget'"),
     ],

@@ -160,6 +160,30 @@ def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     )
 
 
+def test_measures_of_grades_are_combined_with_a_model_of_grades():
+    """The others are as they are by themselves."""
+    graded = be.simulate.urn_collection(
+        [0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, grade_proportions=(0.6, 0.4), random_seed=3
+    )
+    design = be.designs.pps_strata(graded, budget=40)
+    sampled = be.reveal(graded, design, be.draw(design, random_seed=4))
+    found = be.combined_scores(sampled, ["nDCG@10", "P@10", "P(rel=2)@5"], draws=100, random_seed=2)
+    assert found["measure"].to_numpy().tolist() == ["nDCG@10", "P@10", "P(rel=2)@5"]
+    alone = be.combined_scores(sampled, "P@10", draws=100, random_seed=2)
+    xr.testing.assert_equal(found.sel(measure=["P@10"]).covariance, alone.covariance)
+    xr.testing.assert_equal(found.sel(measure=["P@10"]).interval, alone.interval)
+    others = ["nDCG@10", "P(rel=2)@5"]
+    fitted = be.fit(
+        be.models.grade_model(sampled), approximation="laplace", draws=100, random_seed=2
+    )
+    post = be.posterior_scores(fitted, sampled, others, random_seed=2)
+    mean = be.mean_over_topics(be.evaluate(sampled, others, estimator="dyn"))
+    both = be.combine(mean, post, covariance=be.covariance(sampled, others, estimator="dyn"))
+    for name in ("estimate", "interval", "covariance", "model_weight"):
+        xr.testing.assert_equal(found.sel(measure=others)[name], both[name])
+    assert be.rankings.rank_sets(found)["separated"].sizes["measure"] == 3
+
+
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [

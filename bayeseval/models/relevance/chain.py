@@ -84,7 +84,8 @@ class Chains:
             here = _plus(here, _times(scale, self.arrow.effects(*speed)), step)
             energy, slope = self._energy(here, precision, scale)
             speed = _plus(speed, slope, -0.5 * step)
-        change = start - energy - _kinetic(speed)
+        with np.errstate(invalid="ignore"):  # a path that left what is possible is not taken
+            change = start - energy - _kinetic(speed)
         share = np.exp(np.minimum(0.0, np.where(np.isfinite(change), change, -np.inf)))
         taken = self.random.random(share.size) < share
         self.common = np.where(taken, here[0], self.common)
@@ -100,8 +101,10 @@ class Chains:
         pulled = np.einsum("tjc,cjk->tkc", own, own_prior)
         energy = 0.5 * (prior * off**2).sum(axis=0) + 0.5 * (own * pulled).sum(axis=(0, 1))
         likelihood, rise, own_rise = self.regression.slope(logit)
+        apart, rise_of_gaps = self.regression.gaps.density(common)
+        rise[self.regression.gaps.columns] += rise_of_gaps
         slope = self.arrow.noise(*_times(scale, (prior * off - rise, pulled - own_rise)))
-        return energy - likelihood, slope
+        return energy - likelihood - apart, slope
 
 
 def _kinetic(speed) -> NDArray[np.float64]:

@@ -228,18 +228,23 @@ def label_columns(coords: Mapping[Any, Any]) -> list[str]:
 
 
 def drawn_error_rates(
-    model, column: str, known: Mapping[str, Any], n_draws: int, random: np.random.Generator
+    model,
+    column: str,
+    judged: NDArray[np.int64],
+    known: Mapping[str, Any],
+    n_draws: int,
+    random: np.random.Generator,
 ) -> dict[str, NDArray[np.float64]]:
     """Draws of a column's shares, slopes and rates, given judgments, labels and ``label_logit``.
 
     States are apart from each other, and given its slope the shares of a state too: the slope is
-    drawn by sums over grids of the shares, then each share. ``known`` holds ``relevance`` and the
-    column's labels; draws are by variable, (draw, state, step or value).
+    drawn by sums over grids of the shares, then each share. ``judged`` (judged_pair,) holds the
+    states and ``known`` the column's labels; draws are by variable, (draw, state, step or value).
     """
     edges, states = model.coords[f"{column}_value"], model.coords["state"]
     row = {label: number for number, label in enumerate(model.coords["judged_pair"])}
     labelled = [row[label] for label in model.coords[f"{column}_pair"]]
-    state = np.asarray(known["relevance"])[labelled]
+    state = judged[labelled]
     code = np.asarray(known[f"{column}_label"])
     logit = model["label_logit"].get_value()[labelled]
     drawn = [

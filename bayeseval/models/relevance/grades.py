@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.frame.frame import Frame
-from bayeseval.models.identity import name_model
+from bayeseval.models.identity import keep_parts, name_model
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.builder import (
     N_COMPONENTS,
@@ -106,10 +106,12 @@ def grade_model(
         pm.Data("judged_grade", np.searchsorted(scale, frame.grade[0, judged]), dims="judged_pair")
         gap: Any = pt.zeros(0)
         if scale.size > 2:
+            pm.Data("gap_prior", np.array(values["grade_gap"]), dims="prior_number")
             gap = pm.LogNormal("grade_gap", *values["grade_gap"], dims="grade_step")
         grade = pm.Categorical("grade", p=_grade_shares(latent, gap), dims="judged_pair")
         states = [f"{value:g}" for value in scale]
         label_judgments(grade, relevant, frame, judged, external, states)
+        keep_parts()
     return model
 
 

@@ -19,7 +19,7 @@ N_WARM = 40
 
 @one_blas_thread()
 def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr.DataTree:
-    r"""Draws of the posterior of ``relevance_model`` that start from a normal approximation.
+    r"""Draws of the posterior of a model of documents that start from a normal approximation.
 
     Given the standard deviations the posterior of the effects is log-concave, and nearly the normal
     distribution with its mode and curvature. The standard deviations that this is made with come
@@ -33,12 +33,15 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     standard normal, so that a path of a few steps forgets where it began. The first 40 steps tune
     and are dropped. What it is not: a sampler with a verdict; compare with one where it matters.
 
+    Documents of a middle grade stand in two rows of the regression, and the cutpoints between
+    grades are effects like others (:class:`bayeseval.models.relevance.gaps.Gaps`).
+
     Parameters
     ----------
     model : pymc.Model
-        Of ``relevance_model``.
+        Of ``relevance_model`` or ``grade_model``.
     known : dict
-        Values of ``relevance``, and of the labels of external columns.
+        Values of ``relevance`` or ``grade``, and of the labels of external columns.
     draws : int
         Number of draws, in one chain.
     random_seed : int
@@ -56,9 +59,10 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     not to center", Journal of Computational and Graphical Statistics 20 (2011), on stretching.
     """
     data = {variable.name: variable.get_value() for variable in model.data_vars}
-    relevance = np.asarray(known["relevance"], dtype=float)
+    grade = np.asarray(known["grade"] if "grade" in known else known["relevance"]).astype(int)
+    n_steps = len(model.coords.get("grade_value", (0, 1))) - 1
     n_topics = len(model.coords["topic"])
-    regression = Regression.of(data, model.coords["block"], relevance, n_topics)
+    regression = Regression.of(data, model.coords["block"], grade, n_topics, n_steps)
     random = np.random.default_rng(random_seed)
     common, own, arrow, spreads = normal_start(regression, data)
     noise = [random.standard_normal((*part.shape, N_CHAINS)) for part in (common, own)]
@@ -75,7 +79,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     values = _named(model, regression, common, own, spread)
     values = {name: drawn[:draws] for name, drawn in values.items()}
     for column in label_columns(model.coords):
-        values |= drawn_error_rates(model, column, known, draws, random)
+        values |= drawn_error_rates(model, column, grade, known, draws, random)
     return _labelled(model, values)
 
 
@@ -99,6 +103,9 @@ def _named(model, regression: Regression, common, own, spread) -> dict[str, NDAr
             "topic_correlation": np.tanh(spread[CORRELATION]),
             "topic_effect": effect,
         }
+    if "cut" in shared:
+        values["grade_gap"] = regression.gaps.of(common.T).T
+        del shared["cut"]
     if "component" in shared:
         values["reliability_sd"] = sd["component"]
         values["reliability"] = shared["component"] @ model["run_line_rotation"].get_value().T

@@ -22,7 +22,7 @@ def mode_effects(model, relevance: NDArray) -> tuple[dict[str, NDArray], NDArray
     """
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     n_topics = len(model.coords["topic"])
-    regression = Regression.of(data, model.coords["block"], relevance.astype(float), n_topics)
+    regression = Regression.of(data, model.coords["block"], relevance, n_topics)
     common, own, _, _ = normal_start(regression, data)
     logit = regression.logit(common[:, None], own[:, :, None])[:, :, 0]
     effects = {}
@@ -43,6 +43,7 @@ def normal_start(
     """Mode (common and topics' effects), its curvature, and spreads for all chains."""
     one = Spreads(regression, data)
     common, own = one.mean.copy(), np.zeros(regression.own.shape[::2])
+    common[regression.gaps.columns] = regression.gaps.start()
     for number in range(N_ROUNDS):
         n_steps = N_NEWTON if number == 0 else 2
         common, own, arrow = _newton(regression, one, common, own, n_steps)
@@ -57,18 +58,26 @@ def _newton(
     """Mode given the spreads, with steps halved until the posterior does not fall."""
     common_prior, own_prior = spreads.precisions()
     precision, own_precision = common_prior[:, 0], own_prior[0]
+    gaps = regression.gaps
 
     def posterior(common, own):
         logit = regression.logit(common[:, None], own[:, :, None])
         off = common - spreads.mean
         prior = (precision * off**2).sum() + np.einsum("tj,jk,tk", own, own_precision, own)
-        return regression.likelihood(logit)[0] - 0.5 * prior, logit
+        apart = gaps.density(common[:, None])[0][0]
+        return regression.likelihood(logit)[0] + apart - 0.5 * prior, logit
+
+    def curvature(common, logit):
+        whole = np.diag(precision)
+        whole[gaps.columns, gaps.columns] += gaps.curvature(common)
+        return Arrow(regression, logit[:, :, 0], whole, own_precision)
 
     now, logit = posterior(common, own)
-    arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
+    arrow = curvature(common, logit)
     for _ in range(n_steps):
         _, rise, own_rise = regression.slope(logit)
         rise -= (precision * (common - spreads.mean))[:, None]
+        rise[gaps.columns] += gaps.density(common[:, None])[1]
         own_rise -= (own @ own_precision)[:, :, None]
         step, own_step = (part[..., 0] for part in arrow.solved(rise, own_rise))
         expected = float((rise[:, 0] * step).sum() + (own_rise[:, :, 0] * own_step).sum())
@@ -77,7 +86,7 @@ def _newton(
             if there >= now - 1e-12 * abs(now):
                 break
         common, own, now = common + size * step, own + size * own_step, there
-        arrow = Arrow(regression, logit[:, :, 0], precision, own_precision)
+        arrow = curvature(common, logit)
         if expected < 1e-6:
             break
     return common, own, arrow

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.models.relevance.blocks import EFFECTS
+from bayeseval.models.relevance.gaps import Gaps, graded_rows
 
 
 class Regression(NamedTuple):
@@ -29,6 +30,8 @@ class Regression(NamedTuple):
         Columns whose effects differ by topic: intercept and slope, components, agreement.
     common_spans, own_spans : dict of block -> slice
         Columns of each block.
+    gaps : Gaps
+        Of a model of grades, whose documents may stand in two rows.
     """
 
     relevance: NDArray[np.float64]
@@ -37,18 +40,27 @@ class Regression(NamedTuple):
     own: NDArray[np.float64]
     common_spans: dict[str, slice]
     own_spans: dict[str, slice]
+    gaps: Gaps = Gaps.none()
 
     @classmethod
     def of(
         cls,
         data: Mapping[str, NDArray],
         names: Collection[str],
-        relevance: NDArray,
+        grade: NDArray,
         n_topics: int,
+        n_steps: int = 1,
     ) -> "Regression":
-        """Regression of the data of a model: ``NAME_value`` of its blocks, and ``judged_topic``."""
+        """Regression of the data of a model: ``NAME_value`` of its blocks, and ``judged_topic``.
+
+        ``grade`` (judged_pair,) is what was judged, 0 to ``n_steps``; 1 for relevance.
+        """
+        row = np.arange(grade.size)
+        relevance, cut, gaps = grade.astype(float), np.zeros_like(row), Gaps.none()
+        if n_steps > 1:
+            row, relevance, cut = graded_rows(grade, n_steps)
         held = {
-            name: data[f"{name}_value"].reshape(relevance.size, -1)
+            name: data[f"{name}_value"].reshape(grade.size, -1)[row]
             for name in EFFECTS
             if name in names
         }
@@ -58,7 +70,11 @@ class Regression(NamedTuple):
         )
         if "topic" in held:  # intercept and slope of topics stand beside those of all together
             shared = {"population": held["topic"]} | shared
-        topic = data["judged_topic"]
+        if n_steps > 1:
+            shared["cut"] = (cut[:, None] == np.arange(1, n_steps)).astype(float)
+            middle = np.bincount(grade, minlength=n_steps + 1)[1:-1]
+            gaps = Gaps(_spans(shared)["cut"], middle, *data["gap_prior"].tolist())
+        topic = data["judged_topic"][row]
         count = np.bincount(topic, minlength=n_topics)
         order = np.argsort(topic, kind="stable")
         place = np.empty(topic.size, dtype=np.int64)
@@ -76,6 +92,7 @@ class Regression(NamedTuple):
             spread(_side_by_side(by_topic, relevance.size)),
             _spans(shared),
             _spans(by_topic),
+            gaps,
         )
 
     def logit(self, common: NDArray, own: NDArray) -> NDArray[np.float64]:
@@ -112,7 +129,7 @@ class Arrow:
     ----------
     regression : Regression
     logit : float array (topic, row)
-    precision : float array (column,)
+    precision : float array (column, column)
         Of the prior of the common effects.
     own_precision : float array (own column, own column)
         Of the prior of a topic's effects.
@@ -128,13 +145,13 @@ class Arrow:
         weight = (share * (1.0 - share) * known)[:, :, None]
         own = regression.own.transpose(0, 2, 1)
         weighted = regression.common * weight
-        n_columns = precision.size
+        n_columns = len(precision)
         border = weighted.reshape(-1, n_columns).T @ regression.common.reshape(-1, n_columns)
         block = own @ (regression.own * weight) + own_precision
         self._own = np.linalg.inv(np.linalg.cholesky(block))  # (topic, column, column)
         self._arm = self._own @ (own @ weighted)
         arm = self._arm.reshape(-1, n_columns)
-        left = border + np.diag(precision) - arm.T @ arm
+        left = border + precision - arm.T @ arm
         self._common = np.linalg.inv(np.linalg.cholesky(left))
 
     def effects(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:

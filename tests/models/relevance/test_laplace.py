@@ -264,12 +264,10 @@ def test_error_rates_of_labels_are_those_of_their_posterior(sampled):
 def test_what_the_approximation_cannot_do_is_refused(sampled, model, fitted):
     with pytest.raises(ValueError, match="'laplace' or None"):
         be.fit(model, approximation="advi", random_seed=1)
-    grades = be.models.grade_model(sampled)
-    with pytest.raises(ValueError, match="another model, which observes grade"):
-        be.fit(grades, approximation="laplace", random_seed=1)
     collection = be.simulate.urn_collection([0.2], n_topics=2, prevalence=0.2, random_seed=1)
     urn = be.models.urn_model(collection, depth=5, frame="judged", documents="all")
-    with pytest.raises(ValueError, match="another model, which observes relevance"):
+    told = "for relevance_model and grade_model; this is another model, which observes relevance"
+    with pytest.raises(ValueError, match=told):
         be.fit(urn, approximation="laplace", random_seed=1)
     with pytest.raises(
         ValueError, match="an approximation has a verdict only beside its judgments"
