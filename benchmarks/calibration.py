@@ -36,9 +36,9 @@ def _urn(n_runs: int, **sizes) -> xr.DataTree:
     return be.simulate.urn_collection(odds, prevalence=0.15, random_seed=1, **sizes)
 
 
-def _of_documents(collection, build, *, draws: int, budget: int, **compared):
+def _of_documents(collection, build, *, budget: int, draws: int = 500, fits=None, **compared):
     """Study of a model of relevance or grades, sampled from 5 strata a topic."""
-    fits = be.experiments.RepeatedFits(draws=draws, tune=500, chains=2)
+    fits = fits or be.experiments.RepeatedFits(draws=draws, tune=500, chains=2)
     return be.experiments.relevance_study(
         collection, build, fits, budget=budget, n_strata=5, **compared
     )
@@ -68,10 +68,20 @@ def relevance_many_runs():
 
 def grade():
     """6 topics x 8 runs, 30 of 120 documents judged on a scale of three grades."""
-    sizes = {"n_topics": 6, "n_documents": 120, "depth": 60}
-    collection = _urn(8, **sizes, grade_proportions=[0.6, 0.4])
     compared = {"measures": ["nDCG@10", "P@10"]}
-    return _of_documents(collection, be.models.grade_model, draws=500, budget=30, **compared)
+    return _of_documents(_graded(), be.models.grade_model, draws=500, budget=30, **compared)
+
+
+def grade_laplace():
+    """6 topics x 8 runs, 30 of 120 documents judged on three grades: by the approximation."""
+    fits = partial(be.fit, approximation="laplace", draws=500, chains=2)
+    compared = {"measures": ["nDCG@10", "P@10"]}
+    return _of_documents(_graded(), be.models.grade_model, fits=fits, budget=30, **compared)
+
+
+def _graded() -> xr.DataTree:
+    sizes = {"n_topics": 6, "n_documents": 120, "depth": 60}
+    return _urn(8, **sizes, grade_proportions=[0.6, 0.4])
 
 
 def _urn_lists(depth: int, measures: list[str]):
@@ -166,6 +176,7 @@ STUDIES = {
     "counts": counts,
     "relevance_centred": relevance_centred,
     "grade": grade,
+    "grade_laplace": grade_laplace,
     "relevance_many_runs": relevance_many_runs,
 }
 
@@ -251,7 +262,8 @@ def summarise(folder: Path) -> None:
         path = folder / f"{name}_ranks.csv"
         if path.exists():
             lines.append(summary_line(name, study.__doc__ or "", pd.read_csv(path)))
-    pd.DataFrame(lines).to_csv(folder / "summary.csv", index=False)
+    table = pd.DataFrame(lines).convert_dtypes()  # whole numbers beside those that are missing
+    table.to_csv(folder / "summary.csv", index=False)
 
 
 def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
@@ -277,6 +289,14 @@ def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
         "of": str(found["quantity"].values[worst]),
         "coverage_90_parameters": round(float(inside[:, ~np.array(scores)].mean()), 3),
         "coverage_90_scores": round(float(inside[:, scores].mean()), 3) if any(scores) else np.nan,
+        **(of_sampler(rows) if "r_hat" in rows else {}),
+        "median_seconds": round(float(rows["seconds"].median()), 1),
+    }
+
+
+def of_sampler(rows: pd.DataFrame) -> dict:
+    """How many fits of a study had faults; an approximation has no sampler."""
+    return {
         "fits_with_divergences": int((rows["divergences"] > 0).sum()),
         "fits_r_hat_above_1.01": int((rows["r_hat"] > 1.01).sum()),
         "fits_ess_below_400": int((rows[["ess_bulk", "ess_tail"]].min(axis=1) < 400).sum()),
@@ -284,7 +304,6 @@ def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
         "fits_bfmi_below_0.3": int((rows["bfmi"] < 0.3).sum()),
         "worst_r_hat": round(float(rows["r_hat"].max()), 3),
         "least_ess": round(float(rows[["ess_bulk", "ess_tail"]].min().min())),
-        "median_seconds": round(float(rows["seconds"].median()), 1),
     }
 
 
