@@ -54,7 +54,8 @@ def plan(
     r"""Errors to be expected of new samples, by the number of judgments and of topics.
 
     Of a **sample** (a pilot, with its design) the unjudged documents get their relevance from
-    posterior draws of ``relevance_model``: each draw is a world whose truth is known. Of a
+    posterior draws of ``relevance_model``, or for all measures of ``grade_model`` where one of them
+    counts grades: each draw is a world whose truth is known. Of a
     collection **without a design**, such as last year's track, the judgments are that truth, and
     the judged documents the frame. In each world :func:`designs.pps_strata` are drawn with every
     budget, and estimated.

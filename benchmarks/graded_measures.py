@@ -38,21 +38,26 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     options.chunks.mkdir(exist_ok=True)
-    rows = []
     for name in at_hand(options.collection or [*COLLECTIONS, *OTHERS]):
         collection = whole(name, options.chunks)
         for budget in options.budget or [100, 50]:
-            rows += cells(name, collection, budget, options.samples)
-            print(pd.DataFrame(rows).tail(12).to_string(float_format="%.3f"), flush=True)
+            table = kept(cells(name, collection, budget, options.samples))
+            print(table.loc[name, budget].to_string(float_format="%.3f"), flush=True)
+    mean = table.groupby(["budget", "runs", "source"])[["ratio", "coverage", "length"]].mean()
+    print("\nmean over collections\n" + mean.to_string(float_format="%.2f"))
+
+
+def kept(rows: list[dict]) -> pd.DataFrame:
+    """The table of results with these rows, as it was written."""
     keys = ["collection", "budget", "runs", "source"]
     table = pd.DataFrame(rows).set_index(keys)
     if RESULTS.exists():
         before = pd.read_csv(RESULTS, index_col=keys)
         table = pd.concat([before[~before.index.isin(table.index)], table])
     RESULTS.parent.mkdir(exist_ok=True)
-    table.sort_index().to_csv(RESULTS, float_format="%.4g")
-    mean = table.groupby(["budget", "runs", "source"])[["ratio", "coverage", "length"]].mean()
-    print("\nmean over collections\n" + mean.to_string(float_format="%.2f"))
+    table = table.sort_index()
+    table.to_csv(RESULTS, float_format="%.4g")
+    return table
 
 
 def cells(name: str, collection: xr.DataTree, budget: int, n_samples: int) -> list[dict]:

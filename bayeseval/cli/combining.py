@@ -36,7 +36,7 @@ def check_combinable(collection: xr.DataTree, measures: list[str], relevance_lev
     from bayeseval.frame.frame import Frame
     from bayeseval.frame.gather import grade_scale
     from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.documents import check_modelled
+    from bayeseval.posterior.documents import check_grades, check_modelled
 
     scheme = collection["design"].attrs["scheme"] if "design" in collection.children else None
     if scheme not in SCHEMES:
@@ -50,7 +50,9 @@ def check_combinable(collection: xr.DataTree, measures: list[str], relevance_lev
             "judgments list the sampled ones alone; take --estimator stat"
         )
     grades = grade_scale(collection)
-    check_modelled(parse_measures(measures, relevance_level=relevance_level, grades=grades))
+    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
+    check_modelled(parsed)
+    check_grades(parsed, relevance_level, grades)
 
 
 def with_model(
@@ -61,7 +63,7 @@ def with_model(
     ``options`` are those of dyn.
     """
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
-    with working("fitting a model of relevance, and combining"):
+    with working("fitting a model, and combining"):
         found = be.combined_scores(collection, measures, **asked, ci_prob=ci_prob, random_seed=seed)
     _remark_flagged(found["flagged"])
     return found

@@ -32,9 +32,7 @@ def report(
         ),
     ] = None,
     predictor: option.Predictor = None,
-    model: Annotated[
-        bool, typer.Option(help="Combine with the relevance model, for samples by dyn.")
-    ] = True,
+    model: Annotated[bool, typer.Option(help="Combine with a model, for samples by dyn.")] = True,
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
     draws: Annotated[
@@ -47,7 +45,7 @@ def report(
 ) -> None:
     """Write one page of HTML on RUNs: scores, ranks, pictures, and what to be careful of.
 
-    By a random sample (--design) scores are those of dyn and the relevance model combined.
+    By a random sample (--design) scores are those of dyn and a model combined.
     """
     labels = check_measures(measure, relevance_level, estimator)
     combining = estimator == COMBINED

@@ -22,7 +22,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.score.constants import constants_by_group
 from bayeseval.posterior import posterior_scores, summarize
-from bayeseval.posterior.documents import check_modelled, told_by_relevance
+from bayeseval.posterior.documents import check_grades, check_modelled, told_by_relevance
 
 N_CHAINS = 4
 KEPT = (  # of the means by the design: what they rest on
@@ -91,7 +91,7 @@ def combined_scores(
     ValueError
         As the functions named above: no design, another scheme, several samples; one judged
         document to a topic, which gives ``dyn`` no standard error; a measure that compares pairs of
-        judged documents; one that counts grades where all judgments have the same.
+        judged documents; one that counts grades where the collection knows one grade alone.
 
     Warns
     -----
@@ -116,6 +116,7 @@ def combined_scores(
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
     check_modelled(parsed)
+    check_grades(parsed, relevance_level, grades)
     options = {"predictor": predictor, "relevance_level": relevance_level}
     scores = evaluate(sampled, measures, estimator="dyn", **options)
     mean = mean_over_topics(scores, ci_prob=ci_prob)
@@ -237,5 +238,6 @@ class Combination:
             xr.concat([getattr(one, name) for one in parts], "measure", combine_attrs="override")
             for name in ("scores", "intervals")
         )
-        contradiction = next((one.contradiction for one in parts if one.contradiction), "")
+        said = [one.contradiction for one in parts if one.contradiction]
+        contradiction = "; ".join(dict.fromkeys(said))
         return cls(scores.sel(measure=labels), intervals.sel(measure=labels), contradiction)

@@ -12,7 +12,12 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
-from bayeseval.posterior.documents import check_modelled, modelled_measures, told_by_relevance
+from bayeseval.posterior.documents import (
+    check_grades,
+    check_modelled,
+    modelled_measures,
+    told_by_relevance,
+)
 from bayeseval.predictors.values import check_labels
 
 
@@ -21,6 +26,7 @@ def _model(sampled: xr.DataTree, measures, relevance_level: int):
     grades, labels = grade_scale(sampled), label_names(sampled)
     parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
     check_modelled(parsed)
+    check_grades(parsed, relevance_level, grades)
     if all(told_by_relevance(measure, relevance_level, grades) for measure in parsed):
         return relevance_model(sampled, relevance_level=relevance_level, external=labels)
     return grade_model(sampled, external=labels)

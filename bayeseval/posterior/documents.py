@@ -171,6 +171,18 @@ def told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> 
     return measure.relevance_level == level
 
 
+def check_grades(measures: Sequence[Measure], level: int, grades: Sequence[float]) -> None:
+    """Refuse measures that need a model of grades where there is one grade alone."""
+    if len(grades) > 1:
+        return
+    for measure in measures:
+        if not told_by_relevance(measure, level, grades):
+            raise ValueError(
+                f"{measure.label} counts grades, and all judged documents have the grade "
+                f"{grades[0]:g}: take dyn alone for it"
+            )
+
+
 def check_modelled(measures: list[Measure]) -> None:
     """Refuse measures that compare pairs of judged documents, which have no posterior scores."""
     for measure in measures:

@@ -160,6 +160,18 @@ def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     )
 
 
+def test_measures_of_grades_need_grades(monkeypatch):
+    monkeypatch.setattr("bayeseval.combination.scores.fit", lambda *_, **__: pytest.fail("fitted"))
+    twos = pd.DataFrame({"topic": "1", "document": list("abcdefgh"), "grade": 2})
+    run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcdefgh")})
+    one = be.read_collection(twos, run.assign(score=range(8)))
+    design = be.designs.pps_strata(one, budget=4, n_strata=2)
+    sampled = be.reveal(one, design, be.draw(design, random_seed=1))
+    told = "nDCG@5 counts grades, and all judged documents have the grade 2: take dyn alone for it"
+    with pytest.raises(ValueError, match=told):
+        be.combined_scores(sampled, ["P@5", "nDCG@5"], random_seed=1)
+
+
 def test_measures_of_grades_are_combined_with_a_model_of_grades():
     """The others are as they are by themselves."""
     graded = be.simulate.urn_collection(

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+LEAST_BEND = 0.1  # of the prior, in that of its log at the mode
+NEAR = 0.5  # of a gap of the mode
+
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
@@ -42,6 +45,16 @@ class Gaps:
         """Effects (step,) of gaps of the prior's median."""
         return -np.exp(self.mean) * np.arange(1.0, self.number.size + 1.0)
 
+    def apart(self, common: NDArray, mode: NDArray) -> NDArray[np.float64]:
+        """Common effects (column, draw), with the cutpoints of the mode where others are too near.
+
+        A chain that started from cutpoints that are not in order, or nearly one, would never move.
+        """
+        found = common.copy()
+        wrong = (self.of(common) < NEAR * self.of(mode[:, None])).any(axis=0)
+        found[self.columns] = np.where(wrong, mode[self.columns, None], common[self.columns])
+        return found
+
     def of(self, common: NDArray) -> NDArray[np.float64]:
         """Gaps (step, draw) of common effects (column, draw)."""
         effects = common[self.columns]
@@ -61,11 +74,11 @@ class Gaps:
         return np.where(possible, density, -np.inf), rise
 
     def curvature(self, common: NDArray) -> NDArray[np.float64]:
-        """Of minus the log density (step, step), nowhere negative, for effects (column,)."""
+        """Of minus the log density (step, step), above 0 everywhere, for effects (column,)."""
         gap = self.of(common[:, None])[:, 0]
         off = (np.log(gap) - self.mean) / self.spread
-        prior = ((1.0 - self.spread * off) / self.spread**2 - 1.0) / gap**2
-        bend = self.number * np.exp(-gap) / np.expm1(-gap) ** 2 + np.maximum(prior, 0.0)
+        prior = np.maximum(1.0 - self.spread * off - self.spread**2, LEAST_BEND)
+        bend = self.number * np.exp(-gap) / np.expm1(-gap) ** 2 + prior / (self.spread * gap) ** 2
         steps = np.eye(gap.size, k=-1) - np.eye(gap.size)  # of gaps, in effects
         return steps.T @ (bend[:, None] * steps)
 

@@ -65,7 +65,7 @@ def grade_model(
     Raises
     ------
     ValueError
-        As :func:`relevance_model`; judgments of a single grade.
+        As :func:`relevance_model`; a scale of a single grade; a grade that is not on the scale.
 
     References
     ----------
@@ -95,6 +95,12 @@ def grade_model(
     )
     judged = predictors.judged
     scale = np.array(frame.scale)
+    strange = np.setdiff1d(frame.grade[0, judged], scale)
+    if strange.size:
+        raise ValueError(
+            f"a judgment has the grade {strange[0]:g}, which is not on the collection's scale: "
+            f"{', '.join(f'{grade:g}' for grade in scale)}"
+        )
     if scale.size < 2:
         raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}

@@ -1,4 +1,4 @@
-"""Approximation of the relevance model: a normal one at its mode, then a few Hamiltonian steps."""
+"""Approximation of the models of documents: a normal one at the mode, then Hamiltonian steps."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     common, own, arrow, spreads = normal_start(regression, data)
     noise = [random.standard_normal((*part.shape, N_CHAINS)) for part in (common, own)]
     off = arrow.effects(*noise)
-    start = common[:, None] + off[0], own[:, :, None] + off[1]
+    start = regression.gaps.apart(common[:, None] + off[0], common), own[:, :, None] + off[1]
     chains = Chains(regression, spreads, arrow, *start, random)
     kept = []
     for number in track(range(N_WARM + -(-draws // N_CHAINS)), "draws of the posterior"):

@@ -1,4 +1,4 @@
-"""Mode of the relevance model's posterior, its curvature, and the spreads for both."""
+"""Mode of the posterior of a model of documents, its curvature, and the spreads for both."""
 
 import numpy as np
 from numpy.typing import NDArray

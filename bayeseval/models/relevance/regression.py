@@ -1,4 +1,4 @@
-"""The model of relevance as one logistic regression: common effects, and effects of each topic.
+"""A model of documents as one logistic regression: common effects, and effects of each topic.
 
 Given the effects that all topics share, those of different topics are independent. So the curvature
 of the posterior is an arrow: a block for each topic, and a border that is as wide as the common

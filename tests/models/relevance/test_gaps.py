@@ -114,12 +114,36 @@ def test_cutpoints_that_are_not_in_order_are_impossible():
     assert np.isfinite(rise).all()
 
 
+@pytest.mark.parametrize("spread", [0.75, 1.5])
+@pytest.mark.parametrize("highest", [1.0, 2.0, 3.0])
+def test_grades_that_hardly_occur_leave_no_chain_where_it_started(highest, spread):
+    """Few documents tell the cutpoints, or none: starts may be impossible, draws are not."""
+    few = graded(3, 0.03, 15)
+    node = few["judgments"].to_dataset(inherit=False)
+    few["judgments"] = xr.DataTree(node.assign(grade=node.grade.clip(max=highest)))
+    model = be.models.grade_model(few, priors={"grade_gap": (0.0, spread)})
+    for seed in range(3):
+        fitted = be.fit(model, approximation="laplace", draws=100, random_seed=seed)["posterior"]
+        assert (fitted["grade_gap"] > 0.0).all()
+        curvature = fitted["curvature"].to_numpy().ravel()
+        chains = curvature[: curvature.size // 16 * 16].reshape(-1, 16)
+        assert (chains.std(axis=0) > 0.0).all()
+
+
+def test_a_grade_that_is_not_on_the_scale_is_refused(sampled):
+    node = sampled["judgments"].to_dataset(inherit=False)
+    other = sampled.copy()
+    other["judgments"] = xr.DataTree(node.assign(grade=node.grade.where(node.grade != 1.0, 5.0)))
+    with pytest.raises(ValueError, match="has the grade 5, which is not on the collection's scale"):
+        be.models.grade_model(other)
+
+
 @pytest.mark.parametrize("effects", [(-0.3, -0.8), (-2.0, -2.5), (-6.0, -7.0)])
 def test_the_curvature_of_the_gaps_is_that_of_their_density(effects):
-    """Where the prior is concave; nowhere is it below 0."""
+    """Where the prior is concave; nowhere is it 0 or below."""
     gaps = Gaps(slice(0, 2), np.array([30, 50]), 0.0, 0.75)
     found = gaps.curvature(np.array(effects))
-    assert np.linalg.eigvalsh(found).min() >= 0
+    assert np.linalg.eigvalsh(found).min() > 0
     if max(gaps.of(np.array(effects)[:, None]).ravel()) < 1.5:
         steps = 1e-5 * np.eye(2)
         numeric = [
