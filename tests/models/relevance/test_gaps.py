@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,6 +11,7 @@ from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.gaps import Gaps
 from bayeseval.models.relevance.mode import normal_start
 from bayeseval.models.relevance.regression import Regression
+from tests.models.relevance.posterior_slopes import check_mode_and_arrow, check_slope_of_path
 
 PLAIN = {"topic_effects": False, "n_components": 0, "agreement": False}
 PROPORTIONS = (0.5, 0.3, 0.2)
@@ -75,17 +78,7 @@ def minus_log_posterior(model, spreads, common, own) -> float:
 def test_the_mode_has_no_gradient_and_the_arrow_is_the_factor_of_its_curvature(model, started):
     _, common, own, arrow, spreads = started
     assert (np.diff([0.0, *common[-2:]]) < 0).all()
-    random = np.random.default_rng(1)
-    for _ in range(5):
-        noise = random.standard_normal((common.size, 1)), random.standard_normal((*own.shape, 1))
-        size = sum((part**2).sum() for part in noise)
-        step = [0.01 * part[..., 0] / np.sqrt(size) for part in arrow.effects(*noise)]
-        down, here, up = (
-            minus_log_posterior(model, spreads, common + k * step[0], own + k * step[1])
-            for k in (-1, 0, 1)
-        )
-        assert abs(up - down) < 1e-6
-        assert (up - 2 * here + down) / 0.01**2 == pytest.approx(1.0, rel=0.02)
+    check_mode_and_arrow(partial(minus_log_posterior, model, spreads), common, own, arrow, 0.02)
 
 
 def test_the_energy_of_a_path_is_that_of_the_formula_and_so_is_its_gradient(model, started):
@@ -95,15 +88,10 @@ def test_the_energy_of_a_path_is_that_of_the_formula_and_so_is_its_gradient(mode
     start = common[:, None] + moved, own[:, :, None] * np.ones(16)
     chains = Chains(regression, spreads, arrow, *start, random)
     prior, scale = spreads.precisions(), spreads.scale()
-    energy, slope = chains._energy(start, prior, scale)
+    energy, _ = chains._energy(start, prior, scale)
     expected = [minus_log_posterior(model, spreads, start[0][:, chain], own) for chain in range(16)]
     np.testing.assert_allclose(energy - energy[0], np.array(expected) - expected[0], atol=1e-8)
-    noise = random.normal(size=(common.size, 1)), random.normal(size=(*own.shape, 1))
-    step = [part * factor for part, factor in zip(arrow.effects(*noise), scale, strict=True)]
-    there = [part + 1e-6 * move for part, move in zip(start, step, strict=True)]
-    gained = (chains._energy(there, prior, scale)[0] - energy) / 1e-6
-    rise = (slope[0] * noise[0]).sum(axis=0) + (slope[1] * noise[1]).sum(axis=(0, 1))
-    np.testing.assert_allclose(gained, rise, rtol=1e-3, atol=1e-3)
+    check_slope_of_path(chains, arrow, start, prior, scale, random)
 
 
 def test_cutpoints_that_are_not_in_order_are_impossible():

@@ -1,5 +1,6 @@
 import io
 import sys
+from functools import partial
 
 import numpy as np
 import pymc as pm
@@ -12,6 +13,7 @@ from bayeseval import progress
 from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.mode import normal_start
 from bayeseval.models.relevance.regression import Regression
+from tests.models.relevance.posterior_slopes import check_mode_and_arrow, check_slope_of_path
 
 
 @pytest.fixture(scope="module")
@@ -101,17 +103,8 @@ def test_the_likelihood_in_one_pass_is_that_of_the_formula(size):
 
 def test_the_mode_has_no_gradient_and_the_arrow_is_the_factor_of_its_curvature(started):
     regression, common, own, arrow, spreads = started
-    random = np.random.default_rng(1)
-    for _ in range(5):
-        noise = random.standard_normal((common.size, 1)), random.standard_normal((*own.shape, 1))
-        size = sum((part**2).sum() for part in noise)
-        step = [0.01 * part[..., 0] / np.sqrt(size) for part in arrow.effects(*noise)]
-        down, here, up = (
-            minus_log_posterior(regression, spreads, common + k * step[0], own + k * step[1])
-            for k in (-1, 0, 1)
-        )
-        assert abs(up - down) < 1e-6
-        assert (up - 2 * here + down) / 0.01**2 == pytest.approx(1.0, rel=1e-3)
+    energy = partial(minus_log_posterior, regression, spreads)
+    check_mode_and_arrow(energy, common, own, arrow, 1e-3)
 
 
 def test_the_gradient_of_a_path_is_that_of_its_energy(started):
@@ -122,17 +115,12 @@ def test_the_gradient_of_a_path_is_that_of_its_energy(started):
     for name in spreads.value:
         spreads.value[name] = spreads.value[name] + 0.3
     prior, scale = spreads.precisions(), spreads.scale()
-    energy, slope = chains._energy(start, prior, scale)
+    energy, _ = chains._energy(start, prior, scale)
     assert energy[0] == pytest.approx(
         minus_log_posterior(regression, spreads, start[0][:, 0], start[1][:, :, 0])
     )
     assert max(part.max() for part in scale) > 1
-    noise = random.normal(size=(common.size, 1)), random.normal(size=(*own.shape, 1))
-    step = [part * factor for part, factor in zip(arrow.effects(*noise), scale, strict=True)]
-    there = [part + 1e-6 * move for part, move in zip(start, step, strict=True)]
-    gained = (chains._energy(there, prior, scale)[0] - energy) / 1e-6
-    expected = (slope[0] * noise[0]).sum(axis=0) + (slope[1] * noise[1]).sum(axis=(0, 1))
-    np.testing.assert_allclose(gained, expected, rtol=1e-3, atol=1e-3)
+    check_slope_of_path(chains, arrow, start, prior, scale, random)
 
 
 def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
