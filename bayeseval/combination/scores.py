@@ -234,10 +234,9 @@ class Combination:
         """Measures of one model and of the other, in the order in which they were asked for."""
         if len(parts) == 1:
             return parts[0]
-        scores, intervals = (
-            xr.concat([getattr(one, name) for one in parts], "measure", combine_attrs="override")
-            for name in ("scores", "intervals")
-        )
+        how: dict[str, Any] = {"dim": "measure", "combine_attrs": "override"}
+        scores = xr.concat([one.scores for one in parts], **how)
+        intervals = xr.concat([one.intervals for one in parts], **how)
         said = [one.contradiction for one in parts if one.contradiction]
         contradiction = "; ".join(dict.fromkeys(said))
         return cls(scores.sel(measure=labels), intervals.sel(measure=labels), contradiction)
