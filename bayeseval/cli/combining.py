@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import bayeseval as be
 from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.typeset import WRITERS
@@ -86,7 +84,7 @@ def remark_differences(pairs: xr.Dataset, by_dyn: xr.Dataset) -> None:
     )
     ratio = length / of_dyn.where(of_dyn > 0)
     remark_lengths(ratio.median("comparison"), "median of the differences")
-    ratio = ratio.where((of_dyn > 0) | (length <= 0), np.inf)  # dyn is certain, and dyn alone
+    ratio = ratio.where((of_dyn > 0) | (length <= 0), float("inf"))  # dyn is certain, and dyn alone
     longer = ratio.max("measure").fillna(0.0).to_numpy()
     number, worst = int((longer > LONGER).sum()), int(longer.argmax())
     if number:

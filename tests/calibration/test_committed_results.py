@@ -60,15 +60,15 @@ def test_p_values_and_coverage_follow_from_the_ranks(study, ranks):
 
 
 def test_the_summary_follows_from_the_ranks_and_its_command_is_one_of_the_script(study, ranks):
-    summary = pd.read_csv(RESULTS / "summary.csv").set_index("study")
+    summary = pd.read_csv(RESULTS / "summary.csv", dtype=str).set_index("study")
     line = summary_line(study, STUDIES[study].__doc__ or "", ranks)
     for name, value in line.items():
         if name == "study":
             continue
         if isinstance(value, float):
-            assert summary.loc[study, name] == pytest.approx(value, nan_ok=True)
+            assert float(summary.loc[study, name]) == pytest.approx(value, nan_ok=True)
         else:
-            assert str(summary.loc[study, name]) == str(value)
+            assert summary.loc[study, name] == str(value)
     words = shlex.split(str(summary.loc[study, "command"]))
     assert Path(words[1]).exists() or (RESULTS.parents[1] / words[1]).exists()
     assert words[2:] == ["run", study, "--simulations", str(len(ranks))]
