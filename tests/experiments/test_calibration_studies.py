@@ -100,7 +100,7 @@ def test_parameters_and_runs_are_those_asked_for(collection):
         budget=6,
         runs=["run003"],
         n_topics=2,
-        parameters={"curvature": {}, "topic_effect": {"topic": [1]}, "grade_gap": {}},
+        parameters={"curvature": {}, "topic_effect": {"topic": [1]}, "step_slope": {}},
     )
     found = be.experiments.simulation_based_calibration(study, [1, 2], n_draws=19)
     assert found["quantity"].values.tolist() == [

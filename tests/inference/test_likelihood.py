@@ -64,10 +64,12 @@ def states(model, fitted, truth: str) -> np.ndarray:
     logit = effect[:, :, topic, 0] + effect[:, :, topic, 1] * x + along
     logit += posterior["curvature"].to_numpy()[..., None] * model["curve_value"].get_value()
     logit += posterior["tail_effect"].to_numpy()[..., None] * model["tail_value"].get_value()
-    cuts = [np.zeros_like(logit)]
+    reached = [1 / (1 + np.exp(-logit))]
     if truth == "grade":
-        cuts.append(np.broadcast_to(posterior["grade_gap"].to_numpy(), logit.shape))
-    reached = [1 / (1 + np.exp(cut - logit)) for cut in cuts]
+        level, slope = (posterior[f"step_{name}"].to_numpy() for name in ("intercept", "slope"))
+        own = posterior["topic_step_effect"].transpose("chain", "draw", "topic", "grade_step")
+        odds = level + own.to_numpy()[:, :, topic, 0] + slope * np.log1p(np.exp(logit))
+        reached.append(reached[0] / (1 + np.exp(-odds)))
     bounds = [np.ones_like(logit), *reached, np.zeros_like(logit)]
     return np.stack([high - low for high, low in zip(bounds, bounds[1:], strict=False)], axis=-1)
 
@@ -109,6 +111,9 @@ def handmade_effects(fitted) -> xr.DataTree:
     effect = posterior["population_effect"] + posterior["topic_sd"] * unit
     along = posterior["reliability_sd"] * posterior["component_deviation"]
     bent = posterior["curve_component_sd"] * posterior["curve_component_deviation"]
+    if "topic_step_sd" in posterior:
+        own = posterior["topic_step_sd"] * posterior["topic_step_deviation"]
+        posterior = posterior.assign(topic_step_effect=own)
     whole = fitted.copy()
     whole["posterior"] = xr.DataTree(
         posterior.assign(

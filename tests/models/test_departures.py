@@ -176,16 +176,20 @@ def moved(departures: Departures, rank, seen) -> np.ndarray:
     return (departing_columns(rank, seen) @ departures.of_run(0))[:, 0]
 
 
+@pytest.mark.parametrize("n_steps", [0, 2])
 @pytest.mark.parametrize("labelled", [False, True])
-def test_documents_drawn_again_exceed_as_many_cutpoints_as_their_chance_lets_them(labelled):
+def test_documents_drawn_again_reach_the_grade_that_their_chance_lets_them(labelled, n_steps):
     """By the compiled way, in log odds, and by the other one, in probabilities."""
     random = np.random.default_rng(2)
-    cutpoints = np.sort(random.normal(0.0, 1.0, (3, 40)), axis=0).astype(np.float32)
+    level, slope = random.normal(0.5, 1.0, (2, n_steps, 40)).astype(np.float32)
 
     def codes(logit, uniform, pairs):
-        return (uniform < expit(logit - cutpoints[:, None])).sum(axis=0).astype(np.uint8)
+        odds = level[:, None] + slope[:, None] * np.log1p(np.exp(logit))
+        share = np.cumprod(expit(np.concatenate([logit[None], odds])), axis=0)
+        return (uniform < share).sum(axis=0).astype(np.uint8)
 
-    draws = SimpleNamespace(n_draws=40, labelled=labelled, cutpoints=cutpoints, codes=codes)
+    steps = level[:, None], slope
+    draws = SimpleNamespace(n_draws=40, labelled=labelled, codes=codes, steps=lambda pairs: steps)
     drawn = TopicDraws.empty(draws, np.zeros((8, 40), np.uint8), np.arange(8), np.arange(2, 8))
     drawn.logit[:] = random.normal(0.0, 2.0, (6, 40))
     drawn.uniform[:] = random.random((6, 40))
@@ -196,16 +200,7 @@ def test_documents_drawn_again_exceed_as_many_cutpoints_as_their_chance_lets_the
     expected = codes(drawn.logit[[0, 3, 5]] + columns @ effect, drawn.uniform[[0, 3, 5]], rows)
     found = drawn.again(rows, columns.astype(np.float32), effect)
     np.testing.assert_array_equal(found, expected)
-    assert set(np.unique(found)) == {0, 1, 2, 3}
-
-
-def test_cutpoints_add_up_and_lie_in_rows_so_that_one_kernel_serves_all_models():
-    draws = object.__new__(RelevanceDraws)
-    draws.scale, draws.n_draws = np.arange(4.0), 3
-    draws._draws = {"grade_gap": np.array([[1.0, 2.0], [0.5, 1.0], [2.0, 0.25]])}
-    expected = [[0.0, 0.0, 0.0], [1.0, 0.5, 2.0], [3.0, 1.5, 2.25]]
-    np.testing.assert_array_equal(draws.cutpoints, expected)
-    assert draws.cutpoints.flags.c_contiguous and draws.cutpoints.dtype == np.float32
+    assert set(np.unique(found)) == set(range(n_steps + 2))
 
 
 def test_what_a_judgment_itself_said_is_left_out(sampled, fitted):
@@ -248,7 +243,13 @@ def test_of_a_grade_the_very_grade_is_left_out(collection):
     grade = np.array([draws.scale[-1]] * pair.size)
     odds, _ = draws.left_out(0, ranks, pair, grade)
     logit, _ = draws.logit(0, ranks, pair - draws.frame.rankings.start[0])
-    lowest, highest = expit(logit), expit(logit - draws.cutpoints[-1])
+    lowest = expit(logit)
+    odds_of_next = (
+        draws._draws["step_intercept"][:, 0]
+        + draws._draws["topic_step_effect"][:, 0, 0]
+        + draws._draws["step_slope"][:, 0] * np.logaddexp(0.0, logit)
+    )
+    highest = lowest * expit(odds_of_next)
     expected = (lowest / highest).sum(axis=1) / (1.0 / highest).sum(axis=1)
     np.testing.assert_allclose(expit(odds), expected, rtol=1e-6)
     by_relevance = 1.0 / (1.0 / lowest).mean(axis=1)

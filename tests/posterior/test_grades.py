@@ -16,6 +16,8 @@ FLAT = dict.fromkeys(
         "agreement_effect",
         "topic_component_effect",
         "topic_agreement_effect",
+        "topic_step_effect",
+        "step_slope",
     ],
     0.0,
 )
@@ -43,10 +45,10 @@ def test_complete_grades_give_the_exact_graded_scores():
     np.testing.assert_allclose(post.estimate - exact, 0.0, atol=1e-12)
 
 
-def test_unjudged_documents_reach_each_grade_as_often_as_the_cutpoints_say():
+def test_unjudged_documents_reach_each_grade_as_often_as_the_steps_say():
     sampled = half_judged(collection_of_three(GRADES), budget=3)
     model = be.models.grade_model(sampled)
-    fitted = handmade_fit(model, **FLAT, grade_gap=logit(0.8))
+    fitted = handmade_fit(model, **FLAT, step_intercept=logit(0.4))
     levels = be.posterior_scores(fitted, sampled, ["NumRel", "NumRel(rel=2)"], random_seed=1)
     grade = sampled["judgments/grade"].to_numpy()
     for measure, level, share in (("NumRel", 1, 0.5), ("NumRel(rel=2)", 2, 0.2)):
@@ -109,7 +111,7 @@ def test_labels_change_the_odds_of_every_grade():
     model = be.models.grade_model(sampled, external="llm")
     rate = np.array([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]])
     errors = {"llm_share": rate[:, :1], "llm_slope": 0.0}
-    fitted = handmade_fit(model, **FLAT, **errors, grade_gap=logit(0.8))
+    fitted = handmade_fit(model, **FLAT, **errors, step_intercept=logit(0.4))
     post = be.posterior_scores(fitted, sampled, "NumRel(rel=2)", random_seed=1)
     mass = np.array([0.5, 0.3, 0.2]) * rate[:, 1]
     seen = (sampled["judgments/grade"].to_numpy() >= 2).sum()

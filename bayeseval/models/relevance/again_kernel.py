@@ -5,14 +5,16 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def codes_again(kept, logit, chance, columns, effect, cutpoint, out):
-    """Fill ``out`` (row, draw) with how many cutpoints each document exceeds, its predictor moved.
+def codes_again(kept, logit, chance, columns, effect, level, slope, out):
+    """Fill ``out`` (row, draw) with the grade of each document, its predictor moved.
 
     A document of row r has the linear predictor ``logit[kept[r]] + columns[r] @ effect`` (draw,),
-    and exceeds a cutpoint (step, draw) where its ``chance``, in log odds, is below what is left of
-    that. Most columns of a document are 0.
+    and is relevant where its ``chance``, in log odds, is below that. It reaches a higher grade
+    where the chance is below the product of relevance and of the steps up to there, whose log odds
+    have ``level`` and ``slope`` (step, draw). Most columns of a document are 0.
     """
     moved = np.empty(logit.shape[1], dtype=logit.dtype)
+    one = moved.dtype.type(1.0)
     for row in range(kept.size):
         # the linear predictor
         for draw in range(moved.size):
@@ -25,7 +27,15 @@ def codes_again(kept, logit, chance, columns, effect, cutpoint, out):
         # and what the chance makes of it
         own = chance[kept[row]]
         for draw in range(moved.size):
-            out[row, draw] = 0
-        for step in range(cutpoint.shape[0]):
-            for draw in range(moved.size):
-                out[row, draw] += own[draw] < moved[draw] - cutpoint[step, draw]
+            out[row, draw] = own[draw] < moved[draw]
+        if not level.shape[0]:
+            continue
+        for draw in range(moved.size):
+            if out[row, draw]:
+                odds = moved[draw]
+                share = one / (one + np.exp(-odds))
+                limit = one / (one + np.exp(-own[draw]))
+                bend = max(odds, 0 * odds) + np.log1p(np.exp(-abs(odds)))
+                for step in range(level.shape[0]):
+                    share /= one + np.exp(-level[step, draw] - slope[step, draw] * bend)
+                    out[row, draw] += limit < share

@@ -47,8 +47,9 @@ class Chains:
 
     def _rescale(self, adapting: bool) -> None:
         """Effects of one standard deviation times a factor, and that deviation too."""
-        logit = self.regression.logit(self.common, self.own)
-        known = self.regression.likelihood(logit)
+        bent = self.regression.steps.bent
+        linear = self.regression.linear(self.common, self.own)
+        known = self.regression.likelihood(bent(linear, self.common))
         for name in self.spreads.names:
             columns, common = self.spreads.columns(name), self.spreads.is_common(name)
             if common:
@@ -58,12 +59,12 @@ class Chains:
             value = self.spreads.value[name]
             moved = value + self._stretch[name] * self.random.standard_normal(value.size)
             factor = np.exp(moved - value)
-            there = logit + (factor - 1.0) * part
-            found = self.regression.likelihood(there)
+            there = linear + (factor - 1.0) * part
+            found = self.regression.likelihood(bent(there, self.common))
             gain = found - known
             gain += self.spreads.log_prior(name, moved) - self.spreads.log_prior(name, value)
             taken = np.log(self.random.random(value.size)) < gain
-            logit, known = np.where(taken, there, logit), np.where(taken, found, known)
+            linear, known = np.where(taken, there, linear), np.where(taken, found, known)
             self.spreads.value[name] = np.where(taken, moved, value)
             effects = self.common[columns] if common else self.own[:, columns]
             effects *= np.where(taken, factor, 1.0)
@@ -84,8 +85,7 @@ class Chains:
             here = _plus(here, _times(scale, self.arrow.effects(*speed)), step)
             energy, slope = self._energy(here, precision, scale)
             speed = _plus(speed, slope, -0.5 * step)
-        with np.errstate(invalid="ignore"):  # a path that left what is possible is not taken
-            change = start - energy - _kinetic(speed)
+        change = start - energy - _kinetic(speed)
         share = np.exp(np.minimum(0.0, np.where(np.isfinite(change), change, -np.inf)))
         taken = self.random.random(share.size) < share
         self.common = np.where(taken, here[0], self.common)
@@ -100,11 +100,9 @@ class Chains:
         off = common - self.spreads.mean[:, None]
         pulled = np.einsum("tjc,cjk->tkc", own, own_prior)
         energy = 0.5 * (prior * off**2).sum(axis=0) + 0.5 * (own * pulled).sum(axis=(0, 1))
-        likelihood, rise, own_rise = self.regression.slope(logit)
-        apart, rise_of_gaps = self.regression.gaps.density(common)
-        rise[self.regression.gaps.columns] += rise_of_gaps
+        likelihood, rise, own_rise = self.regression.slope(logit, common)
         slope = self.arrow.noise(*_times(scale, (prior * off - rise, pulled - own_rise)))
-        return energy - likelihood - apart, slope
+        return energy - likelihood, slope
 
 
 def _kinetic(speed) -> NDArray[np.float64]:

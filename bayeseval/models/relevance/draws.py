@@ -173,14 +173,13 @@ class RelevanceDraws:
         Gelfand, Dey and Chang, "Model determination using predictive distributions with
         implementation via sampling-based methods", Bayesian Statistics 4 (1992).
         """
-        from scipy.special import expit
         from scipy.special import logit as log_odds
 
         odds, seen = np.empty(pairs.size), np.empty((pairs.size, 2))
         for rows in _blocks(np.arange(pairs.size)):
             local = pairs[rows] - self.frame.rankings.start[topic]
             logit, seen[rows] = self.logit(topic, ranks, local)
-            above = [expit(logit - cut) for cut in self.cutpoints]
+            above = self._reached(logit, pairs[rows])
             judged = _mass(above)[self._code(grade[rows]), np.arange(rows.size)]
             weight = 1.0 / np.maximum(judged, LEAST_SHARE)
             share = (weight * above[0]).sum(axis=1) / weight.sum(axis=1)
@@ -223,23 +222,41 @@ class RelevanceDraws:
 
     def _above(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
         """P(grade at or above each step), given the external labels too."""
+        above = self._reached(logit, pairs)
+        return self._given_labels(above, pairs) if self._columns else above
+
+    def _reached(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
+        """P(grade at or above each step) given the linear predictor (pair, draw)."""
         from scipy.special import expit
 
-        above = [expit(logit - cut) for cut in self.cutpoints]
-        return self._given_labels(above, pairs) if self._columns else above
+        above = [expit(logit)]
+        if self.scale.size > 2:
+            share = np.logaddexp(0.0, logit, dtype=logit.dtype)
+            for level, slope in zip(*self.steps(pairs), strict=True):
+                odds = level.astype(logit.dtype) + slope.astype(logit.dtype) * share
+                above.append(above[-1] * expit(odds))
+        return above
 
     @property
     def labelled(self) -> bool:
         """Whether external labels have a say in what documents are."""
         return bool(self._columns)
 
-    @property
-    def cutpoints(self) -> NDArray[np.float32]:
-        """Cutpoints between the grades (step, draw), from 0."""
-        cutpoints = np.zeros((self.scale.size - 1, self.n_draws), np.float32)
-        if self.scale.size > 2:
-            cutpoints[1:] = np.cumsum(self._draws["grade_gap"], axis=1).T
-        return cutpoints
+    def steps(self, pairs: NDArray) -> tuple[NDArray, NDArray]:
+        """Levels (step, pair, draw) and slopes (step, draw) of the steps to higher grades.
+
+        The pairs are positions in the collection; those of one topic have one row of levels.
+        """
+        if self.scale.size == 2:
+            return np.zeros((0, 1, self.n_draws)), np.zeros((0, self.n_draws))
+        level = self._draws["step_intercept"].T[:, None]
+        if "topic_step_effect" in self._draws:
+            topic = np.searchsorted(self.frame.rankings.start, pairs, side="right") - 1
+            if (topic == topic[:1]).all():
+                topic = topic[:1]
+            own = self._draws["topic_step_effect"][:, self._topic[topic]]
+            level = level + own.transpose(2, 1, 0)
+        return level, self._draws["step_slope"].T
 
     @cached_property
     def _label_logit(self) -> NDArray[np.float64]:

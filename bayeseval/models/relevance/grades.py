@@ -17,8 +17,13 @@ from bayeseval.models.relevance.builder import (
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
+from bayeseval.models.relevance.spreads import STEP
 
-GRADE_GAP = (0.0, 0.75)  # of the log
+STEP_PRIORS: dict[str, tuple[float, ...]] = {
+    "step_intercept": (0.0, 1.5),
+    "step_slope": (0.5, 0.5),
+    "topic_step_sd": (1.0,),
+}
 
 
 def grade_model(
@@ -33,21 +38,30 @@ def grade_model(
     agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):
-    r"""Hierarchical ordered logistic model of the grade of topic-document pairs.
+    r"""Hierarchical sequential logistic model of the grade of topic-document pairs.
 
-    .. math:: \mathrm{logit} P(grade_d \ge v_k) = \eta_d - \sum_{j=2}^{k} \delta_j
+    .. math:: \mathrm{logit} P(grade_d \ge v_1) = \eta_d, \qquad
+              \mathrm{logit} P(grade_d \ge v_{k+1} \mid grade_d \ge v_k)
+              = a_k + u_{tk} + \lambda_k \log(1 + e^{\eta_d})
 
-    with :math:`\eta` the linear predictor of :func:`relevance_model`, :math:`v_1 < v_2 < \dots` the
-    grades above the lowest, and gaps :math:`\delta_j > 0` that all topics share: one scale of
-    relevance, cut at several points. For two grades it is :func:`relevance_model`. The table of
-    priors is its too, and one more:
+    with :math:`\eta` the linear predictor of :func:`relevance_model` and :math:`v_1 < v_2 < \dots`
+    the grades above the lowest. Topics differ in their share of high grades, by
+    :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade beyond relevance is learned:
+    with :math:`\lambda_1 = 1` and no u the first two grades are cut from one ordered scale
+    (proportional odds, the cutpoints :math:`\log(1 + e^{-a_1})` apart), with :math:`\lambda = 0`
+    relevant documents have the same chance of a higher grade wherever they stand. For two grades it
+    is :func:`relevance_model`. The table of priors is its too, and three more:
 
     =====================  ==================  ===================================================
     name in ``priors``     default             why
     =====================  ==================  ===================================================
-    grade_gap              LogNormal(0, 0.75)  of documents at one grade, between a fifth and four
-                                               fifths reach the next
+    step_intercept         Normal(0, 1.5)      of documents that are relevant against all odds,
+                                               between .05 and .95 reach the next grade
+    step_slope             Normal(0.5, 0.5)    between 0 and 1, rarely beyond
+    topic_step_sd          HalfNormal(1)       may be none; learned
     =====================  ==================  ===================================================
+
+    The variables have the names of the table, and ``topic_step_effect`` holds u.
 
     Parameters
     ----------
@@ -69,7 +83,8 @@ def grade_model(
 
     References
     ----------
-    McCullagh, "Regression models for ordinal data", JRSS B 42 (1980).
+    McCullagh, "Regression models for ordinal data", JRSS B 42 (1980). Tutz, "Sequential models in
+    categorical regression", Computational Statistics and Data Analysis 11 (1991).
 
     Examples
     --------
@@ -81,9 +96,8 @@ def grade_model(
     [0.0, 1.0, 2.0]
     """
     import pymc as pm
-    import pytensor.tensor as pt
 
-    values = checked_priors(PRIORS | {"grade_gap": GRADE_GAP}, priors)
+    values = checked_priors(PRIORS | STEP_PRIORS, priors)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(
         frame,
@@ -104,34 +118,49 @@ def grade_model(
     if scale.size < 2:
         raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
+    coords |= {"step_number": STEP}
     with pm.Model(coords=coords) as model:
         name_model("grade_model")
         relevant = frame.grade[0, judged] > scale[0]
         latent = linear_predictor(predictors, values, relevant)
         pm.Data("grade_scale", scale, dims="grade_value")
         pm.Data("judged_grade", np.searchsorted(scale, frame.grade[0, judged]), dims="judged_pair")
-        gap: Any = pt.zeros(0)
-        if scale.size > 2:
-            pm.Data("gap_prior", np.array(values["grade_gap"]), dims="prior_number")
-            gap = pm.LogNormal("grade_gap", *values["grade_gap"], dims="grade_step")
-        grade = pm.Categorical("grade", p=_grade_shares(latent, gap), dims="judged_pair")
+        steps = _steps(predictors, values, latent, scale.size - 2) if scale.size > 2 else []
+        grade = pm.Categorical("grade", p=_grade_shares(latent, steps), dims="judged_pair")
         states = [f"{value:g}" for value in scale]
         label_judgments(grade, relevant, frame, judged, external, states)
         keep_parts()
     return model
 
 
-def _grade_shares(latent, gap) -> Any:
-    """Probability (judged_pair, grade_value) of every grade.
-
-    That of a middle grade is the product of reaching it, of missing the next, and of 1 - exp(-gap);
-    the difference of the two shares, which it equals, loses its digits where both are near 1.
-    """
+def _steps(predictors: Predictors, values, latent, n_steps: int) -> list[Any]:
+    """Log odds (judged_pair,) of every step, that a document with a grade reaches the next."""
+    import pymc as pm
     import pytensor.tensor as pt
 
-    above: Any = latent[:, None] - pt.concatenate([pt.zeros(1), pt.cumsum(gap)])
-    reached: Any = pt.sigmoid(above)
-    missed: Any = pt.sigmoid(-above)
-    below: Any = pt.expm1(-gap)
-    between = -reached[:, :-1] * missed[:, 1:] * below
-    return pt.concatenate([missed[:, :1], between, reached[:, -1:]], axis=-1)
+    normal = np.array([values[name] for name in STEP]).T
+    pm.Data("step_prior", normal, dims=("prior_number", "step_number"))
+    level: Any = pm.Normal("step_intercept", *values["step_intercept"], dims="grade_step")
+    slope: Any = pm.Normal("step_slope", *values["step_slope"], dims="grade_step")
+    above: Any = pt.softplus(latent)
+    steps = [level[step] + slope[step] * above for step in range(n_steps)]
+    if predictors.parts.topic_effects:
+        pm.Data("topic_step_prior", values["topic_step_sd"][0])
+        sd: Any = pm.HalfNormal("topic_step_sd", *values["topic_step_sd"])
+        dims = ("topic", "grade_step")
+        unit = pm.Normal("topic_step_deviation", np.float64(0), np.float64(1), dims=dims)
+        effect: Any = pm.Deterministic("topic_step_effect", sd * unit, dims=dims)
+        own: Any = effect[pm.modelcontext(None)["judged_topic"]]
+        steps = [odds + own[:, step] for step, odds in enumerate(steps)]
+    return steps
+
+
+def _grade_shares(latent, steps) -> Any:
+    """Probability (judged_pair, grade_value) of every grade, of the log odds of all steps."""
+    import pytensor.tensor as pt
+
+    shares, reached = [pt.sigmoid(-latent)], pt.sigmoid(latent)
+    for odds in steps:
+        shares.append(reached * pt.sigmoid(-odds))
+        reached = reached * pt.sigmoid(odds)
+    return pt.stack([*shares, reached], axis=-1)

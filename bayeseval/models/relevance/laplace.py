@@ -10,7 +10,7 @@ from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.external import drawn_error_rates, label_columns
 from bayeseval.models.relevance.mode import N_CHAINS, normal_start
 from bayeseval.models.relevance.regression import Regression
-from bayeseval.models.relevance.spreads import CORRELATION, TOPIC
+from bayeseval.models.relevance.spreads import CORRELATION, STEP, TOPIC
 from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
@@ -33,8 +33,8 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     standard normal, so that a path of a few steps forgets where it began. The first 40 steps tune
     and are dropped. What it is not: a sampler with a verdict; compare with one where it matters.
 
-    Documents of a middle grade stand in two rows of the regression, and the cutpoints between
-    grades are effects like others (:class:`bayeseval.models.relevance.gaps.Gaps`).
+    Documents with a grade have a further row for each grade from which another can be reached
+    (:class:`bayeseval.models.relevance.steps.Steps`).
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     """
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     grade = np.asarray(known["grade"] if "grade" in known else known["relevance"]).astype(int)
-    n_steps = len(model.coords.get("grade_value", (0, 1))) - 1
+    n_steps = len(model.coords.get("grade_step", ()))
     n_topics = len(model.coords["topic"])
     regression = Regression.of(data, model.coords["block"], grade, n_topics, n_steps)
     random = np.random.default_rng(random_seed)
     common, own, arrow, spreads = normal_start(regression, data)
     noise = [random.standard_normal((*part.shape, N_CHAINS)) for part in (common, own)]
     off = arrow.effects(*noise)
-    start = regression.gaps.apart(common[:, None] + off[0], common), own[:, :, None] + off[1]
+    start = common[:, None] + off[0], own[:, :, None] + off[1]
     chains = Chains(regression, spreads, arrow, *start, random)
     kept = []
     for number in track(range(N_WARM + -(-draws // N_CHAINS)), "draws of the posterior"):
@@ -103,9 +103,7 @@ def _named(model, regression: Regression, common, own, spread) -> dict[str, NDAr
             "topic_correlation": np.tanh(spread[CORRELATION]),
             "topic_effect": effect,
         }
-    if "cut" in shared:
-        values["grade_gap"] = regression.gaps.of(common.T).T
-        del shared["cut"]
+    values |= {name: shared.pop(name) for name in STEP if name in shared}
     if "component" in shared:
         values["reliability_sd"] = sd["component"]
         values["reliability"] = shared["component"] @ model["run_line_rotation"].get_value().T

@@ -43,7 +43,6 @@ def normal_start(
     """Mode (common and topics' effects), its curvature, and spreads for all chains."""
     one = Spreads(regression, data)
     common, own = one.mean.copy(), np.zeros(regression.own.shape[::2])
-    common[regression.gaps.columns] = regression.gaps.start()
     for number in range(N_ROUNDS):
         n_steps = N_NEWTON if number == 0 else 2
         common, own, arrow = _newton(regression, one, common, own, n_steps)
@@ -58,26 +57,21 @@ def _newton(
     """Mode given the spreads, with steps halved until the posterior does not fall."""
     common_prior, own_prior = spreads.precisions()
     precision, own_precision = common_prior[:, 0], own_prior[0]
-    gaps = regression.gaps
 
     def posterior(common, own):
         logit = regression.logit(common[:, None], own[:, :, None])
         off = common - spreads.mean
         prior = (precision * off**2).sum() + np.einsum("tj,jk,tk", own, own_precision, own)
-        apart = gaps.density(common[:, None])[0][0]
-        return regression.likelihood(logit)[0] + apart - 0.5 * prior, logit
+        return regression.likelihood(logit)[0] - 0.5 * prior, logit
 
     def curvature(common, logit):
-        whole = np.diag(precision)
-        whole[gaps.columns, gaps.columns] += gaps.curvature(common)
-        return Arrow(regression, logit[:, :, 0], whole, own_precision)
+        return Arrow(regression, logit[:, :, 0], common, precision, own_precision)
 
     now, logit = posterior(common, own)
     arrow = curvature(common, logit)
     for _ in range(n_steps):
-        _, rise, own_rise = regression.slope(logit)
+        _, rise, own_rise = regression.slope(logit, common[:, None])
         rise -= (precision * (common - spreads.mean))[:, None]
-        rise[gaps.columns] += gaps.density(common[:, None])[1]
         own_rise -= (own @ own_precision)[:, :, None]
         step, own_step = (part[..., 0] for part in arrow.solved(rise, own_rise))
         expected = float((rise[:, 0] * step).sum() + (own_rise[:, :, 0] * own_step).sum())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.models.relevance.blocks import EFFECTS
-from bayeseval.models.relevance.gaps import Gaps, graded_rows
+from bayeseval.models.relevance.steps import Steps, step_rows
 
 
 class Regression(NamedTuple):
@@ -30,8 +30,8 @@ class Regression(NamedTuple):
         Columns whose effects differ by topic: intercept and slope, components, agreement.
     common_spans, own_spans : dict of block -> slice
         Columns of each block.
-    gaps : Gaps
-        Of a model of grades, whose documents may stand in two rows.
+    steps : Steps
+        Of a model of grades, whose documents have a row for every grade they reached.
     """
 
     relevance: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Regression(NamedTuple):
     own: NDArray[np.float64]
     common_spans: dict[str, slice]
     own_spans: dict[str, slice]
-    gaps: Gaps = Gaps.none()
+    steps: Steps = Steps.none()
 
     @classmethod
     def of(
@@ -49,20 +49,14 @@ class Regression(NamedTuple):
         names: Collection[str],
         grade: NDArray,
         n_topics: int,
-        n_steps: int = 1,
+        n_steps: int = 0,
     ) -> "Regression":
         """Regression of the data of a model: ``NAME_value`` of its blocks, and ``judged_topic``.
 
-        ``grade`` (judged_pair,) is what was judged, 0 to ``n_steps``; 1 for relevance.
+        ``grade`` (judged_pair,) is what was judged, 0 to ``n_steps + 1``.
         """
-        row = np.arange(grade.size)
-        relevance, cut, gaps = grade.astype(float), np.zeros_like(row), Gaps.none()
-        if n_steps > 1:
-            row, relevance, cut = graded_rows(grade, n_steps)
         held = {
-            name: data[f"{name}_value"].reshape(grade.size, -1)[row]
-            for name in EFFECTS
-            if name in names
+            name: data[f"{name}_value"].reshape(grade.size, -1) for name in EFFECTS if name in names
         }
         by_topic, shared = (
             {name: values for name, values in held.items() if EFFECTS[name].by_topic == own}
@@ -70,15 +64,21 @@ class Regression(NamedTuple):
         )
         if "topic" in held:  # intercept and slope of topics stand beside those of all together
             shared = {"population": held["topic"]} | shared
-        if n_steps > 1:
-            shared["cut"] = (cut[:, None] == np.arange(1, n_steps)).astype(float)
-            middle = np.bincount(grade, minlength=n_steps + 1)[1:-1]
-            gaps = Gaps(_spans(shared)["cut"], middle, *data["gap_prior"].tolist())
-        topic = data["judged_topic"][row]
+        document, step, taken = step_rows(grade, n_steps)
+        topic = np.concatenate([data["judged_topic"], data["judged_topic"][document]])
         count = np.bincount(topic, minlength=n_topics)
         order = np.argsort(topic, kind="stable")
         place = np.empty(topic.size, dtype=np.int64)
         place[order] = np.arange(topic.size) - np.repeat(np.cumsum(count) - count, count)
+        steps = Steps.none()
+        if n_steps:
+            taking = np.concatenate([np.full(grade.size, -1), step])[:, None] == np.arange(n_steps)
+            shared |= {"step_intercept": taking, "step_slope": np.zeros_like(taking)}
+            if "topic" in held:
+                by_topic["topic_step"] = taking
+            own = slice(grade.size, None)
+            slopes = _spans(shared)["step_slope"]
+            steps = Steps(topic[own], place[own], place[document], step, slopes)
 
         def spread(values: NDArray) -> NDArray[np.float64]:
             room = np.zeros((n_topics, int(count.max()), *values.shape[1:]))
@@ -86,29 +86,38 @@ class Regression(NamedTuple):
             return room
 
         return cls(
-            spread(relevance),
+            spread(np.concatenate([grade > 0, taken])),
             count,
-            spread(_side_by_side(shared, relevance.size)),
-            spread(_side_by_side(by_topic, relevance.size)),
+            spread(_side_by_side(shared, topic.size)),
+            spread(_side_by_side(by_topic, topic.size)),
             _spans(shared),
             _spans(by_topic),
-            gaps,
+            steps,
         )
 
-    def logit(self, common: NDArray, own: NDArray) -> NDArray[np.float64]:
-        """Linear predictor (topic, row, draw) of effects (column, draw), (topic, column, draw)."""
+    def linear(self, common: NDArray, own: NDArray) -> NDArray[np.float64]:
+        """Columns times effects (topic, row, draw): (column, draw) and (topic, column, draw)."""
         return self.common @ common + self.own @ own
+
+    def logit(self, common: NDArray, own: NDArray) -> NDArray[np.float64]:
+        """Log odds (topic, row, draw) of effects (column, draw) and (topic, column, draw)."""
+        return self.steps.bent(self.linear(common, own), common)
 
     def likelihood(self, logit: NDArray) -> NDArray[np.float64]:
         """Log likelihood (draw,)."""
         return self._residuals(logit)[0]
 
-    def slope(self, logit: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Log likelihood (draw,), and its gradient in the common and in the topics' effects."""
+    def slope(self, logit: NDArray, common: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Log likelihood (draw,), and its gradient in the common and in the topics' effects.
+
+        ``logit`` are the log odds of effects of which the ``common`` ones are (column, draw).
+        """
         likelihood, left = self._residuals(logit)
+        rise_of_slopes = self.steps.passed_on(left, logit, common)
         n_columns = self.common.shape[2]
-        common = self.common.reshape(-1, n_columns).T @ left.reshape(-1, left.shape[2])
-        return likelihood, common, self.own.transpose(0, 2, 1) @ left
+        rise = self.common.reshape(-1, n_columns).T @ left.reshape(-1, left.shape[2])
+        rise[self.steps.slopes] = rise_of_slopes
+        return likelihood, rise, self.own.transpose(0, 2, 1) @ left
 
     def _residuals(self, logit: NDArray) -> tuple[NDArray, NDArray]:
         """Log likelihood (draw,), and relevance less its probability (topic, row, draw)."""
@@ -120,38 +129,49 @@ class Regression(NamedTuple):
 
 
 class Arrow:
-    """Factor of the curvature of a posterior at some logits.
+    """Factor of the curvature of a posterior at some effects.
 
-    With L its Cholesky factor, topics first, ``effects`` gives :math:`L^{-T} w` of noise w and
+    That of log odds near them, which change with the columns of :meth:`Steps.tangent`. With L its
+    Cholesky factor, topics first, ``effects`` gives :math:`L^{-T} w` of noise w and
     ``noise`` gives :math:`L^{-1} g` of a gradient g.
 
     Parameters
     ----------
     regression : Regression
     logit : float array (topic, row)
-    precision : float array (column, column)
+    effects : float array (column,)
+        Common ones, of which the log odds are.
+    precision : float array (column,)
         Of the prior of the common effects.
     own_precision : float array (own column, own column)
         Of the prior of a topic's effects.
     """
 
     def __init__(
-        self, regression: Regression, logit: NDArray, precision: NDArray, own_precision: NDArray
+        self,
+        regression: Regression,
+        logit: NDArray,
+        effects: NDArray,
+        precision: NDArray,
+        own_precision: NDArray,
     ) -> None:
         from scipy.special import expit
 
         share = expit(logit)
         known = np.arange(logit.shape[1]) < regression.number[:, None]
         weight = (share * (1.0 - share) * known)[:, :, None]
-        own = regression.own.transpose(0, 2, 1)
-        weighted = regression.common * weight
+        common, apart = regression.steps.tangent(
+            (regression.common, regression.own), logit, effects
+        )
+        own = apart.transpose(0, 2, 1)
+        weighted = common * weight
         n_columns = len(precision)
-        border = weighted.reshape(-1, n_columns).T @ regression.common.reshape(-1, n_columns)
-        block = own @ (regression.own * weight) + own_precision
+        border = weighted.reshape(-1, n_columns).T @ common.reshape(-1, n_columns)
+        block = own @ (apart * weight) + own_precision
         self._own = np.linalg.inv(np.linalg.cholesky(block))  # (topic, column, column)
         self._arm = self._own @ (own @ weighted)
         arm = self._arm.reshape(-1, n_columns)
-        left = border + precision - arm.T @ arm
+        left = border + np.diag(precision) - arm.T @ arm
         self._common = np.linalg.inv(np.linalg.cholesky(left))
 
     def effects(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
@@ -178,7 +198,10 @@ class Arrow:
 
 
 def _side_by_side(parts: dict[str, Any], n_rows: int) -> NDArray[np.float64]:
-    return np.column_stack([np.zeros((n_rows, 0)), *parts.values()])
+    """Columns of all parts (row, column); rows that a part lacks are 0."""
+    room = [np.zeros((n_rows, 0))]
+    room += [np.pad(values, [(0, n_rows - len(values)), (0, 0)]) for values in parts.values()]
+    return np.column_stack(room)
 
 
 def _spans(parts: dict[str, Any]) -> dict[str, slice]:

@@ -11,6 +11,8 @@ from bayeseval.models.relevance.regression import Regression
 
 TOPIC: tuple[str, ...] = ("intercept", "slope")
 CORRELATION = "fisher_z"
+STEP = "step_intercept", "step_slope"
+TOPIC_STEP = "topic_step"
 N_TRIES = 6  # of Metropolis steps that need no likelihood
 PROPOSAL = 1.7
 HALF = 0.5
@@ -24,7 +26,8 @@ class Spreads:
     ----------
     regression : Regression
     data : mapping
-        ``scale_prior`` and ``topic_prior`` of the model.
+        ``fixed_prior``, ``scale_prior`` and ``topic_prior`` of the model, and ``step_prior`` and
+        ``topic_step_prior`` where it has grades.
     """
 
     def __init__(self, regression: Regression, data: Mapping[str, NDArray]) -> None:
@@ -34,6 +37,9 @@ class Spreads:
         self.has_topics = "topic" in regression.own_spans
         self.shrunk = [name for name in SHRUNK if name in spans]
         self._scale: dict[str, float] = dict(zip(SHRUNK, data["scale_prior"].tolist(), strict=True))
+        if TOPIC_STEP in spans:
+            self.shrunk.append(TOPIC_STEP)
+            self._scale[TOPIC_STEP] = float(data["topic_step_prior"])
         self._normal: dict[str, NDArray] = dict(
             zip((*TOPIC, CORRELATION), data["topic_prior"].T, strict=True)
         )
@@ -41,6 +47,10 @@ class Spreads:
         n_columns = regression.common.shape[2]
         self.mean, self._fixed = np.zeros(n_columns), np.zeros(n_columns)
         self.mean[: mean.size], self._fixed[: mean.size] = mean, spread**-2.0
+        for number, name in enumerate(STEP):
+            if name in spans:
+                mean, spread = data["step_prior"][:, number]
+                self.mean[spans[name]], self._fixed[spans[name]] = mean, spread**-2.0
         # Share of the effects of each standard deviation that the judgments determine.
         self.determined: dict[str, float] = dict.fromkeys(self.shrunk, 1.0)
         start = dict.fromkeys(self.shrunk, np.log(0.3))

@@ -65,9 +65,17 @@ class TopicDraws:
         from bayeseval.models.relevance.again_kernel import codes_again
 
         codes = np.empty((rows.size, self.draws.n_draws), dtype=np.uint8)
-        cutpoints = self.draws.cutpoints
-        codes_again(kept, self.logit, self._log_odds, columns, effect, cutpoints, codes)
+        codes_again(kept, self.logit, self._log_odds, columns, effect, *self._steps, codes)
         return codes
+
+    @cached_property
+    def _steps(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Levels and slopes (step, draw) of the steps to higher grades."""
+        level, slope = self.draws.steps(self.pairs[:1])
+        return (
+            np.ascontiguousarray(level[:, 0], dtype=np.float32),
+            np.ascontiguousarray(slope, dtype=np.float32),
+        )
 
     @cached_property
     def _log_odds(self) -> NDArray[np.float32]:

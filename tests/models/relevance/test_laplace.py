@@ -92,7 +92,7 @@ def test_the_likelihood_in_one_pass_is_that_of_the_formula(size):
     columns = [random.normal(size=(*known.shape, n)) * known[:, :, None] for n in (3, 2)]
     regression = Regression(relevance, number, *columns, {}, {})
     logit = size * random.normal(size=(*known.shape, n_draws)) * known[:, :, None]
-    found, common, own = regression.slope(logit)
+    found, common, own = regression.slope(logit, np.zeros((3, n_draws)))
     each = relevance[:, :, None] * logit - np.logaddexp(0, logit)
     np.testing.assert_allclose(found, each[known].sum(axis=0), rtol=1e-12)
     np.testing.assert_array_equal(found, regression.likelihood(logit))

@@ -1,11 +1,14 @@
 """The model of grades: its likelihood, exact and against that of relevance."""
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from scipy.special import expit
 
 import bayeseval as be
 from bayeseval.models.relevance import predictor
+from bayeseval.models.relevance.grades import _grade_shares
 from tests.models.relevance.test_relevance import response_logp
 from tests.small import small_collection
 
@@ -17,14 +20,18 @@ def centred(monkeypatch):
         monkeypatch.setattr(predictor, limit, 0)
 
 
+LEVEL, SLOPE = -0.4, 0.7
+
+
 def topics_at(intercept: float) -> dict[str, np.ndarray]:
     level = {"topic_level": np.full(2, intercept), "topic_tilt_deviation": np.zeros(2)}
     return level | {"population_tilt": np.zeros(())}
 
 
 def grades_logp(model, latent: float) -> np.ndarray:
-    """Log probability of every judged grade where all documents are alike and the gap is 1.5."""
-    point = topics_at(latent) | {"grade_gap_log__": np.log([1.5])}
+    """Log probability of every judged grade where all documents are alike, and topics too."""
+    point = topics_at(latent) | {"step_intercept": np.array([LEVEL]), "step_slope": np.array([SLOPE])}
+    point["topic_step_deviation"] = np.zeros((2, 1))
     point["component_effect"] = np.zeros(len(model.coords["component"]))
     known = {"grade": model["judged_grade"].get_value()}
     return response_logp(model, known, "grade", **point)
@@ -52,13 +59,13 @@ def test_grades_below_two_give_the_likelihood_of_relevance():
     np.testing.assert_allclose(above, below, rtol=1e-9)
 
 
-def test_grades_reach_each_level_by_the_cutpoints():
+def test_grades_reach_each_level_by_the_steps():
     collection = small_collection()
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
     found = grades_logp(model, 0.0)
-    reached = 1 / (1 + np.exp([0.0, 1.5]))
-    mass = np.log([1 - reached[0], reached[0] - reached[1], reached[1]])
+    further = 1 / (1 + np.exp(-LEVEL - SLOPE * np.log(2.0)))
+    mass = np.log([0.5, 0.5 * (1 - further), 0.5 * further])
     np.testing.assert_allclose(found, mass[known], rtol=1e-9)
     np.testing.assert_array_equal(known, collection["judgments/grade"])
 
@@ -69,13 +76,24 @@ def test_grades_that_are_all_but_impossible_keep_their_digits(latent):
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
     found = grades_logp(model, latent)
-    missed, reached = (-np.logaddexp(0, sign * (latent - np.array([0, 1.5]))) for sign in (1, -1))
-    mass = [missed[0], reached[0] + missed[1] + np.log1p(-np.exp(-1.5)), reached[1]]
+    odds = np.array([latent, LEVEL + SLOPE * np.logaddexp(0.0, latent)])
+    missed, reached = (-np.logaddexp(0.0, sign * odds) for sign in (1, -1))
+    mass = [missed[0], reached[0] + missed[1], reached.sum()]
     np.testing.assert_allclose(found, np.array(mass)[known], rtol=1e-12, atol=1e-15)
 
 
 def test_a_prior_of_another_model_is_refused():
     sampled = small_collection()
-    with pytest.raises(ValueError, match="grade_gap"):
-        be.models.relevance_model(sampled, priors={"grade_gap": (0.0, 1.0)})
-    assert be.models.grade_model(sampled, priors={"grade_gap": (0.0, 1.0)}).free_RVs
+    with pytest.raises(ValueError, match="step_slope"):
+        be.models.relevance_model(sampled, priors={"step_slope": (0.0, 1.0)})
+    assert be.models.grade_model(sampled, priors={"step_slope": (0.0, 1.0)}).free_RVs
+
+
+def test_one_ordered_scale_is_a_special_case():
+    """Cutpoints 0 and 1.5 of one logistic scale: a slope of 1, and no differences by topic."""
+    latent = np.linspace(-6.0, 6.0, 25)
+    odds = -np.log(np.expm1(1.5)) + np.logaddexp(0.0, latent)
+    np.testing.assert_allclose(expit(latent) * expit(odds), expit(latent - 1.5), rtol=1e-12)
+    shares = _grade_shares(pt.constant(latent), [pt.constant(odds)]).eval()
+    np.testing.assert_allclose(shares[:, 2], expit(latent - 1.5), rtol=1e-12)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
