@@ -183,9 +183,9 @@ def test_documents_drawn_again_reach_the_grade_that_their_chance_lets_them(label
     random = np.random.default_rng(2)
     level, slope = random.normal(0.5, 1.0, (2, n_steps, 40)).astype(np.float32)
 
-    def codes(logit, uniform, pairs):
+    def codes(logit, uniform, pairs, moved):
         odds = level[:, None] + slope[:, None] * np.log1p(np.exp(logit))
-        share = np.cumprod(expit(np.concatenate([logit[None], odds])), axis=0)
+        share = np.cumprod(expit(np.concatenate([(logit + moved)[None], odds])), axis=0)
         return (uniform < share).sum(axis=0).astype(np.uint8)
 
     steps = level[:, None], slope
@@ -197,7 +197,8 @@ def test_documents_drawn_again_reach_the_grade_that_their_chance_lets_them(label
     rows = np.array([2, 5, 7])
     columns = random.normal(size=(3, 4)).astype(np.float32) * [1, 0, 1, 1]
     effect = random.normal(size=(4, 40)).astype(np.float32)
-    expected = codes(drawn.logit[[0, 3, 5]] + columns @ effect, drawn.uniform[[0, 3, 5]], rows)
+    logit, uniform = drawn.logit[[0, 3, 5]], drawn.uniform[[0, 3, 5]]
+    expected = codes(logit, uniform, rows, columns @ effect)
     found = drawn.again(rows, columns.astype(np.float32), effect)
     np.testing.assert_array_equal(found, expected)
     assert set(np.unique(found)) == set(range(n_steps + 2))
@@ -254,6 +255,32 @@ def test_of_a_grade_the_very_grade_is_left_out(collection):
     np.testing.assert_allclose(expit(odds), expected, rtol=1e-6)
     by_relevance = 1.0 / (1.0 / lowest).mean(axis=1)
     assert np.abs(expected - by_relevance).max() > 0.01
+
+
+@pytest.mark.parametrize("external", [(), "llm"])
+def test_a_departure_is_of_relevance_and_leaves_the_grades_of_what_is_relevant(external):
+    graded = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3], n_topics=4, prevalence=0.2, grade_proportions=[0.6, 0.4], random_seed=1
+    )
+    label = (graded["judgments/grade"].to_numpy() > 0) ^ (np.arange(graded.sizes["pair"]) % 7 == 0)
+    graded["predictors"] = xr.DataTree(xr.Dataset({"llm": ("pair", label * 1.0)}))
+    design = be.designs.pps_strata(graded, budget=30, n_strata=5)
+    some = be.reveal(graded, design, be.draw(design, random_seed=2))
+    model = be.models.grade_model(some, external=external)
+    draws = RelevanceDraws(be.fit(model, approximation="laplace", draws=20, random_seed=1), some, 1)
+    pairs = np.arange(draws.frame.rankings.start[1])
+    logit = draws.logit(0, draws.frame.ranks(0), pairs)[0]
+    before, after = draws._above(logit, pairs), draws._above(logit, pairs, np.full_like(logit, 1.5))
+    assert (after[0] > before[0]).all()
+    np.testing.assert_allclose(after[1] / after[0], before[1] / before[0], rtol=1e-6)
+    grade = np.where(pairs % 2, 2.0, 0.0)
+    found = draws.log_probability(logit, pairs, grade, np.ones(pairs.size))
+    np.testing.assert_allclose(
+        found, draws.log_probability(logit, pairs, grade / 2, np.ones(pairs.size)), rtol=1e-12
+    )
+    share = before[0] if external else expit(logit)
+    wanted = np.log(np.where(grade[:, None] > 0, share, 1.0 - share)).sum(axis=0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 def test_impossible_judgments_have_finite_odds(sampled, fitted):

@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.identity import VERSION, model_name
+from bayeseval.models.identity import OWN_VERSION, VERSION, model_name
 from bayeseval.models.table import MODELS
 
 
@@ -22,8 +22,14 @@ def test_a_model_without_single_judgments_says_what_its_likelihood_is():
         assert (row.judgment is None) == bool(row.likelihood)
 
 
-def test_a_fit_of_an_earlier_version_is_refused():
-    version = {"model_version": ("model_name", [VERSION - 1])}
-    constant = xr.Dataset(version, {"model_name": ["relevance_model"]})
-    with pytest.raises(ValueError, match=f"of version {VERSION - 1} .* fit the model again"):
-        model_name(xr.DataTree.from_dict({"constant_data": constant}))
+def fit_of(name: str, version: int) -> xr.DataTree:
+    constant = xr.Dataset({"model_version": ("model_name", [version])}, {"model_name": [name]})
+    return xr.DataTree.from_dict({"constant_data": constant})
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_fit_of_an_earlier_version_is_refused(name):
+    now = OWN_VERSION.get(name, VERSION)
+    assert model_name(fit_of(name, now)) == name
+    with pytest.raises(ValueError, match=f"of version {now - 1} .* fit the model again"):
+        model_name(fit_of(name, now - 1))

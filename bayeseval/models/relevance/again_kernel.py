@@ -6,12 +6,13 @@ import numpy as np
 
 @numba.njit(cache=True, nogil=True)
 def codes_again(kept, logit, chance, columns, effect, level, slope, out):
-    """Fill ``out`` (row, draw) with the grade of each document, its predictor moved.
+    """Fill ``out`` (row, draw) with the grade of each document, its log odds of relevance moved.
 
-    A document of row r has the linear predictor ``logit[kept[r]] + columns[r] @ effect`` (draw,),
-    and is relevant where its ``chance``, in log odds, is below that. It reaches a higher grade
-    where the chance is below the product of relevance and of the steps up to there, whose log odds
-    have ``level`` and ``slope`` (step, draw). Most columns of a document are 0.
+    A document of row r has the log odds ``logit[kept[r]] + columns[r] @ effect`` (draw,), and is
+    relevant where its ``chance``, in log odds, is below that. It reaches a higher grade where the
+    chance is below the product of relevance and of the steps up to there, which have ``level`` and
+    ``slope`` (step, draw) and go with the log odds before they were moved. Most columns of a
+    document are 0.
     """
     moved = np.empty(logit.shape[1], dtype=logit.dtype)
     one = moved.dtype.type(1.0)
@@ -32,8 +33,8 @@ def codes_again(kept, logit, chance, columns, effect, level, slope, out):
             continue
         for draw in range(moved.size):
             if out[row, draw]:
-                odds = moved[draw]
-                share = one / (one + np.exp(-odds))
+                odds = logit[kept[row], draw]
+                share = one / (one + np.exp(-moved[draw]))
                 limit = one / (one + np.exp(-own[draw]))
                 bend = max(odds, 0 * odds) + np.log1p(np.exp(-abs(odds)))
                 for step in range(level.shape[0]):

@@ -123,23 +123,30 @@ class RelevanceDraws:
             again.keep(rows, logit, uniform, seen)
         return again
 
-    def codes(self, logit: NDArray, uniform: NDArray, pairs: NDArray) -> NDArray[np.uint8]:
-        """Positions in ``scale`` given the linear predictor (pair, draw), chance and labels."""
-        above = self._above(logit, pairs)
+    def codes(
+        self, logit: NDArray, uniform: NDArray, pairs: NDArray, moved: NDArray | float = 0.0
+    ) -> NDArray[np.uint8]:
+        """Positions in ``scale`` given the linear predictor (pair, draw), chance and labels.
+
+        ``moved`` (pair, draw) is added to the log odds of relevance alone: how often a relevant
+        document has a higher grade stays as it is.
+        """
+        above = self._above(logit, pairs, moved)
         return sum((uniform < share).astype(np.uint8) for share in above)  # type: ignore[return-value]
 
     def log_probability(
         self, logit: NDArray, pairs: NDArray, grade: NDArray, weight: NDArray
     ) -> NDArray[np.float64]:
-        """Weighted log probability (column,) of the grades of some pairs, given (pair, column)."""
+        """Weighted log probability (column,) of which grades are relevant, given (pair, column)."""
         from scipy.special import log_expit
 
-        code = self._code(grade)
-        if not self.graded and not self._columns:
-            signed = np.where(code > 0, 1.0, -1.0)[:, None] * logit
+        relevant = self.relevant(grade)[:, None]
+        if not self._columns:
+            signed = np.where(relevant, 1.0, -1.0) * logit
             return weight @ np.maximum(log_expit(signed), np.log(SMALLEST))
-        mass = _mass(self._above(logit, pairs))
-        return weight @ np.log(np.maximum(mass[code, np.arange(code.size)], SMALLEST))
+        share = self._above(logit, pairs)[0]
+        share = np.where(relevant, share, 1.0 - share)
+        return weight @ np.log(np.maximum(share, SMALLEST))
 
     def shares(self, topic: int, pairs: NDArray) -> NDArray[np.float64]:
         """P(relevant) (pair, draw) of some pairs of a topic, whether they are judged or not.
@@ -220,16 +227,18 @@ class RelevanceDraws:
         unseen = ~ranks.run_rank[rows].any(axis=1)
         return logit, np.column_stack([found[0].values[:, 1] - TOP, unseen])
 
-    def _above(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
+    def _above(self, logit: NDArray, pairs: NDArray, moved: NDArray | float = 0.0) -> list[NDArray]:
         """P(grade at or above each step), given the external labels too."""
-        above = self._reached(logit, pairs)
+        above = self._reached(logit, pairs, moved)
         return self._given_labels(above, pairs) if self._columns else above
 
-    def _reached(self, logit: NDArray, pairs: NDArray) -> list[NDArray]:
+    def _reached(
+        self, logit: NDArray, pairs: NDArray, moved: NDArray | float = 0.0
+    ) -> list[NDArray]:
         """P(grade at or above each step) given the linear predictor (pair, draw)."""
         from scipy.special import expit
 
-        above = [expit(logit)]
+        above = [expit(logit + moved)]
         if self.scale.size > 2:
             share = np.logaddexp(0.0, logit, dtype=logit.dtype)
             for level, slope in zip(*self.steps(pairs), strict=True):

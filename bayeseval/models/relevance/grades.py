@@ -159,7 +159,8 @@ def _grade_shares(latent, steps) -> Any:
     """Probability (judged_pair, grade_value) of every grade, of the log odds of all steps."""
     import pytensor.tensor as pt
 
-    shares, reached = [pt.sigmoid(-latent)], pt.sigmoid(latent)
+    shares: list[Any] = [pt.sigmoid(-latent)]
+    reached: Any = pt.sigmoid(latent)
     for odds in steps:
         shares.append(reached * pt.sigmoid(-odds))
         reached = reached * pt.sigmoid(odds)

@@ -54,14 +54,14 @@ class TopicDraws:
     def again(
         self, rows: NDArray, columns: NDArray[np.float32], effect: NDArray[np.float32]
     ) -> NDArray[np.uint8]:
-        """Codes (row, draw) of kept pairs with ``columns @ effect`` added to what predicts them.
+        """Codes (row, draw) of kept pairs with ``columns @ effect`` added to their log odds.
 
         ``columns`` are (row, column), ``effect`` (column, draw).
         """
         kept = self.row[rows]
         if self.draws.labelled:
-            logit = self.logit[kept] + columns @ effect
-            return self.draws.codes(logit, self.uniform[kept], self.pairs[rows])
+            moved = columns @ effect
+            return self.draws.codes(self.logit[kept], self.uniform[kept], self.pairs[rows], moved)
         from bayeseval.models.relevance.again_kernel import codes_again
 
         codes = np.empty((rows.size, self.draws.n_draws), dtype=np.uint8)

@@ -30,7 +30,10 @@ def topics_at(intercept: float) -> dict[str, np.ndarray]:
 
 def grades_logp(model, latent: float) -> np.ndarray:
     """Log probability of every judged grade where all documents are alike, and topics too."""
-    point = topics_at(latent) | {"step_intercept": np.array([LEVEL]), "step_slope": np.array([SLOPE])}
+    point = topics_at(latent) | {
+        "step_intercept": np.array([LEVEL]),
+        "step_slope": np.array([SLOPE]),
+    }
     point["topic_step_deviation"] = np.zeros((2, 1))
     point["component_effect"] = np.zeros(len(model.coords["component"]))
     known = {"grade": model["judged_grade"].get_value()}
