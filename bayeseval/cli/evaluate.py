@@ -45,9 +45,10 @@ def evaluate(
     Intervals of means over these topics rest on raised_error and raised_freedom: standard_error is
     that of the unbiased variance, which a sample may give far too small. Those with --population
     topics rest on standard_error and degrees_of_freedom. Combined scores have a posterior's
-    standard_error, and further columns: length_ratio (interval length over dyn's), model_weight
-    (share of the model), conflict (probability that the run is not as modelled), flagged (dyn
-    contradicts the model).
+    standard_error, and further columns: length_ratio (interval length over dyn's), model (what the
+    measure is combined with: relevance_model, or grade_model where it counts grades or another
+    level), model_weight (share of the model), conflict (probability that the run is not as
+    modelled), flagged (dyn contradicts the model).
     """
     combining = estimated.estimator == COMBINED
     if combining:

@@ -19,6 +19,7 @@ from bayeseval.evaluation.scores import TopicsUnjudged
 from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
 from bayeseval.measures.names import parse_measures
+from bayeseval.models.identity import model_name
 from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.score.constants import constants_by_group
 from bayeseval.posterior import posterior_scores, summarize
@@ -81,6 +82,7 @@ def combined_scores(
     Dataset (measure, run)
         What :func:`combine` returns, with ``covariance`` (measure, run, run_other), so that runs
         can be compared and ranked (:func:`rankings.compare_draws`, :func:`rankings.rank_sets`);
+        ``model`` (measure), the name of the model that a measure is combined with;
         ``length_ratio`` (interval length over that of ``dyn``) and ``flagged`` (the sample
         contradicts the model) of :func:`compare_intervals`; of :func:`mean_over_topics`
         ``outside_weight``, ``n_topics``, ``n_limited`` and, for ratios by the counts of all topics,
@@ -227,7 +229,8 @@ class Combination:
                 "the judgments contradict the model's predictions: combined intervals may be too "
                 f"short (be.verdict: {post.attrs['judgments_verdict']})"
             )
-        return cls(both, compare_intervals(mean, alone, both), contradiction)
+        names = ("measure", [model_name(model)] * len(labels))
+        return cls(both.assign(model=names), compare_intervals(mean, alone, both), contradiction)
 
     @classmethod
     def _joined(cls, parts: list["Combination"], labels: list[str]) -> "Combination":

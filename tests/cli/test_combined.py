@@ -116,6 +116,7 @@ def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(comman
     assert rows["degrees_of_freedom"].isna().all()
     for name in ("length_ratio", "model_weight", "conflict", "flagged"):
         np.testing.assert_allclose(rows[name], one[name], atol=1e-12)
+    assert set(rows["model"]) == {"relevance_model"}
     ratio = float(one["length_ratio"].mean())
     assert f"length of combined intervals over dyn's, mean over runs: {ratio:.2f} (P@10)" in err
 

@@ -184,6 +184,8 @@ def test_measures_of_grades_are_combined_with_a_model_of_grades():
     alone = be.combined_scores(sampled, "P@10", draws=100, random_seed=2)
     xr.testing.assert_equal(found.sel(measure=["P@10"]).covariance, alone.covariance)
     xr.testing.assert_equal(found.sel(measure=["P@10"]).interval, alone.interval)
+    names = ["grade_model", "relevance_model", "grade_model"]
+    assert found["model"].to_numpy().tolist() == names
     others = ["nDCG@10", "P(rel=2)@5"]
     fitted = be.fit(
         be.models.grade_model(sampled), approximation="laplace", draws=100, random_seed=2
