@@ -176,32 +176,29 @@ def moved(departures: Departures, rank, seen) -> np.ndarray:
     return (departing_columns(rank, seen) @ departures.of_run(0))[:, 0]
 
 
-@pytest.mark.parametrize("n_steps", [0, 2])
 @pytest.mark.parametrize("labelled", [False, True])
-def test_documents_drawn_again_reach_the_grade_that_their_chance_lets_them(labelled, n_steps):
+def test_documents_drawn_again_have_their_grade_where_their_chance_lets_them(labelled):
     """By the compiled way, in log odds, and by the other one, in probabilities."""
     random = np.random.default_rng(2)
-    level, slope = random.normal(0.5, 1.0, (2, n_steps, 40)).astype(np.float32)
 
-    def codes(logit, uniform, pairs, moved):
-        odds = level[:, None] + slope[:, None] * np.log1p(np.exp(logit))
-        share = np.cumprod(expit(np.concatenate([(logit + moved)[None], odds])), axis=0)
-        return (uniform < share).sum(axis=0).astype(np.uint8)
+    def relevance(logit, pairs, moved):
+        return expit(logit + moved)
 
-    steps = level[:, None], slope
-    draws = SimpleNamespace(n_draws=40, labelled=labelled, codes=codes, steps=lambda pairs: steps)
+    draws = SimpleNamespace(n_draws=40, labelled=labelled, relevance=relevance)
     drawn = TopicDraws.empty(draws, np.zeros((8, 40), np.uint8), np.arange(8), np.arange(2, 8))
+    assert (drawn.relevant == 1).all()
     drawn.logit[:] = random.normal(0.0, 2.0, (6, 40))
     drawn.uniform[:] = random.random((6, 40))
     drawn.uniform[0, 0] = 0.0  # as likely as any other number
+    drawn.relevant[:] = random.integers(1, 4, (6, 40))
     rows = np.array([2, 5, 7])
     columns = random.normal(size=(3, 4)).astype(np.float32) * [1, 0, 1, 1]
     effect = random.normal(size=(4, 40)).astype(np.float32)
-    logit, uniform = drawn.logit[[0, 3, 5]], drawn.uniform[[0, 3, 5]]
-    expected = codes(logit, uniform, rows, columns @ effect)
+    share = expit(drawn.logit[[0, 3, 5]] + columns @ effect)
+    expected = np.where(drawn.uniform[[0, 3, 5]] < share, drawn.relevant[[0, 3, 5]], 0)
     found = drawn.again(rows, columns.astype(np.float32), effect)
     np.testing.assert_array_equal(found, expected)
-    assert set(np.unique(found)) == set(range(n_steps + 2))
+    assert set(np.unique(found)) == {0, 1, 2, 3} and found.dtype == np.uint8
 
 
 def test_what_a_judgment_itself_said_is_left_out(sampled, fitted):

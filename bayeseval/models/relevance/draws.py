@@ -119,20 +119,30 @@ class RelevanceDraws:
         for rows in _blocks(np.flatnonzero(~known)):
             logit, seen = self.logit(topic, ranks, pairs[rows], np.float32)
             uniform = random.random(logit.shape, dtype=np.float32)
-            codes[rows] = self.codes(logit, uniform, start + pairs[rows])
-            again.keep(rows, logit, uniform, seen)
+            above = self._above(logit, start + pairs[rows])
+            relevant = self._if_relevant(above, random)
+            codes[rows] = (uniform < above[0]) * relevant
+            again.keep(rows, logit, uniform, relevant, seen)
         return again
 
-    def codes(
-        self, logit: NDArray, uniform: NDArray, pairs: NDArray, moved: NDArray | float = 0.0
-    ) -> NDArray[np.uint8]:
-        """Positions in ``scale`` given the linear predictor (pair, draw), chance and labels.
+    def _if_relevant(self, above: list[NDArray], random: np.random.Generator) -> NDArray[np.uint8]:
+        """Position in ``scale`` (pair, draw) of what a document is if it is relevant."""
+        code = np.ones(above[0].shape, dtype=np.uint8)
+        if len(above) > 1:
+            chance = above[0] * random.random(above[0].shape, dtype=np.float32)
+            for share in above[1:]:
+                code += chance < share
+        return code
+
+    def relevance(
+        self, logit: NDArray, pairs: NDArray, moved: NDArray | float = 0.0
+    ) -> NDArray[np.floating]:
+        """P(relevant) (pair, draw) given the linear predictor and labels.
 
         ``moved`` (pair, draw) is added to the log odds of relevance alone: how often a relevant
         document has a higher grade stays as it is.
         """
-        above = self._above(logit, pairs, moved)
-        return sum((uniform < share).astype(np.uint8) for share in above)  # type: ignore[return-value]
+        return self._above(logit, pairs, moved)[0]
 
     def log_probability(
         self, logit: NDArray, pairs: NDArray, grade: NDArray, weight: NDArray

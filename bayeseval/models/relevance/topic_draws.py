@@ -22,7 +22,9 @@ class TopicDraws:
     row : int array (pair,)
         Row of a pair among those kept, -1 for the others.
     logit, uniform : float array (kept, draw)
-        Linear predictor, and the chance that decided.
+        Linear predictor, and the chance that decided on relevance.
+    relevant : uint8 array (kept, draw)
+        Position in the scale if the document is relevant.
     seen : float array (kept, 2)
         What a run departs by, of :meth:`RelevanceDraws.logit`.
     """
@@ -33,6 +35,7 @@ class TopicDraws:
     row: NDArray[np.int64]
     logit: NDArray[np.float32]
     uniform: NDArray[np.float32]
+    relevant: NDArray[np.uint8]
     seen: NDArray[np.float64]
 
     @classmethod
@@ -42,14 +45,17 @@ class TopicDraws:
         row[kept] = np.arange(kept.size)
         shape = kept.size, draws.n_draws
         logit, uniform = np.empty(shape, np.float32), np.empty(shape, np.float32)
-        return cls(draws, codes, pairs, row, logit, uniform, np.empty((kept.size, 2)))
+        relevant, seen = np.ones(shape, np.uint8), np.empty((kept.size, 2))
+        return cls(draws, codes, pairs, row, logit, uniform, relevant, seen)
 
-    def keep(self, rows: NDArray, logit: NDArray, uniform: NDArray, seen: NDArray) -> None:
+    def keep(
+        self, rows: NDArray, logit: NDArray, uniform: NDArray, relevant: NDArray, seen: NDArray
+    ) -> None:
         """Keep what is to be kept of some rows."""
         inside = self.row[rows] >= 0
         kept = self.row[rows[inside]]
         self.logit[kept], self.uniform[kept] = logit[inside], uniform[inside]
-        self.seen[kept] = seen[inside]
+        self.relevant[kept], self.seen[kept] = relevant[inside], seen[inside]
 
     def again(
         self, rows: NDArray, columns: NDArray[np.float32], effect: NDArray[np.float32]
@@ -61,21 +67,13 @@ class TopicDraws:
         kept = self.row[rows]
         if self.draws.labelled:
             moved = columns @ effect
-            return self.draws.codes(self.logit[kept], self.uniform[kept], self.pairs[rows], moved)
+            share = self.draws.relevance(self.logit[kept], self.pairs[rows], moved)
+            return (self.uniform[kept] < share) * self.relevant[kept]
         from bayeseval.models.relevance.again_kernel import codes_again
 
         codes = np.empty((rows.size, self.draws.n_draws), dtype=np.uint8)
-        codes_again(kept, self.logit, self._log_odds, columns, effect, *self._steps, codes)
+        codes_again(kept, self.logit, self._log_odds, columns, effect, self.relevant, codes)
         return codes
-
-    @cached_property
-    def _steps(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Levels and slopes (step, draw) of the steps to higher grades."""
-        level, slope = self.draws.steps(self.pairs[:1])
-        return (
-            np.ascontiguousarray(level[:, 0], dtype=np.float32),
-            np.ascontiguousarray(slope, dtype=np.float32),
-        )
 
     @cached_property
     def _log_odds(self) -> NDArray[np.float32]:
