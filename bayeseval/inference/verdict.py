@@ -241,8 +241,8 @@ def verdict_text(found: xr.Dataset) -> str:
 def _worst(values: xr.Dataset, *, largest: bool, limit: float) -> tuple[float, float, str]:
     """Worst value over all entries of all variables, the limit, and the entry's name.
 
-    Entries that never vary, such as the first of a set of cutpoints, have no value and are left
-    out; parameters that never move are refused before.
+    Entries that never vary, such as 1 on the diagonal of a correlation matrix, have no value and
+    are left out; parameters that never move are refused before.
     """
     worst, name = (-np.inf if largest else np.inf), ""
     for variable, entries in values.data_vars.items():

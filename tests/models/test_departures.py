@@ -17,6 +17,7 @@ from bayeseval.models.relevance.departures import (
     unjudged_weight,
 )
 from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.external import label_rate
 from bayeseval.models.relevance.topic_draws import TopicDraws
 
 MEASURES = ["P@10", "AP", "R@20"]
@@ -181,8 +182,9 @@ def test_documents_drawn_again_have_their_grade_where_their_chance_lets_them(lab
     """By the compiled way, in log odds, and by the other one, in probabilities."""
     random = np.random.default_rng(2)
 
-    def relevance(logit, pairs, moved):
-        return expit(logit + moved)
+    def relevance(logit, pairs, before):
+        np.testing.assert_array_equal(before, drawn.logit[[0, 3, 5]])
+        return expit(logit)
 
     draws = SimpleNamespace(n_draws=40, labelled=labelled, relevance=relevance)
     drawn = TopicDraws.empty(draws, np.zeros((8, 40), np.uint8), np.arange(8), np.arange(2, 8))
@@ -267,17 +269,30 @@ def test_a_departure_is_of_relevance_and_leaves_the_grades_of_what_is_relevant(e
     draws = RelevanceDraws(be.fit(model, approximation="laplace", draws=20, random_seed=1), some, 1)
     pairs = np.arange(draws.frame.rankings.start[1])
     logit = draws.logit(0, draws.frame.ranks(0), pairs)[0]
-    before, after = draws._above(logit, pairs), draws._above(logit, pairs, np.full_like(logit, 1.5))
+    moved = logit + 1.5
+    before, after = draws._above(logit, pairs), draws._above(moved, pairs, logit)
     assert (after[0] > before[0]).all()
     np.testing.assert_allclose(after[1] / after[0], before[1] / before[0], rtol=1e-6)
     grade = np.where(pairs % 2, 2.0, 0.0)
-    found = draws.log_probability(logit, pairs, grade, np.ones(pairs.size))
-    np.testing.assert_allclose(
-        found, draws.log_probability(logit, pairs, grade / 2, np.ones(pairs.size)), rtol=1e-12
-    )
-    share = before[0] if external else expit(logit)
+    one, known = draws.at_mean(), logit.mean(axis=1)
+    tried = known[:, None] + np.array([[0.0, 1.5, -3.0]])  # departures on a grid
+    share = expit(tried)
+    if external:  # of grades 1 and 2, by Bayes; the steps are those without a departure
+        above = one._reached(known[:, None], pairs)
+        high = above[1] / above[0]
+        share_of, slope = one._draws["llm_share"], one._draws["llm_slope"]
+        rates = [
+            label_rate(
+                label[pairs].astype(int), share_of[:, k], slope[:, k], one._label_logit[pairs]
+            )
+            for k in range(3)
+        ]
+        told = share * ((1.0 - high) * rates[1] + high * rates[2])
+        share = told / (told + (1.0 - share) * rates[0])
     wanted = np.log(np.where(grade[:, None] > 0, share, 1.0 - share)).sum(axis=0)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    for given in (grade, grade / 2):
+        found = one.log_probability(tried, pairs, given, np.ones(pairs.size), known)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 def test_impossible_judgments_have_finite_odds(sampled, fitted):
@@ -318,7 +333,7 @@ def test_a_run_whose_lower_ranks_are_better_than_their_documents_say_is_found(na
 class Bernoulli:
     """Likelihood of relevance given the linear predictor (pair, column)."""
 
-    def log_probability(self, logit, pairs, grade, weight):
+    def log_probability(self, logit, pairs, grade, weight, before):
         return weight @ log_expit(np.where(grade > 0, 1.0, -1.0)[:, None] * logit)
 
 
@@ -393,8 +408,10 @@ def test_a_weight_of_two_is_two_documents(sampled, fitted):
     logit, pairs = np.array([[0.3, -1.0], [2.0, 0.5]]), np.array([0, 1])
     grade, once = np.array([1.0, 0.0]), np.ones(2)
     wanted = np.log(expit(logit[0])) + np.log(expit(-logit[1]))
-    np.testing.assert_allclose(draws.log_probability(logit, pairs, grade, once), wanted)
-    np.testing.assert_allclose(draws.log_probability(logit, pairs, grade, 2 * once), 2 * wanted)
+    np.testing.assert_allclose(draws.log_probability(logit, pairs, grade, once, pairs), wanted)
+    np.testing.assert_allclose(
+        draws.log_probability(logit, pairs, grade, 2 * once, pairs), 2 * wanted
+    )
 
 
 def test_a_design_with_replacement_weighs_all_alike(collection):

@@ -1,4 +1,4 @@
-"""Documents drawn again with another linear predictor (compiled; import inside functions)."""
+"""Documents drawn again with other log odds of relevance (compiled; import inside functions)."""
 
 import numba
 import numpy as np
@@ -14,7 +14,7 @@ def codes_again(kept, logit, chance, columns, effect, relevant, out):
     """
     moved = np.empty(logit.shape[1], dtype=logit.dtype)
     for row in range(kept.size):
-        # the linear predictor
+        # the log odds
         for draw in range(moved.size):
             moved[draw] = logit[kept[row], draw]
         for column in range(columns.shape[1]):

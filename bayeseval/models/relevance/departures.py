@@ -119,7 +119,8 @@ class Departures:
     the 160th, and :math:`g_3` from the 40th to the 160th and the 500th. A run unlike those that the
     model knows brings relevant documents from where the fusion does not expect any: then b is above
     0; and one that finds what no other did may find more or less there than the model learned of
-    such documents, most of which no run ranks high.
+    such documents, most of which no run ranks high. How high the grade of a relevant document is
+    goes with :math:`\eta_d` alone, whatever run shows it.
 
     It is a second step: judged documents among the first 20 ranks of the run tell its effects at
     the top, those among the next 60 the effects in the middle, and those below the deep ones, each
@@ -209,7 +210,8 @@ class Departures:
     def of_run(self, number: int) -> NDArray[np.float32]:
         """Effects of the departing run of that number (column, draw), a pair for each band.
 
-        What they multiply is :func:`departing_columns`; the product adds to the linear predictor.
+        What they multiply is :func:`departing_columns`; the product adds to the log odds of
+        relevance.
         """
         effect = self.effect[:, :, number]
         return effect.reshape(-1, effect.shape[-1]).astype(np.float32)
@@ -299,7 +301,7 @@ class Judged:
                 moved = np.column_stack([own_share, start]) @ tried
                 weight = scale * self.weight[own]
                 total[number] += self.mean.log_probability(
-                    moved, self.pair[own], self.grade[own], weight
+                    moved, self.pair[own], self.grade[own], weight, self.logit[own]
                 )
         return total
 

@@ -105,7 +105,7 @@ class RelevanceDraws:
         pairs : int array (pair,)
             Positions among the topic's pairs.
         kept : bool array (pair,), optional
-            Pairs that may be drawn again with another linear predictor.
+            Pairs that may be drawn again with other log odds of relevance.
         """
         random = np.random.default_rng([self.seed_word, TOPIC_STREAM, topic])
         start = int(self.frame.rankings.start[topic])
@@ -135,26 +135,29 @@ class RelevanceDraws:
         return code
 
     def relevance(
-        self, logit: NDArray, pairs: NDArray, moved: NDArray | float = 0.0
+        self, logit: NDArray, pairs: NDArray, before: NDArray | None = None
     ) -> NDArray[np.floating]:
-        """P(relevant) (pair, draw) given the linear predictor and labels.
+        """P(relevant) (pair, draw) given the log odds of relevance, and labels.
 
-        ``moved`` (pair, draw) is added to the log odds of relevance alone: how often a relevant
-        document has a higher grade stays as it is.
+        ``before`` are the log odds before a run departed: how often a relevant document has a
+        higher grade, which labels of several grades tell too, goes with these.
         """
-        return self._above(logit, pairs, moved)[0]
+        return self._above(logit, pairs, before)[0]
 
     def log_probability(
-        self, logit: NDArray, pairs: NDArray, grade: NDArray, weight: NDArray
+        self, logit: NDArray, pairs: NDArray, grade: NDArray, weight: NDArray, before: NDArray
     ) -> NDArray[np.float64]:
-        """Weighted log probability (column,) of which grades are relevant, given (pair, column)."""
+        """Weighted log probability (column,) of which grades are relevant, given (pair, column).
+
+        ``before`` (pair,) are log odds as for :meth:`relevance`.
+        """
         from scipy.special import log_expit
 
         relevant = self.relevant(grade)[:, None]
         if not self._columns:
             signed = np.where(relevant, 1.0, -1.0) * logit
             return weight @ np.maximum(log_expit(signed), np.log(SMALLEST))
-        share = self._above(logit, pairs)[0]
+        share = self.relevance(logit, pairs, before[:, None])
         share = np.where(relevant, share, 1.0 - share)
         return weight @ np.log(np.maximum(share, SMALLEST))
 
@@ -237,20 +240,22 @@ class RelevanceDraws:
         unseen = ~ranks.run_rank[rows].any(axis=1)
         return logit, np.column_stack([found[0].values[:, 1] - TOP, unseen])
 
-    def _above(self, logit: NDArray, pairs: NDArray, moved: NDArray | float = 0.0) -> list[NDArray]:
+    def _above(
+        self, logit: NDArray, pairs: NDArray, before: NDArray | None = None
+    ) -> list[NDArray]:
         """P(grade at or above each step), given the external labels too."""
-        above = self._reached(logit, pairs, moved)
+        above = self._reached(logit, pairs, before)
         return self._given_labels(above, pairs) if self._columns else above
 
     def _reached(
-        self, logit: NDArray, pairs: NDArray, moved: NDArray | float = 0.0
+        self, logit: NDArray, pairs: NDArray, before: NDArray | None = None
     ) -> list[NDArray]:
-        """P(grade at or above each step) given the linear predictor (pair, draw)."""
+        """P(grade at or above each step) given the log odds of relevance (pair, draw)."""
         from scipy.special import expit
 
-        above = [expit(logit + moved)]
+        above = [expit(logit)]
         if self.scale.size > 2:
-            share = np.logaddexp(0.0, logit, dtype=logit.dtype)
+            share = np.logaddexp(0.0, logit if before is None else before, dtype=logit.dtype)
             for level, slope in zip(*self.steps(pairs), strict=True):
                 odds = level.astype(logit.dtype) + slope.astype(logit.dtype) * share
                 above.append(above[-1] * expit(odds))

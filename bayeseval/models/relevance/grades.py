@@ -1,4 +1,4 @@
-"""Hierarchical ordered logistic model of the grades of documents."""
+"""Hierarchical sequential logistic model of the grades of documents."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -57,7 +57,7 @@ def grade_model(
     =====================  ==================  ===================================================
     step_intercept         Normal(0, 1.5)      of documents that are relevant against all odds,
                                                between .05 and .95 reach the next grade
-    step_slope             Normal(0.5, 0.5)    between 0 and 1, rarely beyond
+    step_slope             Normal(0.5, 0.5)    between 0 and 1 two times in three
     topic_step_sd          HalfNormal(1)       may be none; learned
     =====================  ==================  ===================================================
 
@@ -68,7 +68,8 @@ def grade_model(
     sampled, priors, external, runs
         As for :func:`relevance_model`.
     n_components, n_topic_components, n_curve_components, topic_effects, agreement
-        As for :func:`relevance_model`.
+        As for :func:`relevance_model`. Without ``topic_effects`` topics do not differ in their
+        share of high grades: there is no u.
 
     Returns
     -------

@@ -21,9 +21,10 @@ N_WARM = 40
 def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr.DataTree:
     r"""Draws of the posterior of a model of documents that start from a normal approximation.
 
-    Given the standard deviations the posterior of the effects is log-concave, and nearly the normal
-    distribution with its mode and curvature. The standard deviations that this is made with come
-    from MacKay's fixed point :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
+    Given the standard deviations the posterior of the effects is nearly the normal distribution
+    with its mode and curvature, and without grades it is log-concave. The standard deviations that
+    this is made with come from MacKay's fixed point
+    :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
     number of effects that the data determine, and from their priors. By itself this Laplace
     approximation overstates what is rare: around the mode it is symmetric where the posterior of a
     small log odds leans downwards, and the standard deviations come out too small. So its draws
@@ -34,7 +35,9 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     and are dropped. What it is not: a sampler with a verdict; compare with one where it matters.
 
     Documents with a grade have a further row for each grade from which another can be reached
-    (:class:`bayeseval.models.relevance.steps.Steps`).
+    (:class:`bayeseval.models.relevance.steps.Steps`). Their log odds are not linear in the effects;
+    the curvature at the mode is taken without what they bend by themselves, and the chains do the
+    rest.
 
     Parameters
     ----------

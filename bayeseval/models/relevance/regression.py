@@ -131,9 +131,9 @@ class Regression(NamedTuple):
 class Arrow:
     """Factor of the curvature of a posterior at some effects.
 
-    That of log odds near them, which change with the columns of :meth:`Steps.tangent`. With L its
-    Cholesky factor, topics first, ``effects`` gives :math:`L^{-T} w` of noise w and
-    ``noise`` gives :math:`L^{-1} g` of a gradient g.
+    It is that of log odds which change with the columns of :meth:`Steps.tangent`: what those of a
+    grade bend by themselves is left out. With L its Cholesky factor, topics first, ``effects``
+    gives :math:`L^{-T} w` of noise w and ``noise`` gives :math:`L^{-1} g` of a gradient g.
 
     Parameters
     ----------

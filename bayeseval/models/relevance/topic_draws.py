@@ -66,8 +66,8 @@ class TopicDraws:
         """
         kept = self.row[rows]
         if self.draws.labelled:
-            moved = columns @ effect
-            share = self.draws.relevance(self.logit[kept], self.pairs[rows], moved)
+            before = self.logit[kept]
+            share = self.draws.relevance(before + columns @ effect, self.pairs[rows], before)
             return (self.uniform[kept] < share) * self.relevant[kept]
         from bayeseval.models.relevance.again_kernel import codes_again
 
