@@ -5,8 +5,7 @@ from typing import Any
 import xarray as xr
 
 from bayeseval.designs import attach_judgments
-from bayeseval.estimators.registry import HAS_COVARIANCE
-from bayeseval.evaluation import evaluate, mean_over_topics
+from bayeseval.evaluation import default_population, evaluate, mean_over_topics
 from bayeseval.measures.names import parse_measures
 from bayeseval.tidy import BOUNDS, with_bounds
 from bayeseval.trec import read_collection
@@ -114,7 +113,7 @@ def calc_aggregate(
             "with be.evaluate and be.mean_over_topics"
         )
     scores = evaluate(collection, asked, estimator=estimator, ci_prob=ci_prob, **options)
-    about = population or ("sample" if estimator in HAS_COVARIANCE else "topics")
+    about = population or default_population(estimator)
     mean = mean_over_topics(scores, population=about, ci_prob=ci_prob).isel(run=0)
     counts = [measure.name in COUNTS for measure in parse_measures(asked)]
     number = xr.where(xr.DataArray(counts, dims="measure"), mean["n_topics"], 1)

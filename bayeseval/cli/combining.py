@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 INTERVALS = "intervals.csv"
 READ = ("table", "markdown", "latex")  # formats for readers, not for programs
-SCHEMES = ("stratified", "poisson")  # by which dyn has a standard error
 LONGER = 1.25  # times dyn's: then dyn is the better of the two
 NAMED = 5  # runs that are unlike the model
 
@@ -31,13 +30,11 @@ def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
 
 def check_combinable(collection: xr.DataTree, measures: list[str], relevance_level: int) -> None:
     """Refuse, before any estimate, what dyn and a model of documents cannot be combined for."""
-    from bayeseval.frame.frame import Frame
-    from bayeseval.frame.gather import grade_scale
-    from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.documents import check_grades, check_modelled
+    from bayeseval.frame.frame import BY_CHANCE, Frame
+    from bayeseval.posterior.modelled import told_measures
 
     scheme = collection["design"].attrs["scheme"] if "design" in collection.children else None
-    if scheme not in SCHEMES:
+    if scheme not in BY_CHANCE:
         raise ValueError(
             "--estimator combined needs the --design of a random sample (stratified or Poisson)"
             + ("" if scheme is None else f", and this one is {scheme}")
@@ -47,22 +44,21 @@ def check_combinable(collection: xr.DataTree, measures: list[str], relevance_lev
             "--estimator combined predicts every document that could have been sampled, and these "
             "judgments list the sampled ones alone; take --estimator stat"
         )
-    grades = grade_scale(collection)
-    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
-    check_modelled(parsed)
-    check_grades(parsed, relevance_level, grades)
+    told_measures(collection, measures, relevance_level)
 
 
 def with_model(
-    collection: xr.DataTree, measures: list[str], options: dict[str, Any], ci_prob: float, seed: int
+    collection: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], seed: int
 ) -> xr.Dataset:
     """Scores by dyn and a model combined; runs on which the two contradict each other are named.
 
-    ``options`` are those of dyn.
+    ``mean`` (measure, run) is by dyn with ``options``, over these topics.
     """
+    from bayeseval.combination import combined_means
+
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
     with working("fitting a model, and combining"):
-        found = be.combined_scores(collection, measures, **asked, ci_prob=ci_prob, random_seed=seed)
+        found = combined_means(collection, mean, **asked, random_seed=seed)
     _remark_flagged(found["flagged"])
     return found
 
@@ -156,9 +152,11 @@ def _pictures(table: xr.Dataset, output: Path) -> list[str]:
 
 def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
     """Why there is nothing to combine; empty where there is."""
+    from bayeseval.frame.frame import BY_CHANCE
+
     if "design" not in collection.children:
         return "the judgments have no --design"
-    if collection["design"].attrs.get("scheme") not in SCHEMES:
+    if collection["design"].attrs.get("scheme") not in BY_CHANCE:
         return "this design gives dyn no standard error"
     if request["population"] != "sample":
         return "they are for these topics only (--population sample)"

@@ -139,7 +139,10 @@ def _combined_pairs(
     compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
     equivalence_margins(asked["equivalence"], np.array(measure))
     check_combinable(collection, measure, options["relevance_level"])
-    known = with_model(collection, measure, options, asked["ci_prob"], seed)
+    with working("estimating"):
+        scores = be.evaluate(collection, measure, **options)
+        mean = be.mean_over_topics(scores, ci_prob=asked["ci_prob"])
+    known = with_model(collection, mean, options, seed)
     remark_denominators(known)
     pairs = be.rankings.compare_draws(known, prior=prior, **asked)
     plain = be.compare(collection, measure, **asked | {"equivalence": None}, **options)

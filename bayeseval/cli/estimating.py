@@ -76,9 +76,9 @@ def check_population(population: str | None, estimator: str) -> None:
 
 def usual_population(estimator: str) -> str:
     """What runs are compared over by default: these topics where their errors are known."""
-    from bayeseval.estimators import HAS_COVARIANCE
+    from bayeseval.evaluation import default_population
 
-    return "sample" if design_estimator(estimator) in HAS_COVARIANCE else "topics"
+    return default_population(design_estimator(estimator))
 
 
 def read_judged(

@@ -70,7 +70,7 @@ def evaluate(
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     if combining:
-        mean = with_model(collection, measure, options, ci_prob, seed or 0)
+        mean = with_model(collection, mean, options, seed or 0)
         remark_lengths(mean["length_ratio"].mean("run"))
     about: dict = {
         "estimator": estimated.estimator,

@@ -189,7 +189,7 @@ def _check_asked(measures: list[str], relevance_level: int, ci_prob: float) -> N
     """
     from bayeseval.collection.choices import check_ci_prob
     from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.documents import check_modelled
+    from bayeseval.posterior.modelled import check_modelled
 
     check_modelled(parse_measures(measures, relevance_level=relevance_level))
     check_ci_prob(ci_prob)

@@ -86,7 +86,7 @@ def rank(
     remark_scores(collection, scores, mean)
     known, matrix = scores, None
     if estimator == COMBINED:
-        known = with_model(collection, measure, options, ci_prob, seed)
+        known = with_model(collection, mean, options, seed)
     elif over == "sample":
         known = mean
         names = ("estimator", "predictor", "relevance_level", "estimator_options")

@@ -48,7 +48,7 @@ def check_measures(
 
     parsed = parse_measures(measures, relevance_level=relevance_level)
     if estimator == COMBINED:
-        from bayeseval.posterior.documents import check_modelled  # takes time to import
+        from bayeseval.posterior.modelled import check_modelled  # takes time to import
 
         check_modelled(parsed)
     elif estimator is not None:

@@ -61,7 +61,7 @@ def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
     Of labels that look like judgments there is a warning.
     """
     from bayeseval.collection.predictions import warn_of_copies
-    from bayeseval.estimators import ESTIMATORS
+    from bayeseval.frame.frame import BY_CHANCE
     from bayeseval.predictors.values import check_labels
 
     labelled = be.add_predictions(collection, name, path)
@@ -70,7 +70,7 @@ def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
     if "design" in collection.children:
         design = collection["design"]
         whole = design["inclusion_probability"].notnull().all()
-        if design.attrs["scheme"] in (ESTIMATORS["dyn"].schemes or ()) and whole:
+        if design.attrs["scheme"] in BY_CHANCE and whole:
             check_labels(labelled)
     return f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
 

@@ -5,27 +5,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_whole_numbers
-from bayeseval.collection.predictions import label_names
 from bayeseval.combination.combine import GUARANTEES, combine
 from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics
 from bayeseval.evaluation.scores import TopicsUnjudged
-from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
-from bayeseval.measures.names import parse_measures
 from bayeseval.models.identity import model_name
-from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.score.constants import constants_by_group
 from bayeseval.posterior import posterior_scores, summarize
-from bayeseval.posterior.documents import check_grades, check_modelled, told_by_relevance
+from bayeseval.posterior.modelled import document_model, told_measures
 
-N_CHAINS = 4
+N_CHAINS, DRAWS = 4, 1000
 KEPT = (  # of the means by the design: what they rest on
     "outside_weight", "n_topics", "n_limited", "n_modelled", "modelled_topics",
     "poorly_known_topics", "denominator_error",
@@ -41,7 +36,7 @@ def combined_scores(
     ci_prob: float = 0.9,
     guarantee: str = "average",
     groups: str | Mapping[str, str] | None = None,
-    draws: int = 1000,
+    draws: int = DRAWS,
     random_seed: int,
 ) -> xr.Dataset:
     """Scores of runs for these topics by ``dyn`` and a model of documents, combined.
@@ -115,26 +110,39 @@ def combined_scores(
     check_collection(sampled)
     check_choice("guarantee", guarantee, GUARANTEES)
     check_whole_numbers(2, draws=draws)
-    grades = grade_scale(sampled)
-    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
-    check_modelled(parsed)
-    check_grades(parsed, relevance_level, grades)
+    told_measures(sampled, measures, relevance_level)  # refused before the estimates
     options = {"predictor": predictor, "relevance_level": relevance_level}
-    scores = evaluate(sampled, measures, estimator="dyn", **options)
-    mean = mean_over_topics(scores, ci_prob=ci_prob)
-    if mean["standard_error"].isnull().any():
-        raise ValueError(
-            "the sample is too small to be combined with a model: dyn has no standard error, as "
-            "where one judged document stands for others of its topic; judge two or more"
-        )
-    constants_by_group(mean, groups, None)  # unknown groups are refused before the fit
-    found = Combination.of(
+    mean = mean_over_topics(
+        evaluate(sampled, measures, estimator="dyn", **options), ci_prob=ci_prob
+    )
+    return combined_means(
         sampled, mean, guarantee=guarantee, groups=groups, draws=draws, random_seed=random_seed,
         **options,
     )  # fmt: skip
+
+
+def combined_means(sampled: xr.DataTree, mean: xr.Dataset, **options) -> xr.Dataset:
+    """The same from the means by ``dyn``, where these are at hand.
+
+    Parameters
+    ----------
+    sampled, mean, **options
+        As for :meth:`Combination.of`.
+
+    Raises
+    ------
+    ValueError
+        As :func:`combined_scores`.
+
+    Warns
+    -----
+    UserWarning
+        As :func:`combined_scores`.
+    """
+    found = Combination.of(sampled, mean, **options)
     if found.contradiction:
         warnings.warn(
-            f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=2
+            f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=3
         )
     kept = [name for name in KEPT if name in mean]
     ratio = found.intervals["length_ratio"].sel(source="combined", drop=True)
@@ -171,7 +179,7 @@ class Combination:
         relevance_level: int = 1,
         guarantee: str = "average",
         groups: str | Mapping[str, str] | None = None,
-        draws: int,
+        draws: int = DRAWS,
         random_seed: int,
     ) -> "Combination":
         """Fit the model, and combine.
@@ -190,10 +198,14 @@ class Combination:
         ValueError
             As :func:`combined_scores`.
         """
+        if mean["standard_error"].isnull().any():
+            raise ValueError(
+                "the sample is too small to be combined with a model: dyn has no standard error, "
+                "as where one judged document stands for others of its topic; judge two or more"
+            )
+        constants_by_group(mean, groups, None)  # unknown groups are refused before the fit
         labels: list[str] = mean["measure"].to_numpy().tolist()
-        grades, columns = grade_scale(sampled), label_names(sampled)
-        parsed = parse_measures(labels, relevance_level=relevance_level, grades=grades)
-        told = np.array([told_by_relevance(one, relevance_level, grades) for one in parsed])
+        told = told_measures(sampled, labels, relevance_level)
         how: dict[str, Any] = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
         options = {"guarantee": guarantee, "groups": groups}
         with warnings.catch_warnings():
@@ -201,14 +213,12 @@ class Combination:
             asked = {"predictor": predictor, "relevance_level": relevance_level}
             matrix = covariance(sampled, labels, estimator="dyn", **asked)
             parts = []
-            if told.any():
-                model = relevance_model(sampled, relevance_level=relevance_level, external=columns)
-                some = mean.isel(measure=told), matrix.isel(measure=told)
-                parts.append(cls._by(model, sampled, *some, how, options))
-            if not told.all():
-                model = grade_model(sampled, external=columns)
-                some = mean.isel(measure=~told), matrix.isel(measure=~told)
-                parts.append(cls._by(model, sampled, *some, how, options))
+            for by_relevance in (True, False):
+                some = told == by_relevance
+                if some.any():
+                    model = document_model(sampled, relevance_level, by_relevance)
+                    known = mean.isel(measure=some), matrix.isel(measure=some)
+                    parts.append(cls._by(model, sampled, *known, how, options))
         return cls._joined(parts, labels)
 
     @classmethod

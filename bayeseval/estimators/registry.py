@@ -18,7 +18,7 @@ from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
 from bayeseval.estimators.topic_scores import ListScore
-from bayeseval.frame.frame import Frame
+from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
@@ -56,13 +56,13 @@ ESTIMATORS = {
         tuple(SCORES),
         relevance=horvitz_thompson,
         options=RatioOptions,
-        schemes=("stratified", "poisson"),
+        schemes=BY_CHANCE,
     ),
     "dyn": Estimator(
         tuple(SCORES),
         relevance=difference,
         options=RatioOptions,
-        schemes=("stratified", "poisson"),
+        schemes=BY_CHANCE,
     ),
     "condensed": Estimator(tuple(MEASURES), lists=condensed_list, options=CondensedOptions),
     "inf": Estimator(
@@ -71,7 +71,7 @@ ESTIMATORS = {
         options=InferredOptions,
         schemes=("none", "deterministic", "stratified"),
     ),
-    "stat_ap": Estimator(tuple(STAT_AP), lists=stat_ap, schemes=("stratified", "poisson")),
+    "stat_ap": Estimator(tuple(STAT_AP), lists=stat_ap, schemes=BY_CHANCE),
     "importance": Estimator(
         tuple(IMPORTANCE),
         lists=importance,

@@ -1,6 +1,6 @@
 """Evaluation: scores, means over topics, covariances and differences of runs."""
 
-from bayeseval.evaluation.differences import compared_pairs, differences
+from bayeseval.evaluation.differences import compared_pairs, default_population, differences
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.pairs import covariance, paired_difference
 from bayeseval.evaluation.scores import evaluate
@@ -8,6 +8,7 @@ from bayeseval.evaluation.scores import evaluate
 __all__ = [
     "compared_pairs",
     "covariance",
+    "default_population",
     "differences",
     "evaluate",
     "mean_over_topics",

@@ -5,31 +5,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import with_node
-from bayeseval.collection.predictions import label_names
-from bayeseval.frame.gather import grade_scale
 from bayeseval.inference import fit
-from bayeseval.measures.names import parse_measures
-from bayeseval.models.relevance import grade_model, relevance_model
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
-from bayeseval.posterior.documents import (
-    check_grades,
-    check_modelled,
-    modelled_measures,
-    told_by_relevance,
-)
+from bayeseval.posterior.modelled import document_model, modelled_measures, told_measures
 from bayeseval.predictors.values import check_labels
-
-
-def _model(sampled: xr.DataTree, measures, relevance_level: int):
-    """Model of relevance, or of grades where that of one level does not tell a measure."""
-    grades, labels = grade_scale(sampled), label_names(sampled)
-    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
-    check_modelled(parsed)
-    check_grades(parsed, relevance_level, grades)
-    if all(told_by_relevance(measure, relevance_level, grades) for measure in parsed):
-        return relevance_model(sampled, relevance_level=relevance_level, external=labels)
-    return grade_model(sampled, external=labels)
 
 
 def posterior_worlds(
@@ -78,11 +58,12 @@ def posterior_worlds(
     if fitted is None:
         check_labels(sampled)
         how = {"draws": number, "chains": 1, "approximation": "laplace"}
-        model = _model(sampled, measures, relevance_level)
+        told = bool(told_measures(sampled, measures, relevance_level).all())
+        model = document_model(sampled, relevance_level, told)
         fitted = fit(model, random_seed=random_seed, **how)
     kind_of_documents(fitted)
     draws = RelevanceDraws(_some_draws(fitted, number), sampled, random_seed)
-    modelled_measures(measures, draws, sampled)
+    modelled_measures(measures, draws.binary_level(), sampled)
     grades = _drawn_grades(draws)[:, np.linspace(0, draws.n_draws - 1, number).astype(int)]
     judgments = sampled.children["judgments"].to_dataset(inherit=False)
     bare = with_node(sampled, "design", None)

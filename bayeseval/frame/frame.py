@@ -23,6 +23,8 @@ from bayeseval.frame.members import contributing_runs
 from bayeseval.frame.rankings import Rankings, TopicRanks
 from bayeseval.frame.sample import Sample
 
+BY_CHANCE = ("stratified", "poisson")  # schemes whose probabilities say what was left out
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:

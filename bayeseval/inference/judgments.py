@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.frame.frame import Frame
+from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.messages import counted
 from bayeseval.models.identity import check_fit
@@ -19,7 +19,6 @@ KINDS = ("strata", "topics", "agreement", "runs", "relevant")
 TOP = 10  # ranks of a run that make a group
 N_REPLICATES = 2000  # of the judgments, at least
 ONE = 1.0  # document: a smaller standard error counts as one, since no score turns on it
-BY_CHANCE = ("stratified", "poisson")  # schemes whose probabilities say what was left out
 LEAST_SHARE = 0.4  # of the variance of the data that the fit may not have followed
 
 

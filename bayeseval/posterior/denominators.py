@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.denominators import RatioOptions
-from bayeseval.estimators.registry import ESTIMATORS, estimated_relevance
+from bayeseval.estimators.registry import estimated_relevance
 from bayeseval.estimators.relevance import EstimatedRelevance
-from bayeseval.frame.frame import Frame
+from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.measure import Measure
 from bayeseval.rounding import ratio
 
@@ -120,7 +120,7 @@ class Denominators:
     @cached_property
     def _relevance(self) -> EstimatedRelevance | None:
         """What ``dyn`` knows of the sample; None where there is nothing to know."""
-        known = self._frame.scheme in (ESTIMATORS["dyn"].schemes or ())
+        known = self._frame.scheme in BY_CHANCE
         if self._asked == "model" or not known or self._frame.lists_sampled_alone:
             return None
         with warnings.catch_warnings():

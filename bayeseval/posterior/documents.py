@@ -1,6 +1,6 @@
 """Scores of runs from draws of the relevance of documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,19 +8,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure, relevance
-from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import plain_scores, topic_total
-from bayeseval.measures.table import names_of
-from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.departures import DEPTH, Departures, departing_columns
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.topic_draws import TopicDraws
 from bayeseval.posterior.denominators import Denominators
 from bayeseval.posterior.labelled import as_modelled
-
-GRADES = Option("model", "grades", "be.models.grade_model")
+from bayeseval.posterior.modelled import modelled_measures
 
 
 class DocumentScores:
@@ -48,7 +43,7 @@ class DocumentScores:
         departures: str,
         denominator: str,
     ) -> None:
-        parsed = modelled_measures(measures, draws, sampled)
+        parsed = modelled_measures(measures, draws.binary_level(), sampled)
         self._problem = Problem(draws.frame, parsed, random=draws.frame.scheme == "poisson")
         self._draws, self._outside = draws, outside
         beyond = outside == "model"  # then the number is of more documents than the frame's
@@ -131,66 +126,6 @@ class DocumentScores:
             seen[rows] = value[rows]
         both = np.concatenate([scores, as_modelled])
         return both if factor == 1.0 else np.minimum(factor * both, 1.0)
-
-
-def modelled_measures(measures, draws: RelevanceDraws, sampled: xr.DataTree) -> list[Measure]:
-    """Measures, each of which the model must have relevances for."""
-    grades = grade_scale(sampled)
-    level = draws.binary_level()
-    parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
-    check_modelled(parsed)
-    if level is not None:
-        check_told_by_relevance(parsed, level, grades)
-    return parsed
-
-
-def check_told_by_relevance(
-    measures: Sequence[Measure], level: int, grades: Sequence[float]
-) -> None:
-    """Refuse measures of which a model of relevance from a level on does not say enough."""
-    for measure in measures:
-        if told_by_relevance(measure, level, grades):
-            continue
-        if measure.graded:
-            raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
-        raise ValueError(
-            Message(
-                f"{measure.label} counts grades from {measure.relevance_level} and the model "
-                f"those from {level}; fit it with ",
-                Option("relevance_level", measure.relevance_level),
-                ", or take ",
-                GRADES,
-            )
-        )
-
-
-def told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> bool:
-    """Whether relevance from one level on says all that a measure counts of these grades."""
-    if measure.graded:
-        return level == 1 and max(grades, default=0.0) <= 1
-    return measure.relevance_level == level
-
-
-def check_grades(measures: Sequence[Measure], level: int, grades: Sequence[float]) -> None:
-    """Refuse measures that need a model of grades where there is one grade alone."""
-    if len(grades) > 1:
-        return
-    for measure in measures:
-        if not told_by_relevance(measure, level, grades):
-            raise ValueError(
-                f"{measure.label} counts grades, and all judged documents have the grade "
-                f"{grades[0]:g}: take dyn alone for it"
-            )
-
-
-def check_modelled(measures: list[Measure]) -> None:
-    """Refuse measures that compare pairs of judged documents, which have no posterior scores."""
-    for measure in measures:
-        if measure.kind == "preference":
-            raise ValueError(
-                f"{measure.label} has no posterior scores; measures that have them: "
-                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
-            )
 
 
 def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:

@@ -12,10 +12,8 @@ import bayeseval as be
 from bayeseval.collection import check_collection
 from bayeseval.combination import Combination
 from bayeseval.estimators import HAS_COVARIANCE
-from bayeseval.frame.frame import Frame
+from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.rankings import Rankings
-
-SCHEMES = ("stratified", "poisson")  # schemes whose estimates can be combined with a model
 
 
 @dataclass
@@ -78,7 +76,7 @@ def chosen_estimator(sampled: xr.DataTree, estimator: str | None) -> str:
     scheme = children["design"].attrs.get("scheme") if "design" in children else None
     if scheme == "with_replacement":
         return "importance"
-    if scheme not in SCHEMES:
+    if scheme not in BY_CHANCE:
         return "assumed"
     return "stat" if Frame.of(sampled).lists_sampled_alone else "dyn"
 

@@ -12,10 +12,10 @@ from bayeseval.collection.predictions import label_names
 from bayeseval.combination import N_CHAINS
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
+from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, counted, percent
 from bayeseval.report.answers import (
-    SCHEMES,
     Answers,
     Notes,
     chosen_estimator,
@@ -133,7 +133,7 @@ def evaluation_page(
 def _combined(sampled, answers: Answers, options: dict, how: dict, said: Notes) -> Answers | None:
     """Design and model combined, or a note why not."""
     design = sampled.children.get("design")
-    if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in SCHEMES:
+    if options["estimator"] != "dyn" or design is None or design.attrs["scheme"] not in BY_CHANCE:
         return None
     if answers.scores["standard_error"].isnull().any():
         said.add("The sample is too small for errors of dyn, so nothing is combined with a model.")

@@ -1,0 +1,101 @@
+"""Which measures a model of documents can score, and which of the models a measure needs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayeseval.collection.predictions import label_names
+from bayeseval.frame.gather import grade_scale
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.table import names_of
+from bayeseval.messages import Message, Option
+from bayeseval.models.relevance import grade_model, relevance_model
+
+GRADES = Option("model", "grades", "be.models.grade_model")
+
+
+def told_measures(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool_]:
+    """Which measures (measure,) a model of relevance from a level on tells; others need grades.
+
+    Raises
+    ------
+    ValueError
+        A measure that compares pairs of judged documents, or one that counts grades where there is
+        one grade alone.
+    """
+    grades = grade_scale(sampled)
+    parsed = parse_measures(measures, relevance_level=level, grades=grades)
+    check_modelled(parsed)
+    _check_grades(parsed, level, grades)
+    return np.array([_told_by_relevance(measure, level, grades) for measure in parsed])
+
+
+def document_model(sampled: xr.DataTree, level: int, told: bool):
+    """Model of relevance from a level on, or of grades, with the labels that were added."""
+    labels = label_names(sampled)
+    if told:
+        return relevance_model(sampled, relevance_level=level, external=labels)
+    return grade_model(sampled, external=labels)
+
+
+def modelled_measures(measures, level: int | None, sampled: xr.DataTree) -> list[Measure]:
+    """Measures, each of which a fitted model must have relevances for.
+
+    ``level`` is the lowest relevant grade of a model of relevance, None of one of grades.
+    """
+    grades = grade_scale(sampled)
+    parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
+    check_modelled(parsed)
+    if level is not None:
+        _check_told(parsed, level, grades)
+    return parsed
+
+
+def _check_told(measures: Sequence[Measure], level: int, grades: Sequence[float]) -> None:
+    """Refuse measures of which a model of relevance from a level on does not say enough."""
+    for measure in measures:
+        if _told_by_relevance(measure, level, grades):
+            continue
+        if measure.graded:
+            raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
+        raise ValueError(
+            Message(
+                f"{measure.label} counts grades from {measure.relevance_level} and the model "
+                f"those from {level}; fit it with ",
+                Option("relevance_level", measure.relevance_level),
+                ", or take ",
+                GRADES,
+            )
+        )
+
+
+def _told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> bool:
+    """Whether relevance from one level on says all that a measure counts of these grades."""
+    if measure.graded:
+        return level == 1 and max(grades, default=0.0) <= 1
+    return measure.relevance_level == level
+
+
+def _check_grades(measures: Sequence[Measure], level: int, grades: Sequence[float]) -> None:
+    """Refuse measures that need a model of grades where there is one grade alone."""
+    if len(grades) > 1:
+        return
+    for measure in measures:
+        if not _told_by_relevance(measure, level, grades):
+            raise ValueError(
+                f"{measure.label} counts grades, and all judged documents have the grade "
+                f"{grades[0]:g}: take dyn alone for it"
+            )
+
+
+def check_modelled(measures: list[Measure]) -> None:
+    """Refuse measures that compare pairs of judged documents, which have no posterior scores."""
+    for measure in measures:
+        if measure.kind == "preference":
+            raise ValueError(
+                f"{measure.label} has no posterior scores; measures that have them: "
+                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
+            )
