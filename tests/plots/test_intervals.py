@@ -6,17 +6,7 @@ from matplotlib.collections import PathCollection
 
 from bayeseval.plots import plot_intervals
 
-matplotlib.use("Agg")
-
 RUNS = ["a", "b", "c"]
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def scores(estimate, half_width=0.05, ci_prob=0.9):

@@ -1,21 +1,10 @@
 """The picture of a plan."""
 
-import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
 
 import bayeseval as be
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 @pytest.fixture

@@ -1,22 +1,11 @@
 """Pictures of orders of runs: what stands where."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
 import bayeseval as be
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def means(n_runs=4):

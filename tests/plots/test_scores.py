@@ -1,22 +1,11 @@
 """A forest of posterior scores, by ArviZ's conventions."""
 
-import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
 
 from bayeseval.plots import plot_intervals, plot_scores
 from bayeseval.posterior import summarize
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def posterior(measures=("P@10",), runs=("a", "b", "c")) -> xr.Dataset:

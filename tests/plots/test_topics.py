@@ -1,21 +1,10 @@
 """One run by topic: where the points stand, and what is refused."""
 
-import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
 
 from bayeseval.plots import plot_topics
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def scores(estimate, half_width=0.1):
