@@ -43,7 +43,8 @@ class Denominators:
     AP is changed by the factor :math:`E_{model} R_t / E_t`. In R@k every unjudged document counts
     by the weight that brings the expected number of its cell (a stratum, as the counts have them)
     to the mean of both with the same w (the counts' at most ten times the model's): what a run has
-    found and what there is change together.
+    found and what there is change together. w is 1 where topics have so few relevant documents that
+    the counts know their numbers (:class:`.few.FewFit`): by the model one says nothing of others.
 
     Parameters
     ----------
@@ -115,7 +116,8 @@ class Denominators:
         one = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
         other = np.maximum(counts.draw[0], 1.0)
         both = one.var() + other.var()
-        return _Numbers(one.mean(), other.mean(), one.var() / both if both > 0 else 0.0)
+        share = 1.0 if counts.few[0] else one.var() / both if both > 0 else 0.0
+        return _Numbers(one.mean(), other.mean(), share)
 
     @cached_property
     def _relevance(self) -> EstimatedRelevance | None:

@@ -21,7 +21,8 @@ from bayeseval.estimators.counts.kernel import (
     unsampled_relevant,
     widened,
 )
-from bayeseval.estimators.counts.model import CountFit, Counts, draw_directions, fit_counts
+from bayeseval.estimators.counts.mode import draw_directions
+from bayeseval.estimators.counts.model import CountFit, Counts, fit_counts
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
@@ -140,7 +141,7 @@ def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
 
 
 def test_a_fit_that_stops_early_says_so(monkeypatch):
-    monkeypatch.setattr("bayeseval.estimators.counts.model.MOST_STEPS", 2)
+    monkeypatch.setattr("bayeseval.estimators.counts.mode.MOST_STEPS", 2)
     counts = small_counts(n_topics=8, seed=5)
     with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):
         fit = fit_counts(counts, np.stack([counts.slope, counts.slope**3]))
@@ -478,7 +479,7 @@ def test_hyperparameters_do_not_stand_where_the_sample_rules_them_out(monkeypatc
     """No topic shows a second relevant document: the curve has a cliff on one side."""
     counts, unsampled = navigational(30, 0)
     assert left_over(counts, unsampled).mean() < 1.0
-    monkeypatch.setattr(model, "CLIFF", np.inf)
+    monkeypatch.setattr("bayeseval.estimators.counts.mode.CLIFF", np.inf)
     assert left_over(counts, unsampled).mean() > 5.0
 
 
@@ -545,7 +546,13 @@ def counted(draw, own_share) -> TopicCounts:
     """Posterior draws (replicate, draw) of a denominator, without hyperparameters."""
     draw = np.asarray(draw, dtype=float)
     own = np.full(len(draw), own_share)
-    return TopicCounts(draw, np.zeros((draw.shape[1], 1)), own, draw.std(axis=1) / draw.mean())
+    return TopicCounts(
+        draw,
+        np.zeros((draw.shape[1], 1)),
+        own,
+        draw.std(axis=1) / draw.mean(),
+        np.zeros(len(draw), dtype=bool),
+    )
 
 
 def by_hand(counts, *, numerator, above, below):

@@ -27,12 +27,15 @@ class TopicCounts:
         strata alone would leave, at most 1: 1 where the other topics tell nothing new.
     relative_error : float array (replicate,)
         Posterior standard deviation of the number of relevant documents by its mean.
+    few : bool array (replicate,)
+        Whether all topics have so few that their numbers are modelled themselves.
     """
 
     draw: NDArray[np.float64]
     direction: NDArray[np.float64]
     own_share: NDArray[np.float64]
     relative_error: NDArray[np.float64]
+    few: NDArray[np.bool_]
 
     def following(
         self,
@@ -108,6 +111,7 @@ def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
         level.direction,
         own_share(level, topic),
         relative_error(level, topic),
+        level.few,
     )
 
 
@@ -121,7 +125,11 @@ def ideal_counts(
         ideal += step * discount_sum(count.ravel(), cutoff).reshape(count.shape)
     first = levels[0]
     return TopicCounts(
-        ideal, levels[-1].direction, own_share(first, topic), relative_error(first, topic)
+        ideal,
+        levels[-1].direction,
+        own_share(first, topic),
+        relative_error(first, topic),
+        first.few,
     )
 
 

@@ -7,10 +7,11 @@ from functools import cache, cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts.few import FewFit, are_few
 from bayeseval.estimators.counts.mixing import mixing
+from bayeseval.estimators.counts.mode import Mode, draw_directions, points, sequence
 
 N_POINTS = 7  # of the Gauss-Hermite rule, each way
-DRAWS_PER_POINT = 8
 BETA_SD = 5.0  # of the curve's columns; twice that for the intercept
 EFFECT_MEAN = np.array([0.0, -0.5, 0.0])  # log sd, log sd, Fisher's z of the correlation
 EFFECT_SD = np.array([0.75, 0.75, 0.75])
@@ -18,10 +19,6 @@ ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
 ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
-MOST_STEPS = 200  # of the search; samples need 10 to 50
-STEP = 1e-3  # of the differences that give the curvature
-CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
-MOST_HALVINGS = 50  # of a step beyond it, which then is next to none
 DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
 SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
 
@@ -46,7 +43,7 @@ class Counts:
     slope: NDArray[np.float64]
 
 
-class CountFit:
+class CountFit(Mode):
     r"""Empirical-Bayes fit of the counts of all topics, with the hyperparameters' uncertainty.
 
     .. math:: k_{tc} \sim \mathrm{Binomial}(n_{tc}, p_{tc}), \qquad
@@ -79,12 +76,8 @@ class CountFit:
 
     Attributes
     ----------
-    hyper : float array (hyperparameter,)
-        Where they are set.
-    converged : bool
-        Whether they were found.
     log_density : float
-        Of hyperparameters and counts there, up to a constant, the effects normal.
+        As of every :class:`.mode.Mode`, the effects normal.
     """
 
     def __init__(
@@ -106,23 +99,6 @@ class CountFit:
         if near is None or not self._search(near.hyper, near._root):
             start = self._initial()
             self._search(start, np.eye(start.size))
-
-    def _search(self, start: NDArray[np.float64], unit: NDArray[np.float64]) -> bool:
-        """Set the hyperparameters, by coordinates along the columns of ``unit``; say if found."""
-        from scipy.optimize import minimize
-
-        def loss(place):
-            value, gradient = self._loss(unit @ place)
-            return value, unit.T @ gradient
-
-        options = {"maxiter": MOST_STEPS, "ftol": 1e-8, "gtol": 1e-3}
-        search = partial(minimize, loss, jac=True, method="L-BFGS-B", options=options)
-        found = search(np.linalg.solve(unit, start))
-        if not found.success:  # mostly a line search that failed: once more from there
-            found = search(found.x)
-        self.converged = bool(found.success)
-        self.hyper, self.log_density = unit @ found.x, -found.fun
-        return self.converged
 
     @cached_property
     def _mixing(self) -> NDArray[np.float64]:
@@ -203,32 +179,6 @@ class CountFit:
             parts.append(np.array([beyond - pull / ZERO_SD]))
         return -value, -np.concatenate(parts)
 
-    @cached_property
-    def _root(self) -> NDArray[np.float64]:
-        """Root of the inverse curvature (hyperparameter, direction)."""
-        n = self.n_hyper
-        hessian = np.empty((n, n))
-        for column, step in enumerate(STEP * np.eye(n, self.hyper.size)):
-            above, below = self._loss(self.hyper + step)[1], self._loss(self.hyper - step)[1]
-            hessian[:, column] = (above - below)[:n] / (2.0 * STEP)
-        value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
-        return vector / np.sqrt(np.maximum(value, 1.0 / (2.0 * BETA_SD) ** 2)) @ vector.T
-
-    def _placed(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Hyperparameters in a direction from the mode, where the topics' effects stand then.
-
-        A density that falls far faster than its curvature at the mode tells, as where no topic has
-        a second relevant document, is not left: the step is halved until it has fallen little more.
-        """
-        step = self._root @ along
-        for _ in range(MOST_HALVINGS):
-            hyper = self.hyper.copy()
-            hyper[: self.n_hyper] += step
-            if self._loss(hyper)[0] + self.log_density <= CLIFF * self.n_hyper / 2.0:
-                break
-            step *= 0.5
-        return hyper
-
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
     ) -> NDArray[np.float64]:
@@ -252,11 +202,11 @@ class CountFit:
         direction = draw_directions(self.n_hyper, number)
         if unsampled.ndim == 1:
             unsampled = np.repeat(unsampled[:, None], len(direction), axis=1)
-        uniform = _sequence(len(direction), number)
+        uniform = sequence(len(direction), number)
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
         out = np.zeros(unsampled.shape)
         likelier_node = self._mixing  # before the nodes move
-        for along in _points(self.n_hyper):
+        for along in points(self.n_hyper):
             hyper = self._placed(along)
             share = self._share * likelier_node  # a node stands for the same, wherever hyper is
             likelier = share.sum(axis=1)  # which speaks for a topic that has some
@@ -281,9 +231,16 @@ class CountFit:
 
 
 def fit_counts(
-    counts: Counts, levelling: NDArray[np.float64], *, shows_none: NDArray[np.bool_] | None = None
-) -> CountFit:
-    """Fit of the counts, by the slope that they show.
+    counts: Counts,
+    levelling: NDArray[np.float64],
+    *,
+    shows_none: NDArray[np.bool_] | None = None,
+    left: NDArray[np.float64] | None = None,
+) -> CountFit | FewFit:
+    """Fit of the counts, by the slope that they show, or by the numbers where these are few.
+
+    Where topics have few relevant documents and the counts are likelier by :class:`.few.FewFit`,
+    that is the fit: where each has one, a second is then not looked for.
 
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
@@ -303,6 +260,8 @@ def fit_counts(
         it is likelier, each topic judged by the others, and as clearly likelier than the usual one.
     shows_none : bool array (topic,), optional
         As for :class:`CountFit`.
+    left : float array (cell,), optional
+        Documents that were not sampled, where the sampled ones of all cells are like them.
 
     Warns
     -----
@@ -311,6 +270,10 @@ def fit_counts(
         relevance: above it topics are of documents that are relevant).
     """
     usual = CountFit(counts, shows_none=shows_none)
+    if left is not None and are_few(counts.relevant, counts.sampled, left, counts.start):
+        few = FewFit(counts.start, counts.relevant, counts.sampled, left, counts.curve)
+        if few.converged and few.log_density > usual.log_density:
+            return few
     if not usual.converged:
         warnings.warn(
             "the model of the numbers of relevant documents did not converge, so ratios (AP, "
@@ -367,35 +330,6 @@ def _covariance(effects: NDArray[np.float64]) -> NDArray[np.float64]:
     """Covariance (2, 2) of the topic effects."""
     s0, s1, rho = _scale(effects)
     return np.array([[s0 * s0, rho * s0 * s1], [rho * s0 * s1, s1 * s1]])
-
-
-@cache
-def _points(n: int) -> NDArray[np.float64]:
-    """2 n points in n dimensions with mean 0 and unit covariance, (point, dimension)."""
-    grid = np.arange(n)
-    rotation = np.cos(np.pi * (grid[:, None] + 0.5) * grid / n) * np.sqrt(2.0)
-    rotation[:, 0] = 1.0
-    return np.concatenate([rotation, -rotation])
-
-
-@cache
-def draw_directions(n: int, number: int) -> NDArray[np.float64]:
-    """Where n hyperparameters stand, in standard deviations, in each draw (draw, direction).
-
-    Mean 0, unit covariance, and no correlation with those of the two other levels (a fourth level
-    has the signs of the first again).
-    """
-    half = _points(n)[:n]
-    signs = ((1, -1, 1, -1), (1, -1, -1, 1), (1, 1, -1, -1))[number % 3]
-    return np.repeat(np.concatenate([sign * half for sign in signs]), DRAWS_PER_POINT, axis=0)
-
-
-@cache
-def _sequence(n: int, number: int) -> NDArray[np.float64]:
-    """Evenly spread points in the unit square (point, 2): multiples of irrational steps."""
-    root = 1.1127756842787055  # x^7 = x + 1: steps for three independent squares
-    step = root ** -np.arange(1.0, 7.0)[2 * (number % 3) : 2 * (number % 3) + 2]
-    return (0.5 + np.outer(np.arange(1, n + 1), step)) % 1.0
 
 
 @cache

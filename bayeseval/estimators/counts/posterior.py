@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import cells
-from bayeseval.estimators.counts.model import Counts, draw_directions, fit_counts
+from bayeseval.estimators.counts.few import FewFit
+from bayeseval.estimators.counts.mode import draw_directions
+from bayeseval.estimators.counts.model import Counts, fit_counts
 from bayeseval.frame.sample import Sample
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
@@ -31,6 +33,8 @@ class LevelCounts:
         Variance that an estimate from the topic's own strata alone would have under the model.
     expanded : float array (replicate, topic)
         Sum of relevance by inclusion probability over the sampled documents.
+    few : bool array (replicate,)
+        Whether the numbers themselves are what is known best (:class:`.few.FewFit`).
     """
 
     total: NDArray[np.float64]
@@ -39,6 +43,7 @@ class LevelCounts:
     seen: NDArray[np.float64]
     own_variance: NDArray[np.float64]
     expanded: NDArray[np.float64]
+    few: NDArray[np.bool_]
 
 
 class CountModel:
@@ -119,16 +124,20 @@ class CountModel:
                 ),
                 self._cells.levelling,
                 shows_none=None if above is None else found[replicate] == 0.0,
+                left=left[replicate] if above is None and self._cells.tell.all() else None,
             )
-            return fit.draws(left[replicate], number=number, random_seed=self._random_seed)
+            drawn = fit.draws(left[replicate], number=number, random_seed=self._random_seed)
+            return drawn, isinstance(fit, FewFit)
 
-        unsampled = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
+        found_of = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
+        unsampled = [drawn for drawn, _ in found_of]
+        few = np.array([of_few for _, of_few in found_of])
         direction = draw_directions(self._cells.curve.shape[1] + 3, number)
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
         total = np.array([self._by_topic(drawn) for drawn in unsampled]) + found[..., None]
         own = self._own_variance(unsampled)
-        return LevelCounts(total, unsampled, direction, seen, own, self._expanded(observed))
+        return LevelCounts(total, unsampled, direction, seen, own, self._expanded(observed), few)
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""

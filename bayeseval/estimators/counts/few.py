@@ -1,0 +1,139 @@
+"""Counts of topics with so few relevant documents that the number itself is known best."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.counts.mode import Mode, draw_directions, points, sequence
+
+MOST = 30  # number of relevant documents of a topic
+FEW_SEEN = 8  # relevant documents in the sample of a topic, at most
+FEW = 4.0  # relevant documents of a topic, in the mean
+BETA_SD = 5.0  # of the curve's columns
+MEAN = np.array([0.0, 0.0, 0.0])  # level, log of how fast larger numbers fade, log odds of none
+SD = np.array([3.0, 1.0, 2.0])
+
+
+def are_few(relevant, sampled, left, start) -> bool:
+    """Whether topics have few relevant documents, by their samples alone; arrays as of a fit."""
+    if start.size < 2 or (np.diff(start) == 0).any():
+        return False
+    seen = np.add.reduceat(relevant, start[:-1])
+    expanded = relevant * (1.0 + left / np.maximum(sampled, 1.0))
+    return bool(seen.max() <= FEW_SEEN and expanded.sum() <= FEW * seen.size)
+
+
+class FewFit(Mode):
+    r"""Fit of the counts by the distribution of a topic's number of relevant documents, D.
+
+    .. math:: P(D) \propto \frac{\exp(a D + z [D = 0])}{(D!)^{\nu}}, \qquad
+              \omega_{tc} \propto \exp(\beta' x_{tc})
+
+    Each of the D documents falls on a document of cell c with probability omega, whatever the
+    others do. With nu = 1 and z = 0 that is the Poisson distribution, so that one relevant document
+    says nothing of others; with a large nu no topic has many more than exp(a / nu): where each has
+    one, as in known-item search, none is looked for beyond it. Binomial counts that are independent
+    given what a topic is like (:class:`.model.CountFit`) vary more than that.
+
+    The hyperparameters are the curve's coefficients but for the first, a, the log of nu and z.
+
+    Parameters
+    ----------
+    start : int array (topic + 1,)
+        The cells of topic t are ``start[t]:start[t + 1]``, one at least.
+    relevant, sampled, left : float array (cell,)
+        Sampled relevant, sampled, and unsampled documents.
+    curve : float array (cell, column)
+    """
+
+    def __init__(self, start, relevant, sampled, left, curve: NDArray[np.float64]) -> None:
+        self._first, self._topic = start[:-1], np.repeat(np.arange(start.size - 1), np.diff(start))
+        self._relevant, self._left, self._size = relevant, left, sampled + left
+        self._curve = curve[:, 1:]
+        self._n_directions = curve.shape[1] + 3  # of the draws, of which one is not used
+        self._seen = self._by_topic(relevant)
+        number = np.arange(MOST + 1)
+        self._log_factorial = np.concatenate([[0.0], np.cumsum(np.log(number[1:]))])
+        more = number - self._seen[:, None]
+        self._more = np.maximum(more, 0.0)
+        fall = self._log_factorial[np.maximum(more, 0).astype(int)]
+        self._log_ways = np.where(more < 0, -np.inf, self._log_factorial - fall)
+        start_at = np.concatenate([np.zeros(self._curve.shape[1]), MEAN])
+        self._search(start_at, np.eye(start_at.size))
+
+    @property
+    def n_hyper(self) -> int:
+        """Number of hyperparameters."""
+        return self._curve.shape[1] + MEAN.size
+
+    def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.add.reduceat(value, self._first)
+
+    def _numbers(self, hyper) -> NDArray[np.float64]:
+        """Probabilities (number,) of the number of a topic's relevant documents."""
+        level, log_fade, none = hyper[-3:]
+        log_mass = level * np.arange(MOST + 1) - np.exp(log_fade) * self._log_factorial
+        log_mass[0] += none
+        mass = np.exp(log_mass - log_mass.max())
+        return mass / mass.sum()
+
+    def _shares(self, hyper) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Probability omega of a document of each cell, and that of all unsampled of a topic."""
+        odds = np.exp(np.clip(self._curve @ hyper[:-3], -50.0, 50.0))
+        share = odds / self._by_topic(odds * self._size)[self._topic]
+        return share, self._by_topic(share * self._left)
+
+    def _given(self, hyper) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Log likelihood (topic,), and the posterior (topic, number) of the number."""
+        share, unsampled = self._shares(hyper)
+        with np.errstate(divide="ignore"):  # of what cannot be
+            log_prior = np.log(self._numbers(hyper))
+            log_left = np.where(self._more > 0, np.log(unsampled)[:, None], 0.0)
+        log_mass = log_prior + self._log_ways + self._more * log_left
+        highest = log_mass.max(axis=1)
+        mass = np.exp(log_mass - highest[:, None])
+        total = mass.sum(axis=1)
+        placed = self._by_topic(self._relevant * np.log(share))
+        return placed + highest + np.log(total), mass / total[:, None]
+
+    def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
+        likelihood, posterior = self._given(hyper)
+        share, unsampled = self._shares(hyper)
+        prior = self._numbers(hyper)
+        number = np.arange(MOST + 1)
+        expected = posterior @ number
+        # the curve: where documents are, beside where as many would be
+        beyond = (expected - self._seen) / np.maximum(unsampled, 1e-300)
+        at = self._relevant + share * (
+            self._left * beyond[self._topic] - self._size * expected[self._topic]
+        )
+        # the numbers: what they are given the sample, beside what they are before
+        off = posterior.sum(axis=0) - self._seen.size * prior
+        fade = -np.exp(hyper[-2]) * (off @ self._log_factorial)
+        gradient = np.concatenate([at @ self._curve, [off @ number, fade, off[0]]])
+        middle = np.concatenate([np.zeros(self._curve.shape[1]), MEAN])
+        sd = np.concatenate([np.full(self._curve.shape[1], BETA_SD), SD])
+        pull = (hyper - middle) / sd
+        value = likelihood.sum() - 0.5 * pull @ pull
+        return -float(value), -(gradient - pull / sd)
+
+    def draws(
+        self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
+    ) -> NDArray[np.float64]:
+        """Draws of the relevant among the unsampled documents (cell, draw).
+
+        As :meth:`.model.CountFit.draws`; ``unsampled`` (cell,) are those of the fit.
+        """
+        direction = draw_directions(self._n_directions, number)
+        random = np.random.default_rng([random_seed, number])
+        place = (sequence(len(direction), number)[:, 1] + random.random((self._seen.size, 1))) % 1.0
+        out = np.zeros((unsampled.size, len(direction)))
+        for along in points(self._n_directions):
+            hyper = self._placed(along[: self.n_hyper])
+            here = np.flatnonzero((direction == along).all(axis=1))
+            share, left = self._shares(hyper)
+            reached = np.cumsum(self._given(hyper)[1], axis=1)
+            drawn = (reached[:, None, :] < place[:, here, None]).sum(axis=2)
+            more = np.clip(drawn - self._seen[:, None], 0.0, MOST)
+            part = share * self._left / np.maximum(left, 1e-300)[self._topic]
+            out[:, here] = np.minimum(part[:, None] * more[self._topic], unsampled[:, None])
+        return out
