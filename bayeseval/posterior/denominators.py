@@ -44,7 +44,7 @@ class Denominators:
     by the weight that brings the expected number of its cell (a stratum, as the counts have them)
     to the mean of both with the same w (the counts' at most ten times the model's): what a run has
     found and what there is change together. w is 1 where topics have so few relevant documents that
-    the counts know their numbers (:class:`.few.FewFit`): by the model one says nothing of others.
+    the counts know their numbers: by the model one says nothing of others.
 
     Parameters
     ----------
