@@ -87,7 +87,7 @@ def adjust(
     ci_prob: option.CiProb = 0.9,
     missing_topics: option.MissingTopics = "zero",
     relevance_level: option.RelevanceLevel = 1,
-    format: option.ScoreFormat = "table",
+    format: option.ScoreFormat = None,
     output: option.OutputFile = None,
 ) -> None:
     """Adjust scores of unpooled runs for pooling bias.
@@ -137,7 +137,7 @@ def adjust(
         "pool_depth": pool_depth,
         "ci_prob": ci_prob,
     }
-    write_result(_text(_rows(result), about, format), output)
+    write_result(_text(_rows(result), about, option.chosen_format(format, output)), output)
 
 
 def _checked_measures(measures: list[str], relevance_level: int) -> list[Measure]:

@@ -79,7 +79,7 @@ def compare(
     ] = False,
     prior: option.Prior = None,
     seed: Annotated[int, typer.Option(help="Seed of estimator, permutations and draws.")] = 0,
-    format: option.TidyFormat = "table",
+    format: option.TidyFormat = None,
     output: option.OutputFile = None,
 ) -> None:
     """Compare RUNs in pairs: differences and adjusted p values.
@@ -117,7 +117,7 @@ def compare(
     rows = rows.loc[:, columns]
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
-    write_result(as_rows(rows, about, format, _table), output)
+    write_result(as_rows(rows, about, option.chosen_format(format, output), _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
 

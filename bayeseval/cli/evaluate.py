@@ -32,7 +32,7 @@ def evaluate(
     seed: Annotated[
         int | None, typer.Option(help="Random seed of --estimator combined.", show_default="0")
     ] = None,
-    format: option.ScoreFormat = "table",
+    format: option.ScoreFormat = None,
     output: option.OutputFile = None,
 ) -> None:
     """Score RUNs by the judgments in QRELS.
@@ -87,7 +87,7 @@ def evaluate(
             pairs = compared(collection, measure, against, population, options)
         rows = with_marks(rows, pairs)
         about["against"] = against
-    write_result(WRITERS[format](rows, about), output)
+    write_result(WRITERS[option.chosen_format(format, output)](rows, about), output)
 
 
 def _check_combining(population: str, per_topic: bool, against: str | None) -> None:

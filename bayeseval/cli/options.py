@@ -99,8 +99,11 @@ Prior = Annotated[
         show_default="normal; flat for combined",
     ),
 ]
+_FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+_BY_ENDING = f"what --output ends in: {', '.join(_FORMAT_OF)}; else table"
 TidyFormat = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json"], typer.Option(help="Output format.")
+    Literal["table", "markdown", "latex", "csv", "json"] | None,
+    typer.Option(help="Output format.", show_default=_BY_ENDING),
 ]
 Outside = Annotated[
     Literal["nonrelevant", "missing", "error"],
@@ -118,8 +121,8 @@ PerTopic = Annotated[
     bool, typer.Option("--per-topic", help="Print every topic, then the mean (topic `all`).")
 ]
 ScoreFormat = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json", "trec_eval"],
-    typer.Option(help="Output format."),
+    Literal["table", "markdown", "latex", "csv", "json", "trec_eval"] | None,
+    typer.Option(help="Output format.", show_default=_BY_ENDING),
 ]
 Sort = Annotated[
     str | None,
@@ -176,6 +179,12 @@ CertainQrels = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]
 LARGEST_SEED = 2**63 - 1  # what a design file can hold
+
+
+def chosen_format(format: str | None, output: Path | None) -> str:
+    """The format asked for, else the one that the name of the output file ends in, else a table."""
+    ending = "" if output is None else output.suffix.lower()
+    return format or _FORMAT_OF.get(ending, "table")
 
 
 def chosen_seed(seed: int | None) -> int:

@@ -52,7 +52,7 @@ def plan(
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    format: option.TidyFormat = "table",
+    format: option.TidyFormat = None,
     output: option.OutputFile = None,
 ) -> None:
     """Say how wide intervals will be, by judgments per topic and number of topics.
@@ -86,7 +86,9 @@ def plan(
     if half_width is not None:
         _remark_needed(planned["budget_needed"], half_width, planned["budget"].to_numpy())
     about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
-    write_result(as_rows(_rows(planned), about, format, _table), output)
+    write_result(
+        as_rows(_rows(planned), about, option.chosen_format(format, output), _table), output
+    )
 
 
 def _rows(planned: "xr.Dataset") -> "pd.DataFrame":

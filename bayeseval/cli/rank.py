@@ -58,7 +58,7 @@ def rank(
     population: option.ComparedPopulation = None,
     prior: option.Prior = None,
     seed: Annotated[int, typer.Option(help="Random seed of the draws.")] = 0,
-    format: option.TidyFormat = "table",
+    format: option.TidyFormat = None,
     output: option.OutputFile = None,
 ) -> None:
     """Rank RUNs, with a confidence set of ranks for each.
@@ -100,7 +100,7 @@ def rank(
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
-    write_result(as_rows(rows, about, format, _table), output)
+    write_result(as_rows(rows, about, option.chosen_format(format, output), _table), output)
     remark_groups(rows)
 
 

@@ -18,6 +18,7 @@ from bayeseval.cli import main
 SCORE = ["evaluate", "qrels", "a", "b", "-m", "P@5", "--estimator", "assumed", "--format", "csv"]
 SAMPLE = ["sample", "a", "b", "--budget", "8", "--n-strata", "2", "--seed", "1"]
 ADJUST = ["adjust", "qrels", "a", "b", "--unpooled", "c"]
+PLAN = ["plan", "qrels", "a", "b", "-m", "P@5", "--budget", "9"]
 FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--approximation", "laplace"]
 
 
@@ -173,6 +174,26 @@ def test_there_is_no_list_to_judge_where_the_design_cannot_be_written(command, f
     assert (code, out, err) == (2, "", "bayeseval: /dev/full: No space left on device\n")
     code, out, err = command(*SAMPLE, "--design-file", "/dev/full", "--output", "list")
     assert code == 2 and not (folder / "list").exists()
+
+
+FORMATS = {"s.csv": "csv", "s.JSON": "json", "s.md": "markdown", "s.tex": "latex", "s": "table"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [SCORE[:-2], ["compare", *SCORE[1:-2]], ["rank", *SCORE[1:-2]], [*ADJUST, "--seed", "1"], PLAN],
+    ids=lambda words: words[0],
+)
+def test_a_file_has_the_format_that_its_name_ends_in(command, folder, words):
+    asked = {}
+    for name, format in FORMATS.items():
+        code, out, err = command(*words, "--output", name)
+        assert (code, out) == (0, ""), err
+        asked[format] = command(*words, "--format", format)[1]
+        assert (folder / name).read_text() == asked[format]
+    assert len(set(asked.values())) == len(FORMATS)
+    assert command(*words, "--output", "s.csv", "--format", "json")[0] == 0
+    assert (folder / "s.csv").read_text() == asked["json"]
 
 
 def test_links_stay_and_pipes_are_written_through(command, folder):
