@@ -137,7 +137,12 @@ Against = Annotated[
     ),
 ]
 OutputFile = Annotated[
-    Path | None, typer.Option(help="Output file; - is stdout, the default.", show_default=False)
+    Path | None,
+    typer.Option(
+        help="Output file, compressed if it ends in .gz, .xz, .bz2 or .zst; - is stdout, the "
+        "default.",
+        show_default=False,
+    ),
 ]
 Budget = Annotated[
     int,
@@ -183,8 +188,14 @@ LARGEST_SEED = 2**63 - 1  # what a design file can hold
 
 def chosen_format(format: str | None, output: Path | None) -> str:
     """The format asked for, else the one that the name of the output file ends in, else a table."""
-    ending = "" if output is None else output.suffix.lower()
-    return format or _FORMAT_OF.get(ending, "table")
+    return format or _FORMAT_OF.get(output_ending(output), "table")
+
+
+def output_ending(output: Path | None) -> str:
+    """Ending of an output file without that of its compression, in small letters."""
+    from bayeseval.trec.compression import bare_name
+
+    return "" if output is None else Path(bare_name(output)).suffix.lower()
 
 
 def chosen_seed(seed: int | None) -> int:

@@ -20,8 +20,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
     """Refuse, before any work, outputs that cannot be written or would replace what is read.
 
     ``outputs`` are by their option; None and ``-`` are stdout. One that is an input, through links
-    too, or another output is a ValueError, a file that must not be written an OSError.
+    too, or another output is a ValueError, as is an ending of ``--output`` by which nothing is
+    compressed here; a file that must not be written is an OSError.
     """
+    from bayeseval.trec.compression import check_ending
+
     inputs = list(inputs)
     before: list[tuple[str, Path]] = []
     for option, path in outputs.items():
@@ -32,6 +35,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
         before.append((option, path))
         if path != STDOUT:
             check_writable(path)
+            if option == "--output":
+                check_ending(path)
         for source in inputs:
             if _would_lose(path, source):
                 act = f"{option} {path} would replace"
@@ -94,13 +99,14 @@ def written_whole(path: Path | None) -> Iterator[Path]:
 
 
 def write_result(text: str, path: Path | None) -> None:
-    """Write to stdout, or whole to a file."""
+    """Write to stdout, or whole to a file, compressed as its ending says."""
+    from bayeseval.trec.compression import write_whole
+
     if path is None or path == STDOUT:
         on_terminal = sys.stdout is not None and sys.stdout.isatty()
         _write_stdout(_shown(text) if on_terminal else text)
         return
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def _shown(text: str) -> str:

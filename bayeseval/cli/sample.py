@@ -95,11 +95,12 @@ def sample(
 
 def _listing(listed: pd.DataFrame, output: Path | None) -> str:
     """What is to judge: lines, or a table to fill in."""
-    if output is not None and output.suffix.lower() == ".csv":
+    if option.output_ending(output) == ".csv":
         return listed.assign(grade="").to_csv(index=False, lineterminator="\n")
     return "".join(listed["topic"] + "\t" + listed["document"] + "\n")
 
 
+NOT_WRITTEN = (".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls")
 SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}
 
 
@@ -124,6 +125,12 @@ def _check_files(
 ) -> None:
     """Refuse files that cannot be written, and those that judgments may be in or depend on."""
     check_outputs({"--design-file": design_file, "--output": output}, inputs)
+    ending = option.output_ending(output)
+    if ending in NOT_WRITTEN:
+        raise ValueError(
+            f"--output {output}: sample writes no {ending}; a name that ends in .csv gives a "
+            "table, any other lines `topic TAB document`"
+        )
     if output is not None and not overwrite and _holds_something(output):
         raise ValueError(
             f"{output} exists, and may hold judgments; name another --output, or replace it with "

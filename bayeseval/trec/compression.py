@@ -65,7 +65,7 @@ def read_bytes(path: Path, kind: str) -> bytes:
 def write_whole(path: str | os.PathLike, text: str) -> None:
     """Write text to a file, compressed as its ending says: whole or not at all."""
     path = expanded_path(path)
-    ending = _known_ending(path)
+    ending = check_ending(path)
     data = text.encode()
     if ending == ".gz":
         data = gzip.compress(data, mtime=0)
@@ -73,6 +73,14 @@ def write_whole(path: str | os.PathLike, text: str) -> None:
         data = _codec(ending, path).compress(data)
     with whole_file(path) as part:
         part.write_bytes(data)
+
+
+def check_ending(path: Path) -> str:
+    """The ending by which a file is to be compressed, or none; refused is one not written here."""
+    ending = _known_ending(path)
+    if ending:
+        _codec(ending, path)
+    return ending
 
 
 def bare_name(path: Path) -> str:

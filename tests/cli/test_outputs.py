@@ -1,6 +1,9 @@
 """No command replaces what it reads, nor a pipe, a device or a link by a file."""
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import re
 import subprocess
@@ -194,6 +197,16 @@ def test_a_file_has_the_format_that_its_name_ends_in(command, folder, words):
     assert len(set(asked.values())) == len(FORMATS)
     assert command(*words, "--output", "s.csv", "--format", "json")[0] == 0
     assert (folder / "s.csv").read_text() == asked["json"]
+
+
+def test_a_file_is_compressed_as_its_name_ends(command, folder):
+    plain = command(*SCORE)[1]
+    for ending, opened in ((".gz", gzip.open), (".xz", lzma.open), (".bz2", bz2.open)):
+        assert command(*SCORE[:-2], "--output", f"scores.csv{ending}")[0] == 0
+        with opened(f"scores.csv{ending}", "rt") as scores:
+            assert scores.read() == plain
+    code, out, err = command(*SCORE, "--output", "scores.zip")
+    assert (code, out) == (2, "") and "scores.zip ends in .zip; plain text or .gz" in err
 
 
 def test_links_stay_and_pipes_are_written_through(command, folder):

@@ -1,6 +1,7 @@
 """`bayeseval sample`, the judgments that come back, and `evaluate --design`."""
 
 import csv
+import gzip
 import io
 
 import h5py
@@ -89,6 +90,18 @@ def test_a_table_that_is_filled_in_is_the_judgments(command, files, sampled):
     assert command("evaluate", table, files / "a", files / "b", *words) == plain
 
 
+def test_a_list_is_compressed_as_its_name_ends(command, files, sampled):
+    sampled()
+    lines = (files / "to_judge.txt").read_text()
+    sampled("--output", files / "to_judge.tsv.gz")
+    with gzip.open(files / "to_judge.tsv.gz", "rt") as opened:
+        assert opened.read() == lines
+    sampled("--output", files / "to_judge.csv.gz")
+    with gzip.open(files / "to_judge.csv.gz", "rt") as opened:
+        rows = list(csv.reader(opened))
+    assert rows[0] == ["topic", "document", "grade"] and len(rows) == 61
+
+
 def test_nothing_is_left_to_judge_where_all_is_kept(command, files, sampled):
     words = ["--budget", "5", "--seed", "1", "--design-file", files / "d.nc"]
     code, out, err = command("sample", files / "a", *words, "--certain", files / "qrels")
@@ -160,6 +173,10 @@ def test_known_judgments_are_the_frame(command, files):
         (["--seed", "-1"], "--seed"),
         (["--design-file", "nowhere/design.nc"], "nowhere"),
         (["--output", "design.nc"], "--output"),
+        (["--output", "listed.json"], "sample writes no .json; a name that ends in .csv gives"),
+        (["--output", "listed.jsonl.gz"], "sample writes no .jsonl"),
+        (["--output", "listed.xlsx"], "any other lines `topic TAB document`"),
+        (["--output", "listed.zip"], "listed.zip ends in .zip; plain text or .gz"),
     ],
 )
 def test_bad_options_are_one_sentence_and_write_nothing(
