@@ -48,6 +48,15 @@ RUNS = {
     "tag.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
     "capitals.csv": "SYSTEM,QID,DOCID,SCORE\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
     "named.json": json.dumps({"r": SCORES}),
+    "rank.csv": "run,qid,docid,Rank,grade\nr,1,a,1,0\nr,1,b,2,2\nr,2,a,10,1\nr,2,c,2,1\n",
+    "zero.csv": "run,qid,docid,position\nr,1,b,1\nr,1,a,0\nr,2,a,1\nr,2,c,0\n",
+    "rank.json": json.dumps(
+        [
+            {"tag": "r", "qid": topic, "docno": document, "rank": rank}
+            for topic, document, rank in ((1, "a", 1), (1, "b", 2), (2, "c", 0), (2, "a", "1"))
+        ]
+    ),
+    "both.csv": "tag,qid,docid,rank,score\nr,1,a,2,1.5\nr,1,b,1,.25\nr,2,c,9,1e-3\nr,2,a,8,-2\n",
     "one.json": '{"system": "r", "qid": "1", "docno": "a", "score": 1.5}',
 }
 
@@ -205,7 +214,11 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path)
     [
         ("qid,docno,score\n1,a,2\n1,b,x\n", r"r, line 3 \(topic '1', document 'b'\): score 'x' is"),
         ("qid,docno,score\n1,a,2\n1,a,1\n", "document 'a' .*second time|twice"),
-        ("qid,docno,rank\n1,a,2\n", "r has no column 'score'"),
+        ("qid,docno,why\n1,a,2\n", "r has no column 'score'"),
+        ("qid,docno,rank\n1,a,2\n1,b,1.5\n", "r, line 3 .*: rank 1.5 is not a whole number of 0"),
+        ("qid,docno,rank\n1,a,-1\n", "r, line 2 .*: rank -1 is not a whole number of 0 or more"),
+        ("qid,docno,rank\n1,a,\n", "r, line 2 .*: rank 'nan' is not a finite number"),
+        ("qid,docno,rank,rank\n1,a,1,1\n", "r has more than one column 'rank'"),
         ('{"x": {"1": {"a": 1}}, "y": 3}', "each object must have a topic and a document"),
         (
             '{"x": {"1": {"a": 1}}, "y": {"1": 3}}',
@@ -252,6 +265,19 @@ def test_lines_of_trec_stay_so_whatever_they_begin_with(line, tmp_path):
     found = be.read_collection(qrels, run)
     same = be.read_collection({topic: {document: 1}}, {"r": {topic: {document: 2.0}}})
     xr.testing.assert_identical(found, same)
+
+
+def test_ranks_of_a_frame_stand_for_scores_in_any_order_of_its_rows(expected):
+    rows = [("2", "a", 7), ("2", "c", 4), ("1", "b", 9), ("1", "a", 3)]
+    ranked = pd.DataFrame(rows, columns=["qid", "docno", "rank"])
+    xr.testing.assert_identical(be.read_collection(GRADES, {"r": ranked}), expected)
+
+
+def test_ranks_that_fall_are_no_scores_that_rise(tmp_path):
+    rows = "".join(f"1,d{rank},{rank}\n" for rank in range(8, 0, -1))
+    found = be.read_collection(None, written(tmp_path, "r.csv", "qid,docno,rank\n" + rows))
+    ranking = found["rankings/ranking"].to_numpy()[0, 0]
+    assert found["document"].to_numpy()[ranking].tolist() == [f"d{rank}" for rank in range(1, 9)]
 
 
 def test_scores_that_rise_are_told_of_any_file(tmp_path):

@@ -27,7 +27,7 @@ def checked_frame(
     if not_once:
         number = "more than one" if not_once[0] in has else "no"
         # a run where judgments belong, or the other way round?
-        swapped = frame.index.name in (LINE, ENTRY) and {"grade", "score"} & set(has)
+        swapped = frame.index.name in (LINE, ENTRY) and {"grade", "score", "rank"} & set(has)
         raise (WrongFields if swapped else ValueError)(
             f"{name} has {number} column '{not_once[0]}'; it needs "
             f"{', '.join((*labels, *others))} and has {', '.join(map(str, has))}."

@@ -14,6 +14,7 @@ SYNONYMS = {
     "document": ("docno", "doc_id", "docid", "passage_id", "pid", "corpus-id", "corpus_id"),
     "grade": ("relevance", "label", "rel"),
     "score": ("relevance_score",),
+    "rank": ("position",),
     "run": ("run_id", "system", "name", "tag"),
 }
 # columns of judgments whose score is a grade: BEIR's and ranx's

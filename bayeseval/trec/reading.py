@@ -30,9 +30,10 @@ def read_collection(
     """Read judgments and runs as a collection.
 
     Rankings are by score descending, ties by document id descending, then cut at ``depth``; the
-    rank and iter columns of a file are ignored, as in trec_eval. Fields are separated by any number
-    of blanks or tabs, ``#`` in the first column starts a comment, blank lines are fine. A run is
-    called by its tag, or by its file where tags clash, which a warning says; in a dict by its key.
+    rank and iter columns of a file are ignored, as in trec_eval, but that a table or frame of runs
+    without scores is ordered by its ranks. Fields are separated by any number of blanks or tabs,
+    ``#`` in the first column starts a comment, blank lines are fine. A run is called by its tag, or
+    by its file where tags clash, which a warning says; in a dict by its key.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def read_collection(
         an empty cell) means pooled but not judged, and a warning says how many there are. Also
         ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets or
         its named tuples.
-    runs : path, glob, DataFrame (run, topic, document, score), list of them, or None
+    runs : path, glob, DataFrame (run, topic, document, score or rank), list of them, or None
         One run a file; a frame, JSON or a file with a header may hold several, and is one run where
         it names none: called by its file, or ``run``. Also ``{topic: {document: score}}``, ranx's
         ``Run``, and ``{run: any of these}``, a path among them. Columns may have PyTerrier's names

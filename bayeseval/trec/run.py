@@ -68,10 +68,11 @@ class RunReader:
         table = file_frame(str(path), data, "run")
         if table is None:
             return [self._read_lines(path, data, given)]
-        found = self._read_frame(_with_names(table, path), str(path))
+        table = _with_names(table, path)
+        found = self._read_frame(table, str(path))
         if given is not None and len(found) > 1:
             raise ValueError(f"run '{given}' is one run, and {path} holds {len(found)}.")
-        for run in found:
+        for run in found if "score" in table else ():
             _warn_of_order(path, run.topic, run.score)
         fixed = given is not None or len(found) > 1
         return [
@@ -94,8 +95,11 @@ class RunReader:
         return Run(name, str(path), topic, document, score, where, given is not None)
 
     def _read_frame(self, frame: pd.DataFrame, source: str) -> list[Run]:
-        frame = checked_frame(frame, source, ("run", "topic", "document"), ("score",))
-        scores = finite_column(frame, source, "score")
+        frame = with_our_names(frame, () if "score" in frame else ("rank",))
+        value = "rank" if "rank" in frame and "score" not in frame else "score"
+        frame = checked_frame(frame, source, ("run", "topic", "document"), (value,))
+        scores = finite_column(frame, source, value)
+        scores = _of_ranks(scores, frame, source) if value == "rank" else scores
         found = []
         for name, rows in frame.groupby("run", sort=False).indices.items():
             topic = self.topics.encode(spans_of(frame["topic"].iloc[rows]))
@@ -107,6 +111,18 @@ class RunReader:
             score = _as_type(scores[rows], self.score_type, where)
             found.append(Run(str(name), "", topic, document, score, where))
         return found
+
+
+def _of_ranks(rank: np.ndarray, frame: pd.DataFrame, source: str) -> np.ndarray:
+    """Scores of documents whose ranks are given in their place: the lower, the better."""
+    wrong = (rank < 0) | (rank != np.round(rank))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{row_name(source, frame, row)}: rank {rank[row]:.6g} is not a whole number of 0 or "
+            "more, as every rank must be."
+        )
+    return 0.0 - rank
 
 
 def _with_names(table: pd.DataFrame, path: Path) -> pd.DataFrame:
