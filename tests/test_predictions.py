@@ -155,7 +155,7 @@ def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
         ("qid,docno,label\n1,d0,a, 1\n", "gpt.csv, line 2: 4 cells where the header has 3"),
         ('qid,docno,why,label\n1,d0,"a\nb",1\n1,d3\n', "line 4: 2 cells where the header has 4"),
         ("1,d0,1\n", "with commas needs a first line that names its columns"),
-        ("query,passage,x\n1,d0,1\n", "this one begins 'query,passage,x'"),
+        ("query,passage,x\n1,d0,1\n", "gpt.csv, line 1: the columns are query, passage, x, and a"),
         (
             '{"topic": "1", "document": "d0", "label": "yes"}\n',
             r"gpt.csv, entry 1 \(topic '1', document 'd0'\): 'yes' .*is empty \(null in JSON\)",

@@ -214,7 +214,19 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path)
     [
         ("qid,docno,score\n1,a,2\n1,b,x\n", r"r, line 3 \(topic '1', document 'b'\): score 'x' is"),
         ("qid,docno,score\n1,a,2\n1,a,1\n", "document 'a' .*second time|twice"),
-        ("qid,docno,why\n1,a,2\n", "r has no column 'score'"),
+        (
+            "qid,docno,why\n1,a,2\n",
+            "r has no column 'score'; .*; known names: score .or relevance_score., or rank .or pos",
+        ),
+        (
+            "# log\nquery,product_id,position,score\n1,a,1,2\n",
+            "r, line 2: the columns are query, product_id, position, score, and a topic .*; known "
+            "names: topic .or qid, .*; document .or docno, .*; score .or relevance_score., or rank",
+        ),
+        ('"qid";"Product";"score"\n1;a;2\n', "r, line 1: the columns are qid, Product, score, and"),
+        ("Query ID, Product ID, Rank\n1,a,2\n", "r, line 1: the columns are Query ID, Product ID"),
+        ("1,a,1,2\n", "r, line 1: 1 field where at least 6 are needed"),
+        ('[{"query": "1", "docno": "a"}]', "there is query, docno; known names: topic .or qid"),
         ("qid,docno,rank\n1,a,2\n1,b,1.5\n", "r, line 3 .*: rank 1.5 is not a whole number of 0"),
         ("qid,docno,rank\n1,a,-1\n", "r, line 2 .*: rank -1 is not a whole number of 0 or more"),
         ("qid,docno,rank\n1,a,\n", "r, line 2 .*: rank 'nan' is not a finite number"),
@@ -255,7 +267,10 @@ def test_a_column_of_a_sample_is_not_passed_over_in_silence(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["[1] {} a {}", "{{a}} {} a {}", " [x {} a {}", "qid {} docid {}", "topic {} document {}"],
+    [
+        *("[1] {} a {}", "{{a}} {} a {}", " [x {} a {}", "qid {} docid {}"),
+        *("topic {} document {}", "x {} a,b;c {}"),
+    ],
 )
 def test_lines_of_trec_stay_so_whatever_they_begin_with(line, tmp_path):
     """Only the grade, or rank and score, tell a line from a header."""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bayeseval.trec.lines import WrongFields
+from bayeseval.trec.objects import SYNONYMS, accepted
 
 LINE, ENTRY = "line", "entry"  # names of an index that says where a row stands in a file
 
@@ -26,11 +27,13 @@ def checked_frame(
     not_once = [column for column in (*labels, *others) if has.count(column) != 1]
     if not_once:
         number = "more than one" if not_once[0] in has else "no"
+        known = not_once[0] in SYNONYMS and not_once[0] not in has
+        names = f"; known names: {accepted(not_once[0])}" if known else ""
         # a run where judgments belong, or the other way round?
         swapped = frame.index.name in (LINE, ENTRY) and {"grade", "score", "rank"} & set(has)
         raise (WrongFields if swapped else ValueError)(
             f"{name} has {number} column '{not_once[0]}'; it needs "
-            f"{', '.join((*labels, *others))} and has {', '.join(map(str, has))}."
+            f"{', '.join((*labels, *others))} and has {', '.join(map(str, has))}{names}."
         )
     if frame.empty:
         raise ValueError(f"{name} is empty; it needs at least one row.")

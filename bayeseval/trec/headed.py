@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from bayeseval.messages import counted
+from bayeseval.messages import counted, some_of
 from bayeseval.trec.frames import LINE
 from bayeseval.trec.lines import check_text
-from bayeseval.trec.objects import SYNONYMS, is_scored
+from bayeseval.trec.objects import SYNONYMS, VALUE, accepted, is_scored
 
 _SEPARATORS = (",", ";", "\t", None)  # None: any number of blanks
 _SPARE = re.compile(
@@ -46,8 +46,8 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     Raises
     ------
     ValueError
-        Where the file is not UTF-8 text, a line has other cells than the header, or there is no
-        line.
+        Where the file is not UTF-8 text, the columns are named and topic or document are not among
+        them, a line has other cells than the header, or there is no line.
 
     Examples
     --------
@@ -63,6 +63,7 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     first = re.split(rb"[\r\n]", data[begin : begin + LONGEST], maxsplit=1)[0]
     separator, columns = _header(first.decode(errors="replace"), kind)
     if columns is None:
+        _check_names(f"{name}, line {number}", first.decode(errors="replace"), kind)
         return None
     check_text(name, data)
     text = data[begin:].decode().replace("\r\n", "\n").replace("\r", "\n")
@@ -98,6 +99,19 @@ def _header(first: str, kind: str) -> tuple[str | None, list[str] | None]:
         if columns is not None and not any(map(_is_number, cells)):
             return separator, columns
     return None, None
+
+
+def _check_names(where: str, first: str, kind: str) -> None:
+    """Refuse a first line that can only be names of columns, and names no topic or no document."""
+    separator = max(_QUOTED, key=first.count)
+    cells = [cell.strip(' "') for cell in first.split(separator)]
+    named = all(not cell or cell[0].isidentifier() for cell in cells)
+    if len(cells) > 1 and named and not any(map(_is_number, first.split())):
+        needed = "; ".join(map(accepted, ("topic", "document", VALUE[kind])))
+        raise ValueError(
+            f"{where}: the columns are {some_of(cells, 10)}, and a topic and a document must be "
+            f"among them; known names: {needed}."
+        )
 
 
 def _is_number(cell: str) -> bool:

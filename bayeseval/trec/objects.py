@@ -21,6 +21,19 @@ SYNONYMS = {
 _SCORED = ({"corpus-id", "score"}, {"corpus_id", "score"}, {"q_id", "doc_id", "score"})
 
 
+def accepted(column: str) -> str:
+    """A column and the names that it may have instead, for messages.
+
+    Examples
+    --------
+    >>> accepted("score")
+    'score (or relevance_score), or rank (or position)'
+    """
+    others = ", ".join(SYNONYMS.get(column, ()))
+    text = f"{column} (or {others})" if others else column
+    return f"{text}, or {accepted('rank')}" if column == "score" else text
+
+
 def is_scored(columns: Iterable[str]) -> bool:
     """Whether these are columns of judgments that call the grade a score."""
     names = set(columns)

@@ -177,12 +177,6 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
             known = [value for value in (name, *VALUES) if value.lower() in written]
             table = table.rename(columns={written[value.lower()]: value for value in known[:1]})
         return _of_columns(table, str(path), (name, *VALUES))
-    first = data.split(b"\n", 1)[0]
-    if b"," in first and len(first.split()) < 3:
-        raise ValueError(
-            f"{path}: a file with commas needs a first line that names its columns, such as "
-            f"topic,document,label; this one begins {first.decode(errors='replace').strip()!r}"
-        )
     return _of_lines(path, data)
 
 

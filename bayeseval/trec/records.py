@@ -12,7 +12,7 @@ from bayeseval.trec.compression import bare_name
 from bayeseval.trec.frames import ENTRY
 from bayeseval.trec.headed import headed_frame, our_columns
 from bayeseval.trec.lines import WrongFields, check_text
-from bayeseval.trec.objects import of_dict
+from bayeseval.trec.objects import accepted, of_dict
 
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 SHAPES = "{topic: {document: x}} or objects with a topic and a document (a list, or one a line)"
@@ -147,7 +147,11 @@ def _listed(name: str, values: list, kind: str) -> pd.DataFrame:
     columns = our_columns([str(column) for column in table.columns], kind)
     if columns is None:
         shown = ", ".join(map(str, table.columns[:5])) or "nothing"
-        raise ValueError(f"{name}: each object must have a topic and a document; there is {shown}")
+        names = "; ".join(map(accepted, ("topic", "document")))
+        raise ValueError(
+            f"{name}: each object must have a topic and a document; there is {shown}; known names: "
+            f"{names}"
+        )
     table.columns = columns
     return table.where(table != "")
 
