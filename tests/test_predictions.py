@@ -21,6 +21,7 @@ FILES = {
     "quoted": 'QID,query,docno,gpt,why\n1,x,d0,2,"yes, it\nis"\n1,x,d3,0.5,no\n2,y,d1,1,\n',
     "capitals": "TOPIC,Document,Label\n1,d0,2\n1,d3,0.5\n2,d1,1\n",
     "judge in capitals": "topic,document,GPT\n1,d0,2\n1,d3,0.5\n2,d1,1\n",
+    "joined": "topic,document,label\n1,d0,2\n1,d3,0.5\ntopic,document,label\n2,d1,1\n",
     "tsv": "topic\tdocument\tgrade\n1\td0\t2\n1\td3\t0.5\n\n2\td1\t1\n",
     "blanks, old line ends": "topic, document, label\r1, d0, 2\r1, d3, 0.5\r2, d1, 1\r",
     "qrels with header": "query_id iter doc_id relevance\n1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
@@ -137,7 +138,7 @@ def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
     [
         (
             "qid,docno,label\n1,d0,yes\n",
-            r"topic '1', document 'd0'\): 'yes' is not a finite number",
+            r"topic '1', document 'd0'\): 'yes' is not a finite number.*; write 1 for yes and",
         ),
         (
             "qid,docno,why\n1,d0,1\n",

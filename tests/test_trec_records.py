@@ -28,6 +28,10 @@ QRELS = {
     "quotes.tsv": 'topic\tdocument\tgrade\twhy\n1\ta\t2\t"Yes, it\n1\tb\t0\tno\n2\tc\t1\tso"\n',
     "comments": "# ours\n\ntopic iter document grade\n# none\n"
     "1 0 a 2\n#1 0 x 1\n1 0 b 0\n2 0 c 1\n",
+    "joined.csv": "topic,document,grade\n1,a,2\n1,b,0\n\ntopic,document,grade\n2,c,1\n",
+    "marked.csv": '\ufeff"QID";Rel;Docno\n1;2;a\n\ufeff"QID";Rel;Docno\n1;0;b\n2;1;c\n',
+    "joined.qrels": "topic iter document grade\n1 0 a 2\ntopic iter document grade\n"
+    "1 0 b 0\n2 0 c 1\n",
     "texts.csv": "qid,topic,docid,document,2nd,rel\n1,why,a,long,1,2\n1,why,b,x,,0\n2,no,c,,,1\n",
     "pandas.json": FRAME.to_json(),
     "index.json": FRAME.to_json(orient="index"),
@@ -48,6 +52,8 @@ RUNS = {
     "tag.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
     "capitals.csv": "SYSTEM,QID,DOCID,SCORE\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
     "named.json": json.dumps({"r": SCORES}),
+    "joined.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\ntag,qid,docid,score\n"
+    "r,2,c,1e-3\nr,2,a,-2\n",
     "rank.csv": "run,qid,docid,Rank,grade\nr,1,a,1,0\nr,1,b,2,2\nr,2,a,10,1\nr,2,c,2,1\n",
     "zero.csv": "run,qid,docid,position\nr,1,b,1\nr,1,a,0\nr,2,a,1\nr,2,c,0\n",
     "rank.json": json.dumps(
@@ -166,6 +172,10 @@ def test_missing_grades_of_a_file_are_not_judged(tmp_path):
         ("qid,docno,rel\n1,a\n", "q, line 2: 2 cells where the header has 3"),
         ("qid,docno,rel\n1,,2\n", "q, line 2 .*: the document is missing or empty"),
         ("qid,docno,rel\n", "q has a header and no other line"),
+        ("qid,docno,rel\n1,a,2\nqid,docno,label\n", "q, line 3 .*: grade 'label' is not a finite"),
+        ("qid,docno,rel\n1,a,No\n", "q, line 2 .*: grade 'No' is not .*; write 1 for yes and true"),
+        ("1 0 a true\n", "q, line 1: grade 'true' .*, as every grade must be; write 1 for yes"),
+        ("qid,docno,rel\nqid,docno,rel\n", "q has a header and no other line"),
         ("qid,docno,why\n1,a,2\n", "q has no column 'grade'; it needs topic, document, grade"),
         ('{"1": {"a": 2}', r"q, line 1: not JSON \(Expecting ',' delimiter\)"),
         ('{"qid": 1, "docno": "a", "rel": 1}\n{"qid": 1,\n', r"q, line 3: not JSON \(Expecting"),

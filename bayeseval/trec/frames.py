@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayeseval.trec.lines import WrongFields
+from bayeseval.trec.lines import WrongFields, yes_or_no
 from bayeseval.trec.objects import SYNONYMS, accepted
 
 LINE, ENTRY = "line", "entry"  # names of an index that says where a row stands in a file
@@ -58,7 +58,7 @@ def finite_column(frame: pd.DataFrame, name: str, column: str) -> np.ndarray:
         row = int(np.argmax(wrong))
         raise ValueError(
             f"{row_name(name, frame, row)}: {column} '{frame[column].iloc[row]}' is not a finite "
-            f"number, as every {column} must be."
+            f"number, as every {column} must be{yes_or_no(frame[column].iloc[row])}."
         )
     return values
 

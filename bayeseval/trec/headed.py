@@ -27,7 +27,8 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     r"""Table of a file that begins with the names of its columns, or None where it does not.
 
     Such a file names a topic and a document, in any case and by any name that they have in other
-    packages. Cells are text; an empty one is missing.
+    packages. Cells are text; an empty one is missing. A line that repeats the header, as where two
+    files were joined, is none.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     rows, numbers = [], []
     try:
         for line, cells in _lines(text, separator, number):
-            if not any(cells):
+            if not any(cells) or (rows and _are_names(cells, rows[0])):
                 continue
             if len(cells) != len(columns):
                 raise ValueError(
@@ -99,6 +100,11 @@ def _header(first: str, kind: str) -> tuple[str | None, list[str] | None]:
         if columns is not None and not any(map(_is_number, cells)):
             return separator, columns
     return None, None
+
+
+def _are_names(cells: list[str], header: list[str]) -> bool:
+    """Whether a line is the header of a file that was joined to others, byte order mark or not."""
+    return cells[1:] == header[1:] and cells[0].removeprefix("\ufeff").strip('"') == header[0]
 
 
 def _check_names(where: str, first: str, kind: str) -> None:

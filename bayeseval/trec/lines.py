@@ -14,6 +14,7 @@ BLOCK = 8_000_000
 JUDGED_FIELDS = 4
 _NEWLINE, _BLANK, _TAB, _COMMENT = 10, 32, 9, 35
 _NO_WORDS = ("nan", "inf", "infinity")
+_YES_NO = ("yes", "true", "no", "false")
 
 
 class WrongFields(ValueError):
@@ -70,7 +71,7 @@ class Lines(NamedTuple):
                 hint = "; a header line must be taken out" if header else ""
                 raise ValueError(
                     f"{self.name}, line {number}: {what} '{text}' is not a finite number, as every "
-                    f"{what} must be{hint}."
+                    f"{what} must be{yes_or_no(text) or hint}."
                 )
         raise AssertionError("numbers that float reads one by one must be read together")
 
@@ -193,6 +194,18 @@ def _numbers(joined: bytes) -> np.ndarray:
             return np.fromstring(joined, sep=" ")
     except (ValueError, DeprecationWarning):
         return np.empty(0)
+
+
+def yes_or_no(text: object) -> str:
+    """What a message says to write for a yes or a no; nothing of other texts.
+
+    Examples
+    --------
+    >>> yes_or_no("Yes")
+    '; write 1 for yes and true, 0 for no and false'
+    """
+    is_word = str(text).lower() in _YES_NO
+    return "; write 1 for yes and true, 0 for no and false" if is_word else ""
 
 
 def _is_finite(text: str) -> bool:

@@ -16,7 +16,7 @@ from bayeseval.collection.labels import alike_document
 from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import ENTRY, LINE, as_numbers, checked_frame, row_name
-from bayeseval.trec.lines import blocks, check_text
+from bayeseval.trec.lines import blocks, check_text, yes_or_no
 from bayeseval.trec.objects import as_frame, with_our_names
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.records import file_frame
@@ -143,12 +143,13 @@ def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd
     wrong = np.isinf(numbers) | (np.isnan(numbers) & checked[value].notna().to_numpy())
     if wrong.any():
         row = int(np.argmax(wrong))
+        label = checked[value].iloc[row]
         of_file = checked.index.name in (LINE, ENTRY)
         empty = "empty (null in JSON)" if of_file else "NaN"
         others = f", the first of {int(wrong.sum())} such labels" if wrong.sum() > 1 else ""
         raise ValueError(
-            f"{row_name(where, checked, row)}: '{checked[value].iloc[row]}' is not a finite "
-            f"number, as every label must be{others}; where the judge gave none, it is {empty}"
+            f"{row_name(where, checked, row)}: '{label}' is not a finite number, as every label "
+            f"must be{others}{yes_or_no(label)}; where the judge gave none, it is {empty}"
         )
     return checked[["topic", "document"]].assign(value=numbers)
 
