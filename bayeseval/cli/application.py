@@ -17,7 +17,7 @@ from bayeseval.cli.doctor import doctor
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.examples import example_of
 from bayeseval.cli.fit import fit
-from bayeseval.cli.output import remark, told, typed
+from bayeseval.cli.output import remark, told, typed, write_aside
 from bayeseval.cli.plan import plan
 from bayeseval.cli.rank import rank
 from bayeseval.cli.report import report
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _shown_once()
         try:
             if not words and COMPLETING not in os.environ:
-                print(_help(command), file=sys.stderr)
+                write_aside(_help(command))
                 return MISTAKE
             code = command(words, prog_name="bayeseval", standalone_mode=False)
         except (KeyboardInterrupt, typer.Abort):

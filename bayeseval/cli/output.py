@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from bayeseval.messages import Message, Option
 from bayeseval.whole_file import check_writable, new_folder, whole_file
@@ -132,10 +133,14 @@ def _write_stdout(content: str | bytes) -> None:
             "set PYTHONIOENCODING=utf-8 in the environment"
         ) from error
     except OSError as error:
-        # what is left in the buffer goes nowhere, else the flush at exit would fail
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _to_nowhere(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "stdout") from error
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """Let what is left in a stream's buffer go nowhere, else the flush at exit would fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def printable(text: str) -> str:
@@ -168,7 +173,15 @@ def _flag(option: Option) -> str:
 
 def remark(text: str) -> None:
     """Write one line to stderr."""
-    print(f"bayeseval: {printable(text)}", file=sys.stderr)
+    write_aside(f"bayeseval: {printable(text)}")
+
+
+def write_aside(text: str) -> None:
+    """Write lines to stderr, which may have no reader any more (`2>&1 | head`)."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:  # there is nowhere to say so
+        _to_nowhere(sys.stderr)
 
 
 @contextmanager

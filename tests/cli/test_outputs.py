@@ -255,6 +255,17 @@ def test_streams_that_are_closed(command, folder):
     assert (done.returncode, done.stderr) == (2, "bayeseval: stdout: it is closed\n")
 
 
+def test_results_are_whole_where_nobody_reads_what_is_said_beside_them(command, folder):
+    words = ["rank", *SCORE[1:], "--depth", "3"]
+    code, out, err = command(*words)
+    assert code == 0 and err
+    for asked, answer in ((words, (0, out)), (["rank"], (2, "")), ([], (2, ""))):
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "w", buffering=1) as unread, redirect_stderr(unread):
+            assert command(*asked)[:2] == answer
+
+
 def test_where_the_encoding_lacks_the_lines_of_a_table_they_are_ascii(folder):
     table = program(*SCORE[:-2])[1].decode()
     code, out, err = program(*SCORE[:-2], encoding="cp1252")  # what Windows gives a file
