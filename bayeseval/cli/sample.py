@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,12 +66,16 @@ def sample(
     seed = option.chosen_seed(seed)
     import numpy as np
 
+    from bayeseval.designs.stratified import FewerStrata
+
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
     known = certain or qrels
     options = {"qrels_format": qrels_format, "negative_grades": negative_grades}
     collection = be.read_collection(known, runs, **options, **asdict(rankings))
     collection = labelled(collection, labels)
-    with working("sampling"):
+    with working("sampling"), warnings.catch_warnings():
+        if n_strata is None:  # fewer than nobody asked for
+            warnings.simplefilter("ignore", FewerStrata)
         strata: dict = {} if n_strata is None else {"n_strata": n_strata}
         if certain is not None:
             strata |= _kept(collection, budget)

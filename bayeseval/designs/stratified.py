@@ -208,6 +208,10 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     )
 
 
+class FewerStrata(UserWarning):
+    """Strata are fewer than was asked for, or than the default."""
+
+
 def warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
     """Say that strata are fewer than asked for, for every stratum needs a judgment."""
     fewer = n_used < n_strata
@@ -219,6 +223,7 @@ def warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
                 f" is {n_strata}, and shrinks to {n_used.min()}{where}: the budget has no judgment "
                 "for each of more strata",
             ),
+            FewerStrata,
             stacklevel=4,
         )
 

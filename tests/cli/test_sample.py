@@ -193,11 +193,14 @@ def test_bad_options_are_one_sentence_and_write_nothing(
     assert sorted(path.name for path in files.iterdir()) == before
 
 
-def test_strata_shrink_to_the_budget_and_that_is_said(command, files):
+def test_strata_shrink_to_the_budget_and_that_is_said_of_a_number_that_was_given(command, files):
     words = ["sample", files / "a", "--design-file", files / "d.nc", "--budget", "3"]
-    code, out, err = command(*words)
+    code, out, err = command(*words, "--n-strata", "20", "--seed", "1")
     assert code == 0 and len(out.splitlines()) == 9
     assert "warning: --n-strata is 20, and shrinks to 3: the budget has no judgment" in err
+    words[3] = files / "e.nc"
+    assert command(*words, "--seed", "1")[1] == out
+    assert "strata" not in command(*words, "--seed", "1", "--overwrite")[2]
 
 
 def test_a_design_is_replaced_only_when_asked(command, files):
