@@ -114,6 +114,8 @@ def fit(
 ) -> None:
     """Fit a model to the judgments, and score RUNs by its posterior.
 
+    One fit scores measures of one --relevance-level or, with --model grades, of all grades.
+
     CSV columns: the first eight of evaluate, n_topics and outside_weight; estimate is the posterior
     mean, standard_error the posterior standard deviation, with the model's own errors unless
     --posterior-only.
@@ -128,7 +130,7 @@ def fit(
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
-    _check_asked(measure, relevance_level, ci_prob)
+    _check_asked(measure, model, relevance_level, ci_prob)
     check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
     _check_model(model, judged, sampling, relevance_level, pool_depth, outside)
     _check_depths(pool_depth, rankings.depth)
@@ -136,6 +138,7 @@ def fit(
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
     _check_cut(collection, measure, rankings.depth)
+    _check_grades(collection, measure, model, relevance_level)
     remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
@@ -182,16 +185,19 @@ def _verdicts(fitted: xr.DataTree, collection: xr.DataTree, post: xr.Dataset) ->
     return found, seen, be.inference.judgments_verdict(seen)
 
 
-def _check_asked(measures: list[str], relevance_level: int, ci_prob: float) -> None:
+def _check_asked(measures: list[str], model: str, relevance_level: int, ci_prob: float) -> None:
     """Refuse, before files are read, measures that are none or have no posterior scores.
 
-    A ``ci_prob`` outside (0, 1) is refused too.
+    So are those of another level than the model's, and a ``ci_prob`` outside (0, 1).
     """
     from bayeseval.collection.choices import check_ci_prob
     from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.modelled import check_modelled
+    from bayeseval.posterior.modelled import check_modelled, check_told
 
-    check_modelled(parse_measures(measures, relevance_level=relevance_level))
+    parsed = parse_measures(measures, relevance_level=relevance_level)
+    check_modelled(parsed)
+    if takes(model, "--relevance-level"):
+        check_told(parsed, relevance_level)
     check_ci_prob(ci_prob)
 
 
@@ -240,6 +246,16 @@ def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) 
             f"--depth {depth} is below the cutoff of {', '.join(deeper)}; read as many ranks of "
             "the runs, or more"
         )
+
+
+def _check_grades(
+    collection: xr.DataTree, measures: list[str], model: str, relevance_level: int
+) -> None:
+    """Refuse, before the model is made, what counts more grades than a model of relevance has."""
+    from bayeseval.posterior.modelled import modelled_measures
+
+    if model == "relevance":
+        modelled_measures(measures, relevance_level, collection)
 
 
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:

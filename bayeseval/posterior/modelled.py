@@ -50,12 +50,15 @@ def modelled_measures(measures, level: int | None, sampled: xr.DataTree) -> list
     parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
     check_modelled(parsed)
     if level is not None:
-        _check_told(parsed, level, grades)
+        check_told(parsed, level, grades)
     return parsed
 
 
-def _check_told(measures: Sequence[Measure], level: int, grades: Sequence[float]) -> None:
-    """Refuse measures of which a model of relevance from a level on does not say enough."""
+def check_told(measures: Sequence[Measure], level: int, grades: Sequence[float] = ()) -> None:
+    """Refuse measures of which a model of relevance from a level on does not say enough.
+
+    Without grades those are refused for which no grades would do.
+    """
     for measure in measures:
         if _told_by_relevance(measure, level, grades):
             continue

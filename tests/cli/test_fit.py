@@ -256,6 +256,37 @@ def test_bad_requests_are_one_sentence_before_any_sampling(
     assert not (sampled / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["-m", "nDCG@10", "--relevance-level", "2"], "nDCG@10 counts grades; take --model grades"),
+        (["-m", "P(rel=2)@10"], "P(rel=2)@10 counts grades from 2 and the model those from 1"),
+        (["-m", "P(rel=2)@10", "--model", "urn", "--pool-depth", "5"], "--relevance-level 2"),
+    ],
+)
+def test_measures_of_another_level_are_refused_before_files_are_read(
+    command, files, monkeypatch, words, part
+):
+    def reading(*_, **__):
+        raise AssertionError("the request should have been refused before reading")
+
+    monkeypatch.setattr(be, "read_collection", reading)
+    answer = command("fit", files / "qrels", files / "a", *words, "--output", files / "out")
+    check_refused(answer, part)
+
+
+def test_a_measure_of_more_grades_than_the_model_has_is_refused_before_it_is_made(
+    command, files, monkeypatch
+):
+    def making(*_, **__):
+        raise AssertionError("the request should have been refused before the model is made")
+
+    monkeypatch.setattr(be.models, "relevance_model", making)
+    words = ["-m", "P@10", "-m", "nDCG@10", "--approximation", "laplace"]
+    answer = command("fit", files / "qrels", files / "a", *words, "--output", files / "out")
+    check_refused(answer, "nDCG@10 counts grades; take --model grades")
+
+
 def test_bad_files_are_one_sentence(command, sampled):
     check_refused(fitted(command, sampled, *QUICK, qrels="none"), "none")
     swapped = command("fit", sampled / "a", sampled / "judged", "-m", "P@10", *QUICK)
