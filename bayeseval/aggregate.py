@@ -1,5 +1,6 @@
 """Mean scores of one run as ``ir_measures`` gives them, with intervals."""
 
+import warnings
 from typing import Any
 
 import xarray as xr
@@ -7,6 +8,7 @@ import xarray as xr
 from bayeseval.designs import attach_judgments
 from bayeseval.evaluation import default_population, evaluate, mean_over_topics
 from bayeseval.measures.names import parse_measures
+from bayeseval.messages import TopicsUnranked
 from bayeseval.tidy import BOUNDS, with_bounds
 from bayeseval.trec import read_collection
 
@@ -112,7 +114,9 @@ def calc_aggregate(
             f"calc_aggregate takes one run, and there are {collection.sizes['run']}; score several "
             "with be.evaluate and be.mean_over_topics"
         )
-    scores = evaluate(collection, asked, estimator=estimator, ci_prob=ci_prob, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TopicsUnranked)  # ir_measures scores them 0 too
+        scores = evaluate(collection, asked, estimator=estimator, ci_prob=ci_prob, **options)
     about = population or default_population(estimator)
     mean = mean_over_topics(scores, population=about, ci_prob=ci_prob).isel(run=0)
     counts = [measure.name in COUNTS for measure in parse_measures(asked)]

@@ -1,4 +1,7 @@
-"""Sentences that name options, as Python's arguments or a shell's; counts, lists, percentages."""
+"""Sentences that name options, as Python's arguments or a shell's; counts, lists, percentages.
+
+Kinds of warnings that a face says in its own words stand here too, for nothing here loads numpy.
+"""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -6,6 +9,10 @@ from typing import Self
 
 TYPED = 12  # digits, at most, of a number that somebody typed
 SHOWN = 5e-4  # from which on a share is more than 0.000
+
+
+class TopicsUnranked(UserWarning):
+    """Judged topics that no run has documents for, where all runs score 0."""
 
 
 class Option(str):

@@ -20,7 +20,7 @@ from bayeseval.collection.predictions import label_names
 from bayeseval.designs import pps_strata
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.evaluation.scores import TopicsUnjudged
+from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
 from bayeseval.experiments import replicate
 from bayeseval.experiments.worlds import posterior_worlds
 from bayeseval.frame.frame import Frame
@@ -179,7 +179,8 @@ def plan(
     named = estimator if predictor is None else (estimator, predictor)
     how = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
     how["relevance_level"] = relevance_level
-    mean = _mean_errors(worlds, budgets, measures, label_names(collection), random_seed, how)
+    with topics_said():
+        mean = _mean_errors(worlds, budgets, measures, label_names(collection), random_seed, how)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
     result = _planned(mean, scale, population, ci_prob)
@@ -234,7 +235,8 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
     """Topics that :func:`evaluate` would score; a warning names the others."""
     names = collection["topic"].to_numpy()
     designed = "design" in collection.children
-    judged = Problem(Frame.of(collection), [], random=designed).judged_topic
+    frame = Frame.of(collection)
+    judged = Problem(frame, [], random=designed).judged_topic
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if population == "topics":
@@ -242,6 +244,7 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
     if not judged.all():
         text = without_judgment(names[~judged], int(judged.sum()))
         warnings.warn(text, TopicsUnjudged, stacklevel=3)
+    warn_unranked(collection, frame.rankings, judged, stacklevel=4)
     return names[judged]
 
 

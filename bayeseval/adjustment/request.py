@@ -10,6 +10,7 @@ from bayeseval.adjustment.pool import Pool
 from bayeseval.adjustment.rescoring import BASES
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import named_positions, without_judgment
+from bayeseval.evaluation.scores import warn_unranked
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.measure import Measure
@@ -80,8 +81,8 @@ def _holds(top: NDArray, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.append(marked, True)[top]
 
 
-def warn_unjudged_topics(collection: xr.DataTree) -> None:
-    """Say which topics have no judgment at all."""
+def warn_topics(collection: xr.DataTree, missing_topics: str) -> None:
+    """Say which topics have no judgment at all, and which of the others score 0 in all runs."""
     judged = judged_pairs(collection)
     topics = collection["topic"].to_numpy()
     count = np.bincount(collection["pair_topic"].to_numpy()[judged], minlength=topics.size)
@@ -90,6 +91,8 @@ def warn_unjudged_topics(collection: xr.DataTree) -> None:
     if (count == 0).any():
         text = without_judgment(topics[count == 0], int((count > 0).sum()))
         warnings.warn(text, stacklevel=3)
+    if missing_topics == "zero":
+        warn_unranked(collection, Rankings.of(collection), count > 0, stacklevel=4)
 
 
 def informed_runs(

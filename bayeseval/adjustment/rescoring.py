@@ -1,7 +1,6 @@
 """Scores of some runs when some of the judgments are out of sight."""
 
 import json
-import warnings
 
 import numpy as np
 import xarray as xr
@@ -11,7 +10,7 @@ from bayeseval.collection import with_node
 from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.collection.pairs import renumber
 from bayeseval.evaluation import evaluate
-from bayeseval.evaluation.scores import TopicsUnjudged
+from bayeseval.evaluation.scores import topics_said
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 
@@ -51,8 +50,7 @@ def rescored(
         attrs={"grade_scale": json.dumps(grade_scale(collection))},
     )
     seen = with_node(with_node(cut, "design", None), "judgments", judgments)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TopicsUnjudged)  # said once, by the caller
+    with topics_said():
         scores = evaluate(seen, measures, estimator=BASES[base], **options)
     estimate = scores["estimate"].drop_vars(RUN_COORDS, errors="ignore")
     return estimate.transpose("measure", "run", "topic", "replicate")

@@ -19,8 +19,8 @@ from bayeseval.adjustment.request import (
     measure_labels,
     warn_fully_judged,
     warn_shallow_pool,
+    warn_topics,
     warn_unjudged_documents,
-    warn_unjudged_topics,
 )
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
@@ -170,7 +170,7 @@ def adjust_scores(
     labels = measure_labels(collection, measures, relevance_level, gain)
     check_request(collection, base, leave_out)
     pool = judged_pool(collection, runs_unpooled, pool_depth)
-    warn_unjudged_topics(collection)
+    warn_topics(collection, missing_topics)
     scoring = {
         "base": base,
         "relevance_level": relevance_level,

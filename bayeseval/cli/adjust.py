@@ -21,7 +21,7 @@ from bayeseval.cli.reading import (
     ordered_files,
     pooled_collection,
 )
-from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth
+from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth, remark_lacking
 from bayeseval.cli.tables import COLUMNS, add_cells, new_table
 from bayeseval.cli.typeset import WRITERS, as_rows
 from bayeseval.messages import counted, percent
@@ -125,6 +125,7 @@ def adjust(
             ci_prob=ci_prob,
         )
     remark_depth(collection, rankings.depth, result["measure"].to_numpy())
+    remark_lacking(collection, None, zero=missing_topics == "zero")
     _remark(collection, result, seed if interval == "bootstrap" else None)
     _remark_deeper(parsed, pool_depth)
     options = {"relevance_level": relevance_level, "missing_topics": missing_topics}

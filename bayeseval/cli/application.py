@@ -22,6 +22,7 @@ from bayeseval.cli.plan import plan
 from bayeseval.cli.rank import rank
 from bayeseval.cli.report import report
 from bayeseval.cli.sample import sample
+from bayeseval.messages import TopicsUnranked
 
 _NO_NUMBER = re.compile(r"Invalid value for '(.*)': Input should be a valid (integer|number).*")
 _TOO_SMALL = re.compile(
@@ -97,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("default", category)
+        warnings.simplefilter("ignore", TopicsUnranked)  # said by `remark_lacking`
         warnings.showwarning = _shown_once()
         try:
             if not words and COMPLETING not in os.environ:

@@ -10,7 +10,7 @@ from bayeseval.cli.estimating import chosen_predictor, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
-from bayeseval.cli.remarks import remark_depth
+from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
@@ -81,6 +81,7 @@ def plan(
             random_seed=seed,
         )
     remark_depth(collection, rankings.depth, planned["measure"].to_numpy())
+    remark_lacking(collection, None, zero=True)
     _remark_truth(collection)
     _remark_covered(planned)
     if half_width is not None:

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.messages import Message, Option, counted
+from bayeseval.messages import Message, Option, counted, some_of
 
 _DIGITS = re.compile("([0-9]+)")
+NAMED = 5  # topics in a sentence that names some
 _FLOATING = re.compile(r"[0-9]+\.0")
 
 
@@ -209,6 +210,21 @@ def without_judgment(topics, n_others: int | None = None) -> str:
     if n_others is None:
         return text
     return f"{text}; means are over {counted(n_others, 'topic')}"
+
+
+def without_documents(topics, n_scored: int) -> str:
+    """Text on topics that no run has documents for, of those that are scored.
+
+    Examples
+    --------
+    >>> without_documents(["7", "8"], 16).split(";")[0]
+    'no run has documents for 2 of 16 topics (7, 8): runs score 0 there, which lowers means'
+    """
+    return (
+        f"no run has documents for {len(topics)} of {counted(n_scored, 'topic')} "
+        f"({some_of(topics, NAMED)}): runs score 0 there, which lowers means; score the others "
+        "alone by be.select(collection, topics=...), or by missing_topics='skip' of be.evaluate"
+    )
 
 
 def floating_topics(one: str, other: str) -> str:

@@ -13,7 +13,7 @@ from bayeseval.combination.combine import GUARANTEES, combine
 from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.evaluation import covariance, evaluate, mean_over_topics
-from bayeseval.evaluation.scores import TopicsUnjudged
+from bayeseval.evaluation.scores import topics_said
 from bayeseval.inference import fit
 from bayeseval.models.identity import model_name
 from bayeseval.models.score.constants import constants_by_group
@@ -208,8 +208,7 @@ class Combination:
         told = told_measures(sampled, labels, relevance_level)
         how: dict[str, Any] = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
         options = {"guarantee": guarantee, "groups": groups}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TopicsUnjudged)  # said once, with ``mean``
+        with topics_said():  # with ``mean``
             asked = {"predictor": predictor, "relevance_level": relevance_level}
             matrix = covariance(sampled, labels, estimator="dyn", **asked)
             parts = []

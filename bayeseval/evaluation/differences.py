@@ -14,7 +14,7 @@ from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, placed
-from bayeseval.evaluation.scores import evaluate, warn_unjudged
+from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
 from bayeseval.messages import Message, Option
 from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import settled
@@ -144,6 +144,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     options = without_defaults(options, "differences over these topics count")
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     warn_unjudged(problem)
+    warn_unranked(problem.frame.collection, problem.frame.rankings, problem.judged_topic)
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)
     shape = (len(problem.measures), first.size, sampled.sizes["topic"])

@@ -18,7 +18,7 @@ from bayeseval.evaluation.differences import (
 )
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem
-from bayeseval.evaluation.scores import evaluate
+from bayeseval.evaluation.scores import evaluate, topics_said
 from bayeseval.measures.measure import described_gains
 from bayeseval.processors import one_blas_thread
 
@@ -142,9 +142,10 @@ def _raised(sampled, measures, estimator: str, options: dict) -> NDArray[np.floa
     apart = np.zeros(total.shape)
     if variance.shape[1] > 1:
         first, second = compared_pairs(mean["run"].to_numpy())
-        found = differences(
-            sampled, measures, estimator=estimator, pairs=(first, second), **options
-        )
+        with topics_said():
+            found = differences(
+                sampled, measures, estimator=estimator, pairs=(first, second), **options
+            )
         square = np.square(found["believed"].transpose("measure", "comparison").to_numpy())
         apart[:, first, second] = apart[:, second, first] = square
     return 0.5 * (total - apart)

@@ -1,18 +1,22 @@
 """Scores of every run on every topic, with design standard errors."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from bayeseval.collection.labels import without_judgment
+from bayeseval.collection.labels import without_documents, without_judgment
 from bayeseval.collection.origin import origin
 from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.registry import described_options
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, OF_TOPIC, scored
+from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.measure import described_gains
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, TopicsUnranked
 from bayeseval.uncertainty import interval, raised_variance
 
 
@@ -61,7 +65,8 @@ def evaluate(
         Documents outside the frame (``assumed`` and ``condensed``: unjudged ones): non-relevant (to
         ``condensed`` not there), or the score NaN, or an error.
     missing_topics : {"zero", "skip"}
-        A topic that a run lacks scores 0, or NaN.
+        A topic that a run lacks scores 0, or NaN. Topics that all runs lack are named in a warning
+        where they score 0.
     random_seed : int, optional
         For Rprec, whose variance is found by replication, and for the draws of the numbers of
         relevant documents that AP, nDCG and R@k divide by. Default 0.
@@ -198,6 +203,8 @@ def evaluate(
         estimator_options=estimator_options,
     )
     warn_unjudged(problem)
+    if missing_topics == "zero":
+        warn_unranked(problem.frame.collection, problem.frame.rankings, problem.judged_topic)
     arrays = scored(problem, skip_missing=missing_topics == "skip")
     _apply_outside(problem, arrays, outside)
     attrs = {
@@ -222,6 +229,25 @@ def warn_unjudged(problem: Problem) -> None:
     if unjudged.size:
         text = without_judgment(unjudged, int(judged.sum()))
         warnings.warn(text, TopicsUnjudged, stacklevel=3)
+
+
+def warn_unranked(
+    collection: xr.DataTree, rankings: Rankings, judged: NDArray[np.bool_], *, stacklevel: int = 3
+) -> None:
+    """Say once which judged topics (topic,) no run has documents for, since all score 0 there."""
+    empty = judged & (rankings.length == 0).all(axis=0)
+    if empty.any():
+        text = without_documents(collection["topic"].to_numpy()[empty].tolist(), int(judged.sum()))
+        warnings.warn(text, TopicsUnranked, stacklevel=stacklevel)
+
+
+@contextmanager
+def topics_said() -> Iterator[None]:
+    """Say nothing of topics without judgments or documents, of which the caller has said it."""
+    with warnings.catch_warnings():
+        for category in (TopicsUnjudged, TopicsUnranked):
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:

@@ -12,7 +12,8 @@ from bayeseval.collection.choices import check_choice, check_seed
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
-from bayeseval.evaluation.scores import TopicsUnjudged
+from bayeseval.evaluation.scores import TopicsUnjudged, warn_unranked
+from bayeseval.frame.rankings import Rankings
 from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
@@ -185,6 +186,7 @@ def posterior_scores(
         n_others = int(judged.sum()) if over == "topic" else None
         unjudged = scored.labels["topic"][~judged]
         warnings.warn(without_judgment(unjudged, n_others), TopicsUnjudged, stacklevel=2)
+    warn_unranked(sampled, Rankings.of(sampled), judged)
     if judged.any() and draws.n_draws > 1 and spread < SURE:
         _warn_of_nothing_learned(lost, "design" in sampled.children)
     attrs = {

@@ -14,6 +14,7 @@ from bayeseval.combination import Combination
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.rankings import Rankings
+from bayeseval.messages import TopicsUnranked
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Notes:
         """Note what the body warns of, in place of warning."""
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("ignore", TopicsUnranked)  # noted with runs that lack topics
             yield
         for warning in said:
             self.add(str(warning.message))

@@ -84,6 +84,28 @@ def test_runs_that_lack_topics_are_counted_and_the_worst_named(command, files, f
     assert "run b lacks most, 2 of 3 topics" in line
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate"],
+        ["compare"],
+        ["rank"],
+        ["plan", "--budget", 10],
+        ["adjust", "--unpooled", "c"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_topics_that_all_runs_lack_are_remarked_once(command, files, words):
+    for name in "abc":
+        keep(files / name, lambda fields: fields[0] != "2")
+    at = [files / word if word == "c" else word for word in words[1:]]
+    asked = [files / "qrels", files / "a", files / "b", "-m", "P@5", *at]
+    code, out, err = command(words[0], *asked, *(WORDS[:2] if len(words) == 1 else ()))
+    assert code == 0, err
+    assert "runs lack topics and score 0 there" in line_with(err, "lack")
+    assert "no run has documents" not in err
+
+
 def test_complete_runs_and_judgments_need_no_remark(command, files):
     code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *WORDS)
     assert (code, err) == (0, "")

@@ -149,6 +149,18 @@ def test_topics_without_judgments_are_told_once():
     assert [str(one.message).split(" and ")[0] for one in said] == ["1 topic has no judgment yet"]
 
 
+def test_topics_without_documents_are_told_once():
+    whole = be.simulate.urn_collection([0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, random_seed=3)
+    runs = be.runs_frame(whole)
+    fewer = be.read_collection(be.qrels_frame(whole), runs[runs["topic"] != "8"])
+    design = be.designs.pps_strata(fewer, budget=20)
+    sampled = be.reveal(fewer, design, be.draw(design, random_seed=4))
+    with pytest.warns(UserWarning) as said:
+        be.combined_scores(sampled, "P@10", draws=50, random_seed=1)
+    texts = [str(one.message).split(":")[0] for one in said]
+    assert texts == ["no run has documents for 1 of 8 topics (8)"]
+
+
 def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     old = be.select(sampled, runs=["run001", "run002", "run003"])
     runs = be.runs_frame(old)

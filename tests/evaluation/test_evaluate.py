@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeseval as be
+from bayeseval.collection import with_node
+from bayeseval.messages import TopicsUnranked
 from tests.small import every_stratified_sample, small_collection
 
 ALL = ["P@3", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet", "AP", "AP@3", "nDCG@5", "Rprec", "R@3"]
@@ -183,6 +185,47 @@ def test_a_topic_that_a_run_lacks_scores_zero_or_nothing(collection):
     skipped = be.evaluate(grown, "P@3", estimator="assumed", missing_topics="skip")
     np.testing.assert_allclose(skipped.estimate.sel(run="z").to_numpy()[0], [1 / 3, np.nan])
     assert be.mean_over_topics(skipped).n_topics.sel(run="z") == 1
+
+
+ASKED = {
+    "evaluate": lambda known: be.evaluate(known, "P@3", estimator="stat"),
+    "covariance": lambda known: be.covariance(known, "P@3", estimator="stat", raised=True),
+    "paired_difference": lambda known: be.paired_difference(
+        known, "P@3", "a", "b", estimator="stat"
+    ),
+    "compare": lambda known: be.compare(known, "P@3", estimator="stat"),
+    "of the population": lambda known: be.compare(
+        known, "P@3", estimator="stat", population="topics", n_permutations=9
+    ),
+    "plan": lambda known: be.plan(
+        with_node(known, "design", None), "P@3", budgets=[2, 4], estimator="stat", random_seed=1
+    ),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_topics_that_no_run_has_documents_for_are_said_once(collection, asked):
+    sampled = sampled_once(fewer_runs(collection))
+    with pytest.warns(TopicsUnranked) as said:
+        asked(sampled)
+    texts = [str(one.message).split(";")[0] for one in said]
+    assert texts == [
+        "no run has documents for 1 of 3 topics (3): runs score 0 there, which lowers means"
+    ]
+
+
+def test_nothing_is_said_of_topics_that_are_left_out(collection):
+    fewer = fewer_runs(collection)
+    for known, how in ((fewer, "skip"), (be.select(fewer, topics=["1", "2"]), "zero")):
+        scores = be.evaluate(known, "P@3", estimator="assumed", missing_topics=how)
+        assert (be.mean_over_topics(scores)["n_topics"] == 2).all()
+
+
+def fewer_runs(collection) -> xr.DataTree:
+    """The same collection with judgments of a topic that no run has."""
+    qrels = be.qrels_frame(collection)
+    more = qrels[qrels["topic"] == "2"].assign(topic="3")
+    return be.read_collection(pd.concat([qrels, more]), be.runs_frame(collection))
 
 
 def test_a_topic_without_judgments_is_nan_and_said_once(collection):

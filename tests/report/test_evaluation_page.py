@@ -249,6 +249,10 @@ def test_runs_without_some_topics_are_told(sampled):
     some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
     page = Page(evaluation_page(be.read_collection(whole, some), "P@10", random_seed=5))
     assert "1 run lacks topics and scores 0 there; r2 lacks most, 12 of 15." in page.points
+    none = be.read_collection(whole, runs[runs["topic"].astype(int) < 4])
+    page = Page(evaluation_page(none, "P@10", random_seed=5))
+    assert len([point for point in page.points if "lack" in point]) == 1
+    assert not any("no run has documents" in point for point in page.points)
 
 
 @pytest.mark.parametrize(
