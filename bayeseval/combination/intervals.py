@@ -117,10 +117,11 @@ def compare_intervals(
         raise ValueError(f"{one} has scores of every topic and {other} means over topics")
     if combined is not None and "conflict" not in combined:
         raise ValueError("combined must be what combine returns")
+    mean, summary = mean.compute(), summary.compute()  # small, also where their dims are chunks
     parts = {"design": mean, "model": summary}
     if combined is not None:
         check_alike(mean, combined, ("the means", "the combination"))
-        parts["combined"] = combined
+        parts["combined"] = combined.compute()
     names = ["estimate", "standard_error", "interval"]
     wanted = {dim: mean[dim].to_numpy() for dim in ("measure", "run") if dim in mean.dims}
     parts = {

@@ -44,8 +44,9 @@ def reveal(
     design : Dataset
         The design; attached to the result.
     selected : bool DataArray (pair,) or (replicate, pair), optional
-        What ``draw`` returned for this design (counts, for draws with replacement). May be left
-        out for a deterministic design.
+        What ``draw`` returned for this design (counts, for draws with replacement). Default: the
+        sample that the design holds (``selected`` or ``draw_count``, as that of
+        :func:`dynamic_sampling`), and every pair of a deterministic design.
     unjudged : {"error", "nonrelevant"}
         What to do with selected pairs that have no grade: refuse, or give grade 0, the convention
         of the papers.
@@ -59,7 +60,8 @@ def reveal(
     Raises
     ------
     ValueError
-        A selected pair without a grade; a sample of another design; a collection without judgments.
+        A selected pair without a grade; no sample, or one of another design; a collection without
+        judgments.
 
     Examples
     --------
@@ -78,9 +80,7 @@ def reveal(
     check_choice("unjudged", unjudged, ("error", "nonrelevant"))
     check_design(design)
     if selected is None:
-        if design.attrs["scheme"] != "deterministic":
-            raise ValueError("selected may be left out only for a deterministic design; call draw")
-        selected = design["inclusion_probability"] > 0
+        selected = _own_sample(design)
     sample = placed_sample(collection, design, selected)
     mask = sample > 0
     truth = collection["judgments/grade"].to_numpy()
@@ -107,6 +107,18 @@ def reveal(
         judgments = judgments.assign(draw_count=(dims, sample.astype(np.int64)))
     designed = with_node(collection, "design", placed_design(collection, design))
     return with_node(designed, "judgments", judgments)
+
+
+def _own_sample(design: xr.Dataset) -> xr.DataArray:
+    """The sample that a design holds, or all that a deterministic one asks for."""
+    for name in ("draw_count", "selected"):
+        if name in design:
+            return design[name]
+    if design.attrs["scheme"] == "deterministic":
+        return design["inclusion_probability"] > 0
+    raise ValueError(
+        "the design has no sample; give selected, which be.draw(design, random_seed=...) returns"
+    )
 
 
 def attach_judgments(

@@ -82,7 +82,7 @@ def dynamic_sampling(
         and ``predicted_relevance`` over pair, the last being p(d) as it was before the stage of d
         was drawn; ``stratum_size``, ``stratum_sample_size``, ``stratum_topic`` and
         ``stratum_stage`` over stratum_id; attribute ``stages_left``, here 0. Evaluate
-        ``reveal(collection, design, design.selected)``.
+        ``reveal(collection, design)``.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def dynamic_sampling(
     ...     [0.1, 0.2, 0.4], n_topics=2, prevalence=0.1, random_seed=1
     ... )
     >>> design = be.designs.dynamic_sampling(collection, budget=40, n_strata=8, random_seed=2)
-    >>> sampled = be.reveal(collection, design, design.selected)
+    >>> sampled = be.reveal(collection, design)
     >>> be.evaluate(sampled, "P@10", estimator="stat").estimate.shape
     (1, 3, 2)
     """
@@ -244,7 +244,7 @@ def with_stage_predictions(
     >>> import bayeseval as be
     >>> collection = be.simulate.urn_collection([0.1, 0.4], n_topics=2, n_relevant=9, random_seed=1)
     >>> design = be.designs.dynamic_sampling(collection, budget=40, n_strata=8, random_seed=2)
-    >>> sampled = be.reveal(collection, design, design.selected)
+    >>> sampled = be.reveal(collection, design)
     >>> both = be.designs.with_stage_predictions(sampled, design)
     >>> M = ("external", "dynamic_sampling")
     >>> be.evaluate(both, "P@10", estimator="dyn", predictor=M).estimate.shape

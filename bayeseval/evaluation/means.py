@@ -76,6 +76,7 @@ def mean_over_topics(
         or "topic" not in scores.get("estimate", xr.Dataset()).dims
     ):
         raise ValueError("scores must have an estimate over topic, as be.evaluate returns them")
+    scores = scores.compute()  # small, also where its dims are chunks
     estimate = scores["estimate"]
     known = estimate.notnull()
     n_topics = known.sum("topic")

@@ -332,6 +332,12 @@ def test_the_side_by_side_flags_the_run_unlike_the_model():
     assert held == [True, False, True]
 
 
+def test_results_in_chunks_are_compared_as_they_are():
+    parts = means(), be.summarize(draws()), combined(means(), draws())
+    chunked = be.compare_intervals(*(part.chunk({"run": 2}) for part in parts))
+    xr.testing.assert_identical(chunked, be.compare_intervals(*parts))
+
+
 @pytest.mark.parametrize(
     ("labels", "lacking"),
     [

@@ -143,6 +143,25 @@ def test_a_deterministic_design_needs_no_draw(collection):
         be.evaluate(pooled, "P@3", estimator="stat")
 
 
+def test_a_design_that_holds_its_sample_needs_none_beside_it(collection):
+    drawn = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    counted = be.designs.with_replacement(collection, budget=4)
+    for design, name in ((drawn, "selected"), (counted, "draw_count")):
+        with pytest.raises(ValueError, match="the design has no sample; give selected"):
+            be.reveal(collection, design)
+        sample = be.draw(design, random_seed=1)
+        held = be.reveal(collection, design.assign({name: sample}))
+        xr.testing.assert_identical(
+            held["judgments"].to_dataset(),
+            be.reveal(collection, design, sample)["judgments"].to_dataset(),
+        )
+    options = {"budget": 4, "n_strata": 2, "n_stages": 1}
+    staged = be.designs.dynamic_sampling(collection, **options, random_seed=1)
+    assert int(be.reveal(collection, staged)["judgments/grade"].notnull().sum()) == int(
+        staged["selected"].sum()
+    )
+
+
 def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     design = be.designs.pps_strata(collection, budget=5, n_strata=2, pool_depth=3)
     selected = be.draw(design, random_seed=3)

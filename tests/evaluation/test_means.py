@@ -36,6 +36,19 @@ def test_the_mean_over_a_population_of_topics_holds_the_design_variance_already(
     assert np.square(fixed).mean().item() < 0.8 * variance, "the topics vary too"
 
 
+@pytest.mark.parametrize("population", ["sample", "topics"])
+def test_scores_in_chunks_have_the_same_means(population):
+    collection = simulated(6, 1)
+    design = be.designs.uniform_strata(collection, budget=20, n_strata=4, random_seed=5)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=2))
+    scores = be.evaluate(sampled, ["P@10", "AP"], estimator="dyn")
+    whole, chunked = (
+        be.mean_over_topics(one, population=population)
+        for one in (scores, scores.chunk({"topic": 4}))
+    )
+    xr.testing.assert_identical(chunked, whole)
+
+
 def test_an_option_that_does_not_exist_is_refused():
     scores = be.evaluate(simulated(2, 1), "P@10", estimator="assumed")
     with pytest.raises(ValueError, match="population must be one of sample, topics"):
