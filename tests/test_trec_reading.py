@@ -290,10 +290,21 @@ def test_added_runs_keep_the_depth_of_the_collection(write):
     assert grown["rankings/ranking"].shape == (2, 2, 1)
     assert grown["contributed"].values.tolist() == [True, False]
     with pytest.warns(UserWarning, match="'r' is now 'new2'"):
-        assert "new2" in add_runs(collection, write("new2", RUN))["run"].values
+        other = RUN.replace("Q0 b 2 2", "Q0 b 2 4")
+        assert "new2" in add_runs(collection, write("new2", other))["run"].values
     assert add_runs(read_collection(write("q", QRELS), None), write("run", RUN)).identical(
         read_collection(write("q", QRELS), write("run", RUN))
     )
+
+
+def test_a_file_that_was_added_before_is_told(write):
+    other = write("other", RUN.replace("2 r", "4 r").replace(" r\n", " s\n"))
+    collection = read_collection(None, [other, write("run", RUN)])
+    with pytest.warns(UserWarning) as said:
+        grown = add_runs(collection, write("again", RUN))
+    assert grown["run"].values.tolist() == ["s", "r", "again"]
+    assert "'r' is now 'again'" in str(said[0].message)
+    assert "run 'again' has the rankings of run 'r', which is" in str(said[1].message)
 
 
 @given(data=st.data(), scores=rankings())

@@ -1,5 +1,7 @@
 """More runs in a collection, joined by label."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -9,7 +11,7 @@ from bayeseval.collection.labels import label_positions
 from bayeseval.collection.schema import rebuilt
 from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import check_overlap, gathered
-from bayeseval.trec.run import RunReader
+from bayeseval.trec.run import Run, RunReader
 
 
 def add_runs(
@@ -53,6 +55,11 @@ def add_runs(
         As in `read_collection`, and where none of a run's topics is in the collection, or an option
         says what `run_table` says too.
 
+    Warns
+    -----
+    UserWarning
+        A file has the tag and the rankings of runs that are there already: it was read before.
+
     Examples
     --------
     >>> from bayeseval.trec import read_collection
@@ -89,7 +96,27 @@ def add_runs(
         for name, value in given.items()
     }
     facts["runs_cut"] = collection.attrs.get("runs_cut", 0) + new.attrs["runs_cut"]
-    return _with_runs(grown, new["run"].to_numpy(), ranking, facts)
+    joined = _with_runs(grown, new["run"].to_numpy(), ranking, facts)
+    _warn_of_copies(joined, found)
+    return joined
+
+
+def _warn_of_copies(joined: xr.DataTree, found: list[Run]) -> None:
+    """Say which files whose tag is taken hold the rankings of a run that was there before them."""
+    ranking, names = joined["rankings/ranking"].to_numpy(), joined["run"].to_numpy()
+    n_before = names.size - len(found)
+    for run, ranked in zip(found, ranking[n_before:], strict=True):
+        if not run.renamed:
+            continue
+        alike = np.flatnonzero((ranking[:n_before, :, 0] == ranked[:, 0]).all(axis=1))
+        same = [place for place in alike if np.array_equal(ranking[place], ranked)]
+        if same:
+            warnings.warn(
+                f"{run.source}: run '{run.name}' has the rankings of run '{names[same[0]]}', which "
+                "is in the collection already; if that is the same file, take the collection as it "
+                "was before",
+                stacklevel=3,
+            )
 
 
 def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTree:

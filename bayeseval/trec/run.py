@@ -28,7 +28,7 @@ class Run(NamedTuple):
     """One run's lines, with provisional codes of topics and documents.
 
     ``where`` names the file and line, or the row of a data frame, for messages; ``given`` says that
-    the name is the user's and no tag.
+    the name is the user's and no tag, ``renamed`` that another run has its tag.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Run(NamedTuple):
     score: np.ndarray
     where: Callable[[int], str]
     given: bool = False
+    renamed: bool = False
 
 
 class RunReader:
@@ -208,7 +209,7 @@ def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
         if not clashing:
             return runs
         renamed = [
-            run._replace(name=name_of(run))
+            run._replace(name=name_of(run), renamed=True)
             if run.name in clashing and run.source and not run.given
             else run
             for run in runs
