@@ -84,8 +84,9 @@ def compare(
             of the mean score of a less that of b;
         ``probability_better``
             that a is truly better, on average over all pairs of these runs, of which the prior is
-            learned whatever is compared; of pairs with a reference that was chosen for being the
-            best by these very estimates it is too sure;
+            learned whatever is compared (from two runs next to nothing: it is then mostly what is
+            assumed beforehand, and less sure than the interval); of pairs with a reference that was
+            chosen for being the best by these very estimates it is too sure;
         ``standardised``
             the mean difference over the standard deviation of the differences over topics, which
             with sampled judgments holds their error as well and so understates the size;

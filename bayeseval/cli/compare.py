@@ -88,6 +88,10 @@ def compare(
     upper, probability_better, standardised, p_value, p_holm, p_tukey, outside_weight_a and
     outside_weight_b (weight on documents that are unjudged or outside the sampling frame). Combined
     scores have no tests: standardised, p values and equivalent are empty.
+
+    In tables P(a > b) is probability_better, which rests on a prior that is learned from all pairs
+    (--prior; from two runs next to nothing is learned), and size is standardised: the difference
+    over the standard deviation of the topics' differences.
     """
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
@@ -106,6 +110,7 @@ def compare(
     remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
     remark_denominators(pairs)
     _remark_errors(pairs)
+    _remark_prior(pairs, collection.sizes["run"])
     outside = _outside_weight(collection, measure, options)
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
     about["seed"] = seed
@@ -165,6 +170,16 @@ def _remark_errors(pairs: "xr.Dataset") -> None:
     elif (pairs["n_topics"] == 1).any():
         remark(
             "a difference on 1 topic has no standard error: that comes from its spread over topics"
+        )
+
+
+def _remark_prior(pairs: "xr.Dataset", n_runs: int) -> None:
+    """Say of two runs that a prior is hardly learned from them."""
+    if n_runs < 3 and pairs.attrs["prior"] != "flat":
+        remark(
+            "P(a > b) rests on a prior of the difference that is learned from all pairs of runs, "
+            "and 2 runs are one pair: it is mostly what is assumed beforehand, and less sure than "
+            "the interval; --prior flat goes by the interval alone"
         )
 
 

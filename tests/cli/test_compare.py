@@ -81,6 +81,15 @@ def test_a_run_that_is_worse_than_the_reference_has_an_exit_code(command, files)
     assert "good" in out, "what was asked for is written"
 
 
+def test_compare_says_of_two_runs_that_their_prior_is_hardly_learned(command, words):
+    two = [*words[:3], *words[4:]]
+    told = "P(a > b) rests on a prior of the difference"
+    assert command("compare", *two)[2].count(told) == 1
+    for asked in (words, [*two, "--prior", "flat"]):
+        code, _, err = command("compare", *asked)
+        assert code == 0 and told not in err
+
+
 def test_compare_says_how_much_of_the_measure_is_not_judged(command, words, files):
     lines = (files / "qrels").read_text().splitlines(keepends=True)
     (files / "some").write_text("".join(lines[::2]))
