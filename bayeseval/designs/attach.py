@@ -46,7 +46,7 @@ def reveal(
     selected : bool DataArray (pair,) or (replicate, pair), optional
         What ``draw`` returned for this design (counts, for draws with replacement). Default: the
         sample that the design holds (``selected`` or ``draw_count``, as that of
-        :func:`dynamic_sampling`), and every pair of a deterministic design.
+        :func:`designs.dynamic_sampling`), and every pair of a deterministic design.
     unjudged : {"error", "nonrelevant"}
         What to do with selected pairs that have no grade: refuse, or give grade 0, the convention
         of the papers.

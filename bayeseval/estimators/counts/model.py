@@ -177,7 +177,7 @@ class CountFit(Mode):
             value -= 0.5 * pull * pull
             beyond = self._zero.sum() - self._zero.size * self._zero_share(hyper)
             parts.append(np.array([beyond - pull / ZERO_SD]))
-        return -value, -np.concatenate(parts)
+        return -float(value), -np.concatenate(parts)
 
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
