@@ -1,5 +1,8 @@
 """Which runs are found apart: studentised maxima over pairs with step-down, or posterior draws."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -94,13 +97,15 @@ def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float)
     quantile of the largest over the family are rejected, and the family is what is left, until
     nothing more is rejected (Romano and Wolf 2005).
     """
-    from bayeseval.rankings.largest_ratio import largest_ratio
+    from bayeseval.rankings.largest_ratio import largest_ratio, largest_sizes
 
     rejected = np.isposinf(statistic)
     family = (error > 0) & ~rejected
     inverse = ratio(1.0, error)  # 0 for runs that are one and the same
+    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse).max(axis=0)
     while family.any():
-        limit = np.quantile(largest_ratio(errors, inverse, family), ci_prob)
+        pairs = errors, inverse, family, np.ascontiguousarray(family.T)
+        limit = _quantile(bound, ci_prob, partial(largest_ratio, *pairs))
         more = family & (statistic > limit)
         if not more.any():
             break
@@ -111,15 +116,16 @@ def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float)
 
 def _step_down_by_run(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
     """The same in the family of each run's pairs, both directions of each."""
-    from bayeseval.rankings.largest_ratio import largest_ratio_of_run
+    from bayeseval.rankings.largest_ratio import largest_ratio_of_run, largest_sizes
 
     better, worse = np.isposinf(statistic), np.isneginf(statistic)
     inverse = ratio(1.0, error)
+    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse)
     for run in range(len(error)):
         above, below = ((error[run] > 0) & ~found[run] for found in (better, worse))
         while above.any() or below.any():
-            largest = largest_ratio_of_run(errors, inverse[run], run, above, below)
-            limit = np.quantile(largest, ci_prob)
+            family = errors, inverse[run], run, above, below
+            limit = _quantile(bound[run], ci_prob, partial(largest_ratio_of_run, *family))
             more = above & (statistic[run] > limit), below & (-statistic[run] > limit)
             if not (more[0].any() or more[1].any()):
                 break
@@ -127,6 +133,26 @@ def _step_down_by_run(statistic: Floats, errors: Floats, error: Floats, ci_prob:
             worse[run] |= more[1]
             above, below = above & ~more[0], below & ~more[1]
     return np.stack([better, worse])
+
+
+def _quantile(bound: Floats, ci_prob: float, largest: Callable[[NDArray], Floats]) -> float:
+    """Quantile over draws of the largest ratio of a family, found where it matters alone.
+
+    ``bound`` (draw,) is nowhere below it, as the largest of a larger family, and is replaced by
+    ``largest(draws)`` in the draws that can be among those from the quantile up.
+    """
+    n_top = min(int((bound.size - 1) * (1.0 - ci_prob)) + 3, bound.size)
+    order = np.argsort(-bound)
+    step = n_top // 4 + 1
+    for start in range(0, bound.size, step):
+        least = -np.inf  # of those from the quantile up
+        if start >= n_top:
+            least = np.partition(bound[order[:start]], start - n_top)[start - n_top]
+        if bound[order[start]] <= least:
+            break
+        draws = order[start : start + step]
+        bound[draws] = largest(draws)
+    return float(np.quantile(bound, ci_prob))
 
 
 def _posterior(evidence: Evidence, ci_prob: float, simultaneous: bool) -> Pairs:
