@@ -130,8 +130,9 @@ def evaluate(
     topics and correlated deviations of each topic from it (:func:`bayeseval.models.count_model`;
     along another slope where the counts ask for it by far), whose posterior gives that of D. Where
     topics have few relevant documents, D may have a distribution of its own instead, so that one
-    that was found speaks against a second (bayeseval.estimators.counts.few). The ratio is N E[1/D]: unbiased on average over the topics that the model speaks of, not topic by
-    topic. For nDCG, a topic may lack the grades above the lowest that has a gain: their counts are
+    that was found speaks against a second (bayeseval.estimators.counts.few). The ratio is N
+    E[1/D]: unbiased on average over the topics that the model speaks of, not topic by topic. For
+    nDCG, a topic may lack the grades above the lowest that has a gain: their counts are
     zero-inflated. For dyn the posterior of the number of relevant documents is moved by own times
     the difference between dyn's estimate of that number and stat's, where own is the weight that
     the posterior mean gives to the topic's own sample: its variance by the variance that the

@@ -57,7 +57,7 @@ def test_the_likelihood_sums_over_numbers_and_the_places_of_those_that_were_not_
 
 def test_poisson_numbers_make_independent_poisson_counts():
     counts, left = few_counts([0, 2, 1])
-    fit, hyper = few_fit(counts, left), np.array([-1.1, np.log(1.7), 0.0, 0.0])
+    fit, hyper = few_fit(counts, left), np.array([-1.1, -np.log(1.7), np.log(1.7 / 2.0), 0.0])
     share = fit._shares(hyper)[0]
     expected = poisson.logpmf(counts.relevant, 1.7 * share * counts.sampled)
     ways = counts.relevant * np.log(counts.sampled) - np.log(

@@ -9,8 +9,8 @@ MOST = 30  # number of relevant documents of a topic
 FEW_SEEN = 8  # relevant documents in the sample of a topic, at most
 FEW = 4.0  # relevant documents of a topic, in the mean
 BETA_SD = 5.0  # of the curve's columns
-MEAN = np.array([0.0, 0.0, 0.0])  # level, log of how fast larger numbers fade, log odds of none
-SD = np.array([3.0, 1.0, 2.0])
+MEAN = np.array([0.0, 0.0, 0.0])  # log odds of none and of two beside one; log of nu
+SD = np.array([2.0, 2.0, 1.5])
 
 
 def are_few(relevant, sampled, left, start) -> bool:
@@ -25,16 +25,17 @@ def are_few(relevant, sampled, left, start) -> bool:
 class FewFit(Mode):
     r"""Fit of the counts by the distribution of a topic's number of relevant documents, D.
 
-    .. math:: P(D) \propto \frac{\exp(a D + z [D = 0])}{(D!)^{\nu}}, \qquad
+    .. math:: \log \frac{P(0)}{P(1)} = z, \qquad
+              \log \frac{P(D)}{P(D - 1)} = a - \nu \log \frac{D}{2} \quad (D \ge 2), \qquad
               \omega_{tc} \propto \exp(\beta' x_{tc})
 
     Each of the D documents falls on a document of cell c with probability omega, whatever the
-    others do. With nu = 1 and z = 0 that is the Poisson distribution, so that one relevant document
-    says nothing of others; with a large nu no topic has many more than exp(a / nu): where each has
-    one, as in known-item search, none is looked for beyond it. Binomial counts that are independent
-    given what a topic is like (:class:`.model.CountFit`) vary more than that.
+    others do. With nu = 1 and z + a = -log 2 that is the Poisson distribution, so that one relevant
+    document says nothing of others; where all topics have one, as in known-item search, z and a are
+    far below 0, and none is looked for beyond it. Binomial counts that are independent given what a
+    topic is like (:class:`.model.CountFit`) vary more than that.
 
-    The hyperparameters are the curve's coefficients but for the first, a, the log of nu and z.
+    The hyperparameters are the curve's coefficients but for the first, z, a and the log of nu.
 
     Parameters
     ----------
@@ -52,11 +53,13 @@ class FewFit(Mode):
         self._n_directions = curve.shape[1] + 3  # of the draws, of which one is not used
         self._seen = self._by_topic(relevant)
         number = np.arange(MOST + 1)
-        self._log_factorial = np.concatenate([[0.0], np.cumsum(np.log(number[1:]))])
+        self._steps = np.maximum(number - 1.0, 0.0)  # up from one relevant document
+        log_factorial = np.concatenate([[0.0], np.cumsum(np.log(number[1:]))])
+        self._fade = log_factorial - self._steps * np.log(2.0)
         more = number - self._seen[:, None]
         self._more = np.maximum(more, 0.0)
-        fall = self._log_factorial[np.maximum(more, 0).astype(int)]
-        self._log_ways = np.where(more < 0, -np.inf, self._log_factorial - fall)
+        fall = log_factorial[np.maximum(more, 0).astype(int)]
+        self._log_ways = np.where(more < 0, -np.inf, log_factorial - fall)
         start_at = np.concatenate([np.zeros(self._curve.shape[1]), MEAN])
         self._search(start_at, np.eye(start_at.size))
 
@@ -70,9 +73,9 @@ class FewFit(Mode):
 
     def _numbers(self, hyper) -> NDArray[np.float64]:
         """Probabilities (number,) of the number of a topic's relevant documents."""
-        level, log_fade, none = hyper[-3:]
-        log_mass = level * np.arange(MOST + 1) - np.exp(log_fade) * self._log_factorial
-        log_mass[0] += none
+        none, two, log_fade = hyper[-3:]
+        log_mass = two * self._steps - np.exp(log_fade) * self._fade
+        log_mass[0] = none
         mass = np.exp(log_mass - log_mass.max())
         return mass / mass.sum()
 
@@ -108,8 +111,8 @@ class FewFit(Mode):
         )
         # the numbers: what they are given the sample, beside what they are before
         off = posterior.sum(axis=0) - self._seen.size * prior
-        fade = -np.exp(hyper[-2]) * (off @ self._log_factorial)
-        gradient = np.concatenate([at @ self._curve, [off @ number, fade, off[0]]])
+        fade = -np.exp(hyper[-1]) * (off @ self._fade)
+        gradient = np.concatenate([at @ self._curve, [off[0], off @ self._steps, fade]])
         middle = np.concatenate([np.zeros(self._curve.shape[1]), MEAN])
         sd = np.concatenate([np.full(self._curve.shape[1], BETA_SD), SD])
         pull = (hyper - middle) / sd
