@@ -2,8 +2,8 @@
 
 Worlds of 40 queries and five systems of 50 ranks: system s scores a document of 200 by its skill if
 it is relevant, an error that all systems share (deviation .6) and one of its own (.8). The first
-two systems are as good as each other. A query has 1 + Poisson(``--further``) relevant documents; 20
-of the retrieved ones are judged, in pps strata. Every world has another seed.
+two systems are as good as each other. A query has ``--first`` + Poisson(``--further``) relevant
+documents; 20 of the retrieved ones are judged, in pps strata. Every world has another seed.
 """
 
 import argparse
@@ -22,14 +22,15 @@ N_QUERIES, N_DOCUMENTS, DEPTH, BUDGET = 40, 200, 50, 20
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--further", type=float, action="append", help="mean, beyond one")
+    parser.add_argument("--further", type=float, action="append", help="mean, beyond the first")
+    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--worlds", type=int, default=60)
     parser.add_argument("--estimator", action="append", choices=["stat", "dyn", "combined"])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = {}
     for further in options.further or [0.0, 0.3, 2.0]:
-        worlds = [world(seed, further) for seed in range(options.worlds)]
+        worlds = [world(seed, options.first, further) for seed in range(options.worlds)]
         for estimator in options.estimator or ["stat", "dyn"]:
             found = [errors(*one, estimator, seed) for seed, one in enumerate(worlds)]
             for index, label in enumerate(MEASURES):
@@ -38,12 +39,12 @@ def main() -> None:
     print(table.to_string(float_format="%.3f"))
 
 
-def world(seed: int, further: float) -> tuple:
+def world(seed: int, first: int, further: float) -> tuple:
     """Complete judgments of what the systems found, and the sample."""
     random = np.random.default_rng(seed)
     qrels, runs = {}, {name: {} for name in SKILL}
     for query in (f"{number:03d}" for number in range(N_QUERIES)):
-        relevant = np.arange(N_DOCUMENTS) < 1 + random.poisson(further)
+        relevant = np.arange(N_DOCUMENTS) < first + random.poisson(further)
         common = random.normal(size=N_DOCUMENTS)
         for name, skill in SKILL.items():
             score = skill * relevant + 0.6 * common + 0.8 * random.normal(size=N_DOCUMENTS)
