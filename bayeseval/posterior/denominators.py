@@ -43,8 +43,7 @@ class Denominators:
     AP is changed by the factor :math:`E_{model} R_t / E_t`. In R@k every unjudged document counts
     by the weight that brings the expected number of its cell (a stratum, as the counts have them)
     to the mean of both with the same w (the counts' at most ten times the model's): what a run has
-    found and what there is change together. w is 1 where topics have so few relevant documents that
-    the counts know their numbers: by the model one says nothing of others.
+    found and what there is change together.
 
     Parameters
     ----------
@@ -116,8 +115,7 @@ class Denominators:
         one = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
         other = np.maximum(counts.draw[0], 1.0)
         both = one.var() + other.var()
-        share = 1.0 if counts.few[0] else one.var() / both if both > 0 else 0.0
-        return _Numbers(one.mean(), other.mean(), share)
+        return _Numbers(one.mean(), other.mean(), one.var() / both if both > 0 else 0.0)
 
     @cached_property
     def _relevance(self) -> EstimatedRelevance | None:

@@ -29,11 +29,12 @@ class FewFit(Mode):
               \log \frac{P(D)}{P(D - 1)} = a - \nu \log \frac{D}{2} \quad (D \ge 2), \qquad
               \omega_{tc} \propto \exp(\beta' x_{tc})
 
-    Each of the D documents falls on a document of cell c with probability omega, whatever the
-    others do. With nu = 1 and z + a = -log 2 that is the Poisson distribution, so that one relevant
-    document says nothing of others; where all topics have one, as in known-item search, z and a are
-    far below 0, and none is looked for beyond it. Binomial counts that are independent given what a
-    topic is like (:class:`.model.CountFit`) vary more than that.
+    Each of the D documents falls on a document of cell c with probability omega, as if drawn with
+    replacement. With nu = 1 and z + a = -log 2 that is the Poisson distribution, so that one
+    relevant document says nothing of others; where all topics have one, as in known-item search, z
+    and a are far below 0, and none is looked for beyond it. Binomial counts that are independent
+    given what a topic is like (:class:`.model.CountFit`) let D vary about as much as Poisson's
+    distribution does, or more.
 
     The hyperparameters are the curve's coefficients but for the first, z, a and the log of nu.
 
@@ -50,7 +51,9 @@ class FewFit(Mode):
         self._first, self._topic = start[:-1], np.repeat(np.arange(start.size - 1), np.diff(start))
         self._relevant, self._left, self._size = relevant, left, sampled + left
         self._curve = curve[:, 1:]
-        self._n_directions = curve.shape[1] + 3  # of the draws, of which one is not used
+        self._n_directions = (
+            curve.shape[1] + 3
+        )  # of CountFit, whose replicates stand beside these; one is not used
         self._seen = self._by_topic(relevant)
         number = np.arange(MOST + 1)
         self._steps = np.maximum(number - 1.0, 0.0)  # up from one relevant document
@@ -136,7 +139,7 @@ class FewFit(Mode):
             share, left = self._shares(hyper)
             reached = np.cumsum(self._given(hyper)[1], axis=1)
             drawn = (reached[:, None, :] < place[:, here, None]).sum(axis=2)
-            more = np.clip(drawn - self._seen[:, None], 0.0, MOST)
+            more = np.maximum(np.minimum(drawn, MOST) - self._seen[:, None], 0.0)
             part = share * self._left / np.maximum(left, 1e-300)[self._topic]
             out[:, here] = np.minimum(part[:, None] * more[self._topic], unsampled[:, None])
         return out
