@@ -141,8 +141,8 @@ def fit(
     _check_grades(collection, measure, model, relevance_level)
     remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
+    labels = list(label_files(judged.labels))
     with working("making the model"):
-        labels = list(label_files(judged.labels))
         made = MODELS[model].make(collection, labels, relevance_level, pool_depth)
         rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
@@ -157,8 +157,7 @@ def fit(
     summary = be.summarize(answer, ci_prob=ci_prob)
     found, seen, right = _verdicts(fitted, collection, post)
     remark_fit(summary, found, right, output)
-    about = _about(summary, found, right, seed)
-    older = older_files(output)
+    about, older = _about(summary, found, right, seed), older_files(output)
     rows = _rows(summary, collection)
     files = ["fit.nc", "scores.csv", "scores.json"]
     listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
