@@ -9,8 +9,7 @@ MOST = 30  # number of relevant documents of a topic
 FEW_SEEN = 8  # relevant documents in the sample of a topic, at most
 FEW = 4.0  # relevant documents of a topic, in the mean
 BETA_SD = 5.0  # of the curve's columns
-MEAN = np.array([0.0, 0.0, 0.0])  # log odds of none and of two beside one; log of nu
-SD = np.array([2.0, 2.0, 1.5])
+SD = (2.0, 2.0, 1.5)  # of the log odds of none and of two beside one, and of the log of nu
 
 
 def are_few(relevant, sampled, left, start) -> bool:
@@ -63,13 +62,13 @@ class FewFit(Mode):
         self._more = np.maximum(more, 0.0)
         fall = log_factorial[np.maximum(more, 0).astype(int)]
         self._log_ways = np.where(more < 0, -np.inf, log_factorial - fall)
-        start_at = np.concatenate([np.zeros(self._curve.shape[1]), MEAN])
-        self._search(start_at, np.eye(start_at.size))
+        self._prior_sd = np.array([BETA_SD] * self._curve.shape[1] + list(SD))
+        self._search(np.zeros(self.n_hyper), np.eye(self.n_hyper))
 
     @property
     def n_hyper(self) -> int:
         """Number of hyperparameters."""
-        return self._curve.shape[1] + MEAN.size
+        return self._prior_sd.size
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.add.reduceat(value, self._first)
@@ -116,11 +115,9 @@ class FewFit(Mode):
         off = posterior.sum(axis=0) - self._seen.size * prior
         fade = -np.exp(hyper[-1]) * (off @ self._fade)
         gradient = np.concatenate([at @ self._curve, [off[0], off @ self._steps, fade]])
-        middle = np.concatenate([np.zeros(self._curve.shape[1]), MEAN])
-        sd = np.concatenate([np.full(self._curve.shape[1], BETA_SD), SD])
-        pull = (hyper - middle) / sd
+        pull = hyper / self._prior_sd
         value = likelihood.sum() - 0.5 * pull @ pull
-        return -float(value), -(gradient - pull / sd)
+        return -float(value), -(gradient - pull / self._prior_sd)
 
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
