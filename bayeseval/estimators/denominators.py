@@ -11,6 +11,7 @@ from bayeseval.estimators.counts import CountModel, TopicCounts
 from bayeseval.estimators.relevance import TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.frame import Frame
+from bayeseval.rounding import ratio
 
 POOR = 0.25  # relative error of a number of relevant documents above which a ratio needs limits
 POOR_SHARE = 0.2  # of the topics: .69 on CLEF TAR 2017, .04 on TREC-COVID round 5 at 100 judgments
@@ -183,15 +184,18 @@ def by_counts(
     of_own = np.zeros(estimate.shape[1])
     if below is not None:
         share = counts.inverse_fall
-        deviation = deviation - (slope * share)[..., None] * below
+        possible = np.clip(slope, 0.0, ratio(1.0, counts.inverse))
+        at = np.where(counts.few, possible, slope)
+        deviation = deviation - (at * share)[..., None] * below
         of_own = share**2 * (below**2).sum(axis=-1)
-    lone = slope * counts.own_error(of_own)
+    own = counts.own_error(of_own)
     poor = counts.relative_error > POOR
     bounded = np.where(poor, np.clip(estimate, 0.0, 1.0), estimate)
     return replace(
-        topic.score(bounded, np.concatenate([deviation, lone[..., None]], axis=-1)),
+        topic.score(bounded, np.concatenate([deviation, (slope * own)[..., None]], axis=-1)),
         limited=bounded != estimate,
         effect=slope,
+        left=np.where(counts.few, np.hypot(own, np.sqrt((counts.common**2).sum(axis=-1))), 0.0),
         direction=counts.common,
         counts=counts,
         beyond=estimate - bounded,

@@ -27,6 +27,9 @@ class TopicScore:
         How much the score moves with `direction`.
     direction : float array (replicate, direction), optional
         Deviations that all topics share, along the hyperparameters of a model of all topics.
+    left : float array (replicate,), optional
+        Deviation along `effect` that is not of the topic's sample, alone and shared, where topics
+        have few relevant documents; 0 elsewhere.
     counts : TopicCounts, optional
         Posterior of the denominator, where there is one.
     anticipated : float array (run, replicate), optional
@@ -43,6 +46,7 @@ class TopicScore:
     limited: NDArray[np.bool_]
     effect: NDArray[np.float64] | None = None
     direction: NDArray[np.float64] | None = None
+    left: NDArray[np.float64] | None = None
     counts: TopicCounts | None = None
     anticipated: NDArray[np.float64] | None = None
     beyond: NDArray[np.float64] | None = None

@@ -13,7 +13,7 @@ from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.evaluation.scored import OF_COUNTS, placed
+from bayeseval.evaluation.scored import OF_COUNTS, of_counts, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
 from bayeseval.messages import Message, Option
 from bayeseval.processors import one_blas_thread
@@ -152,14 +152,14 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     effect = np.zeros(shape)
     of_run, beyond = (np.full((shape[0], runs.size, shape[2]), np.nan) for _ in range(2))
     direction = np.zeros((shape[0], shape[2], 1, 0))
-    of_counts = np.full((2, shape[0], shape[2]), np.nan)
+    said: dict[Any, Any] = {name: np.full((shape[0], shape[2]), np.nan) for name in OF_COUNTS}
     anticipated = _anticipated(problem, runs.tolist(), (first, second))
     for index, topic, score in problem.topic_scores(runs.tolist()):
         if score.direction is not None:
             direction = placed(direction, index, topic, score.direction)
         if score.counts is not None:
-            counts = score.counts
-            of_counts[:, index, topic] = counts.relative_error[0], 1.0 - counts.own_share[0]
+            for name, value in of_counts(score).items():
+                said[name][index, topic] = value[0]
         of_run[index, :, topic] = score.estimate[:, 0]
         beyond[index, :, topic] = 0.0 if score.beyond is None else score.beyond[:, 0]
         for start in range(0, first.size, BLOCK):
@@ -186,9 +186,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     scores["anticipated_error"] = scores["estimate"].dims, np.sqrt(anticipated)
     if not direction.shape[-1]:  # no model of the counts was used
         return scores
-    said: dict[Any, Any] = {
-        name: (("measure", "topic"), x) for name, x in zip(OF_COUNTS, of_counts, strict=True)
-    }
+    said = {name: (("measure", "topic"), values) for name, values in said.items()}
     said["denominator_effect"] = (("measure", "comparison", "topic"), effect)
     said["denominator_direction"] = (("measure", "topic", "direction"), direction[:, :, 0])
     return scores.assign(said)

@@ -5,6 +5,7 @@ import xarray as xr
 from bayeseval.collection.origin import averaged_topics
 from bayeseval.estimators.denominators import POOR
 from bayeseval.evaluation.problem import check_option
+from bayeseval.evaluation.scores import by_denominators
 from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
 
 
@@ -135,7 +136,9 @@ def _errors_of_means(
     variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
     variance = (variance + _between_topics(scores, known)).clip(min=0.0)
     own = degrees_of_freedom(variance, _spread(scores, known))
-    likely, raised = raised_variance(variance, own, _anticipated(scores, known))
+    beside = by_denominators(scores).where(known, 0.0).sum("topic")
+    beside = xr.where(beside > 0.0, beside + _between_topics(scores, known), 0.0)
+    likely, raised = raised_variance(variance, own, _anticipated(scores, known), beside)
     return variance**0.5 / number, own, likely**0.5 / number, raised
 
 

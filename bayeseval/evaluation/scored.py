@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.denominators import given_back
+from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.measure import Measure
@@ -15,7 +16,7 @@ from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
-OF_COUNTS = ("denominator_error", "modelled_share")
+OF_COUNTS = ("denominator_error", "denominator_left", "modelled_share")
 OF_TOPIC = (*OF_COUNTS, "denominator_direction")  # not of the run
 
 
@@ -103,9 +104,17 @@ def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:
         if score.counts is not None and score.effect is not None and score.direction is not None:
             answer["denominator_effect"] = score.effect
             answer["denominator_direction"] = score.direction
-            answer["denominator_error"] = score.counts.relative_error
-            answer["modelled_share"] = 1.0 - score.counts.own_share
+            answer |= of_counts(score)
         yield answer
+
+
+def of_counts(score: TopicScore) -> Arrays:
+    """Arrays (replicate,) of what the denominator of a topic rests on, by `OF_COUNTS`."""
+    assert score.counts is not None and score.left is not None
+    counts = score.counts
+    return dict(
+        zip(OF_COUNTS, (counts.relative_error, score.left, 1.0 - counts.own_share), strict=True)
+    )
 
 
 def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:

@@ -90,7 +90,8 @@ def evaluate(
         For ratios whose denominator rests on the counts of all topics also ``denominator_error``,
         the relative error of the number of relevant documents, and ``modelled_share``, how much of
         what is known of it comes from other topics, both (measure, topic); and
-        ``denominator_effect`` and ``denominator_direction``, the errors that topics share.
+        ``denominator_effect``, ``denominator_direction`` and ``denominator_left``, the errors that
+        topics share and, where numbers are few, all that is not of a topic's own sample.
         Linear estimates may lie outside [0, 1]: clipping them would bias them.
 
     Raises
@@ -173,10 +174,13 @@ def evaluate(
     residuals of strata, since labels of 0 and 1 claim to be certain) is larger than the estimated
     V, the interval rests on (df V + 10 A) / (df + 10). With an A there are 10 degrees of freedom at
     least, for V cannot then be far too small unnoticed
-    (:func:`bayeseval.uncertainty.raised_variance`). ``standard_error`` stays the root of V, and
-    ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by their
-    linear errors, and for AP by ``stat`` and by an M that is taken as it is, where denominators
-    rest on the counts; other AP, Rprec and covariances that are not raised rest on V alone.
+    (:func:`bayeseval.uncertainty.raised_variance`). Where numbers of relevant documents are few and
+    modelled themselves, V and A are compared without what is not of the sample
+    (``denominator_left``), which stands beside the larger one. ``standard_error`` stays the root of
+    V, and ``degrees_of_freedom`` are its own. So it is for linear measures, and for R@k and nDCG by
+    their linear errors, and for AP by ``stat`` and by an M that is taken as it is, where
+    denominators rest on the counts; other AP, Rprec and covariances that are not raised rest on V
+    alone.
 
     References
     ----------
@@ -282,6 +286,15 @@ def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:
         arrays[name] = np.where(lost, np.nan, arrays[name])
 
 
+def by_denominators(scores: xr.Dataset) -> xr.DataArray:
+    """Variance of every topic's score that is not of its sample, where few are relevant; else 0."""
+    if "denominator_effect" not in scores:
+        return xr.zeros_like(scores["estimate"])
+    # NaN of a measure without such a model, where scores were joined
+    effect, left = (scores[f"denominator_{name}"].fillna(0.0) for name in ("effect", "left"))
+    return (effect * left) ** 2
+
+
 def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     dims = ("measure", "run", "topic", "replicate")
     of_topic = ("measure", "topic", "replicate")
@@ -299,7 +312,8 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
     error, freedom = scores["standard_error"], scores["degrees_of_freedom"]
     if "anticipated_error" in scores:
         anticipated = scores["anticipated_error"].fillna(0.0) ** 2
-        variance, freedom = raised_variance(error**2, freedom, anticipated)
+        beside = by_denominators(scores)
+        variance, freedom = raised_variance(error**2, freedom, anticipated, beside)
         error = variance**0.5
     bounds = interval(scores["estimate"], error, ci_prob=ci_prob, degrees_of_freedom=freedom)
     return scores.assign(interval=bounds)

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
-from bayeseval.rounding import ROUNDING
+from bayeseval.rounding import ROUNDING, ratio
 
 PREDICTED_FREEDOM = 10.0  # degrees of freedom that an anticipated variance counts for
 
@@ -62,17 +62,19 @@ def interval(
     return both.assign_attrs(ci_prob=ci_prob, ci_kind="central")
 
 
-def raised_variance(variance, freedom, anticipated):
+def raised_variance(variance, freedom, anticipated, beside=0.0):
     r"""Variance, raised where what was predicted of the documents makes one expect more.
 
-    .. math:: V' = \frac{\nu V + 10 \max(V, A)}{\nu + 10}
+    .. math:: V' = V + \frac{10}{\nu_S + 10} \max(A - V_S, 0), \qquad
+              V_S = V - B, \quad \nu_S = \nu V_S^2 / V^2
 
     A sample that happens to miss the few documents that matter gives an estimate that is off and a
     variance V that is too small, both at once. The variance A that the design would have if
     documents were relevant with the predicted probabilities (the anticipated variance of survey
     sampling) does not depend on that luck; it counts for ten degrees of freedom beside the
-    :math:`\nu` of V, and only where it is larger. How many was chosen by coverage
-    (``benchmarks/interval_coverage/TRIED.md``).
+    :math:`\nu_S` of what V has by the sample, and only where it is larger. How many was chosen by
+    coverage (``benchmarks/interval_coverage/TRIED.md``). The rest of V, B, is by a model of all
+    topics and says nothing of the sample's luck.
 
     Parameters
     ----------
@@ -82,12 +84,15 @@ def raised_variance(variance, freedom, anticipated):
         Its degrees of freedom, infinite where V is 0.
     anticipated : DataArray
         A, 0 where there is none.
+    beside : DataArray or float
+        B, that part of V which A is not of: errors of denominators. Its degrees of freedom are
+        infinite.
 
     Returns
     -------
     tuple of DataArray
-        V', and degrees of freedom for it: those of V, and 10 at least where there is an A, since
-        with it V cannot be far too small by chance.
+        V', and degrees of freedom for it: those of V, less where V' is mostly by A and V mostly by
+        B, and 10 at least where there is an A, since with it V cannot be far too small by chance.
 
     References
     ----------
@@ -100,17 +105,21 @@ def raised_variance(variance, freedom, anticipated):
     >>> raised_variance(*one)[0].round(4).item()
     0.015
     """
-    return xr.apply_ufunc(
-        _raised, variance, freedom, anticipated, output_core_dims=[[], []], keep_attrs=True
-    )
+    columns = variance, freedom, anticipated, beside
+    return xr.apply_ufunc(_raised, *columns, output_core_dims=[[], []], keep_attrs=True)
 
 
-def _raised(variance, freedom, anticipated):
-    nothing = (anticipated > 0) & (variance <= ROUNDING * anticipated)
-    own = np.where(nothing, 0.0, freedom)
+def _raised(variance, freedom, anticipated, beside):
+    sampled = np.maximum(variance - beside, 0.0)
+    nothing = sampled <= ROUNDING * np.maximum(anticipated, variance)
+    own = np.where(nothing, 0.0, freedom) * ratio(sampled, variance, otherwise=1.0) ** 2
     share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own)
-    raised = variance + share * (anticipated - variance).clip(min=0.0)
-    return raised, np.maximum(own, np.where(anticipated > 0, PREDICTED_FREEDOM, 0.0))
+    more = share * (anticipated - sampled).clip(min=0.0)
+    raised = variance + more
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both = raised**2 / (variance**2 / freedom + more**2 / PREDICTED_FREEDOM)
+    likely = np.where(more > 0.0, np.fmin(freedom, np.fmax(own, both)), freedom)
+    return raised, np.where(anticipated > 0, np.maximum(likely, PREDICTED_FREEDOM), likely)
 
 
 def degrees_of_freedom(variance, spread):

@@ -217,6 +217,18 @@ def test_the_variance_is_raised_by_its_degrees_of_freedom_and_never_lowered():
     np.testing.assert_allclose(freedom, [10.0, 10.0, np.inf, 10.0, 10.0, 10.0, np.nan], rtol=1e-5)
 
 
+def test_what_is_not_of_the_sample_does_not_hide_that_it_saw_nothing():
+    columns = [(1.0, np.inf, 3.0, 1.0), (1.0, 40.0, 3.0, 0.9), (1.0, 40.0, 3.0, 0.0)]
+    variance, freedom = raised_variance(
+        *(xr.DataArray(list(values), dims="x") for values in zip(*columns, strict=True))
+    )
+    # of the second the sample has a tenth: .4 degrees of freedom
+    second = 1.0 + 10.0 / 10.4 * 2.9
+    np.testing.assert_allclose(variance, [4.0, second, 1.0 + 2.0 / 5.0])
+    by_both = second**2 / (1.0 / 40.0 + (second - 1.0) ** 2 / 10.0)
+    np.testing.assert_allclose(freedom, [16.0 / 0.9, by_both, 40.0])
+
+
 def test_an_anticipated_variance_counts_for_ten_degrees_of_freedom_whatever_its_size():
     anticipated = xr.DataArray([0.0, 1e-6, 0.5, 1.0, 4.0], dims="x")
     one = xr.ones_like(anticipated)
