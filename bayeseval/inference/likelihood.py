@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import label_positions
-from bayeseval.models.identity import check_fit, model_name
+from bayeseval.models.identity import check_fit, check_same_model, model_name
 from bayeseval.models.relevance.external import label_columns, label_rate
 from bayeseval.models.table import kind_of
 
@@ -43,7 +43,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     Raises
     ------
     ValueError
-        A fit without observations, such as a Laplace approximation; a fit of ``urn_model``, whose
+        A fit without observations, such as a Laplace approximation; a fit of another model; one
+        of ``urn_model``, whose
         lists share documents and are weighted: to leave one out says nothing of new judgments; one
         of ``score_model``, whose observations are scores of runs that go together.
 
@@ -69,6 +70,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
             "with a sampler"
         )
     kind = kind_of(model)
+    check_same_model(model, fitted)
     if kind is not None and kind.judgment is None:
         raise ValueError(
             f"a fit of {model_name(model)} has {kind.likelihood}, and no log likelihood of single "

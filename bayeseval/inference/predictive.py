@@ -11,9 +11,8 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_seed, check_whole_numbers
 from bayeseval.inference.sampling import known_values
-from bayeseval.models.identity import check_fit
+from bayeseval.models.identity import check_fit, check_same_model
 
-CHECKSUMS = ("frame_checksum", "run_checksum")
 COMPILE = {"mode": "FAST_COMPILE"}  # a few hundred draws take less time than compiling
 
 
@@ -75,7 +74,7 @@ def predictive_draws(
     posterior = fitted["posterior"].to_dataset().drop_vars(data, errors="ignore")
     posterior = _thinned(posterior, n_draws)
     _check_same_model(conditioned, posterior)
-    _check_same_data(model, fitted)
+    check_same_model(model, fitted)
     prior_seed, posterior_seed = map(int, np.random.SeedSequence(random_seed).generate_state(2))
     with _quiet():
         before = pm.sample_prior_predictive(
@@ -93,18 +92,6 @@ def predictive_draws(
     groups = {name: before[name].to_dataset() for name in ("prior", "prior_predictive")}
     groups |= {name: after[name].to_dataset() for name in ("posterior_predictive", "observed_data")}
     return xr.DataTree.from_dict(groups | {"posterior": posterior})
-
-
-def _check_same_data(model, fitted: xr.DataTree) -> None:
-    """Refuse a model of the package that was made from another sample or other runs."""
-    constant = fitted["constant_data"].to_dataset() if "constant_data" in fitted.children else {}
-    data = {variable.name: variable for variable in model.data_vars}
-    for name in CHECKSUMS:
-        if name in data and name in constant:
-            if not np.array_equal(data[name].get_value(), constant[name].to_numpy()):
-                raise ValueError(
-                    "the fit is of another model: its judgments or rankings are other ones"
-                )
 
 
 def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.DataTree:

@@ -93,13 +93,14 @@ def fit(
     -------
     DataTree
         Groups posterior, sample_stats, observed_data and constant_data, ready for ArviZ and for
-        :func:`bayeseval.posterior_scores`.
+        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data.
 
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; nothing observed; a discrete parameter; numbers that
-        are not whole or too small.
+        An unknown sampler or approximation; nothing observed; values in ``observed`` of what the
+        model does not have, of another shape or impossible; a discrete parameter; numbers that are
+        not whole or too small.
     TypeError
         Something else than a model.
     NotImplementedError
@@ -135,7 +136,9 @@ def fit(
     _check_request(model, sampler)
     check_whole_numbers(1, draws=draws, chains=chains, cores=1 if cores is None else cores)
     check_whole_numbers(0, tune=tune, random_seed=random_seed)
-    known: dict[Any, Any] = known_values(model) if observed is None else dict(observed)
+    known: dict[Any, Any] = known_values(model)
+    if observed is not None:
+        known = _checked_values(model, observed)
     if approximation is not None:
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
@@ -221,15 +224,47 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
             f"approximation={approximation!r} knows the model as it was made, and this one has "
             f"been changed ({', '.join(changed)}): leave approximation out"
         )
-    for name, own in known_values(model).items():
-        if name not in known or np.shape(known[name]) != np.shape(own):
-            raise ValueError(
-                f"approximation={approximation!r} needs the values of '{name}' in observed, of the "
-                f"shape {np.shape(own)}"
-            )
+    own = known_values(model)
+    if known.keys() != own.keys():
+        raise ValueError(
+            f"approximation={approximation!r} needs the values of {' and '.join(own)} in observed, "
+            f"and of nothing else; these are of {', '.join(known) or 'nothing'}"
+        )
+    assert kind is not None and kind.judgment is not None
+    n_states = len(model.coords.get("grade_value", (0, 1)))
+    if not np.isin(known[kind.judgment], np.arange(n_states)).all():
+        raise ValueError(
+            f"the values of '{kind.judgment}' in observed must be from 0 to {n_states - 1}"
+        )
     fitted = ways[approximation](model, known, draws=draws, random_seed=random_seed)
     fitted.attrs |= {"approximation": approximation, "seed": int(random_seed)}
     return fitted
+
+
+def _checked_values(model, observed) -> dict[Any, Any]:
+    """Values to observe, of variables of the model, of their shapes and possible for them."""
+    free = {variable.name: variable for variable in model.free_RVs}
+    lacking = [str(name) for name in observed if name not in free]
+    if lacking:
+        raise ValueError(
+            f"observed names '{lacking[0]}', and the model has no such variable; what be.fit "
+            f"observes by itself: {', '.join(known_values(model)) or 'nothing'}"
+        )
+    shapes = model.eval_rv_shapes()
+    known = {}
+    for name, given in observed.items():
+        values, expected = np.asarray(given), tuple(map(int, shapes[name]))
+        if values.shape != expected:
+            raise ValueError(
+                f"the values of '{name}' in observed have the shape {values.shape}; the variable "
+                f"has {expected}"
+            )
+        whole = free[name].dtype.startswith("int")
+        if not np.isfinite(values).all() or (whole and (values != np.round(values)).any()):
+            kind = "whole numbers" if whole else "finite numbers"
+            raise ValueError(f"the values of '{name}' in observed must be {kind}")
+        known[name] = values.astype(free[name].dtype)
+    return known
 
 
 def known_values(model) -> dict[str, Any]:

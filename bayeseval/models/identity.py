@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 BUILT = "built_part"  # coord of a model that no variable has
+CHECKSUMS = ("frame_checksum", "run_checksum")
 VERSION = 6  # of what a fit holds; counts up when older fits can no longer be read
 OWN_VERSION = {"grade_model": 7}  # the same of one model
 
@@ -58,6 +59,38 @@ def check_fit(fitted) -> None:
     if "posterior" not in fitted.children:
         found = "collection" if "pair_topic" in fitted else "DataTree without posterior draws"
         raise ValueError(f"a fit is the DataTree that be.fit returns, not this {found}")
+    lacking = [dim for dim in ("chain", "draw") if dim not in fitted["posterior"].sizes]
+    if lacking:
+        raise ValueError(
+            f"the posterior of this fit has no dim {' and no dim '.join(lacking)}; pick chains and "
+            f"draws with isel({lacking[0]}=[0]), which keeps the dim"
+        )
+
+
+def check_finite(fitted: xr.DataTree) -> None:
+    """Refuse draws that are not finite, of which scores would come out wrong without a word."""
+    for name, values in fitted["posterior"].to_dataset().data_vars.items():
+        if values.dtype.kind == "f" and not np.isfinite(values.to_numpy()).all():
+            raise ValueError(
+                f"draws of '{name}' are not all finite; fits with different numbers of draws are "
+                "joined with xr.concat(..., join='inner')"
+            )
+
+
+def check_same_model(model, fitted: xr.DataTree) -> None:
+    """Refuse a model whose data are not those that the fit holds."""
+    if "constant_data" not in fitted.children:
+        return
+    constant = fitted["constant_data"].to_dataset().data_vars
+    data = {variable.name: variable.get_value() for variable in model.data_vars}
+    for name in sorted(data.keys() | {str(name) for name in constant}):
+        kept = constant[name].to_numpy() if name in constant else None
+        if name not in data or kept is None or not np.array_equal(data[name], kept):
+            part = "judgments or rankings are" if name in CHECKSUMS else f"{name} is"
+            raise ValueError(
+                f"the fit is of another model, whose {part} not as here; give the model that was "
+                "fitted"
+            )
 
 
 def model_name(model_or_fit) -> str | None:

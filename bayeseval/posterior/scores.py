@@ -18,7 +18,7 @@ from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option
-from bayeseval.models.identity import check_fit, model_name
+from bayeseval.models.identity import check_finite, check_fit, model_name
 from bayeseval.models.table import MODELS, ModelKind, kind_of
 from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
@@ -134,7 +134,8 @@ def posterior_scores(
     ValueError
         A fit of another collection; a measure that the model has no grades for; the population of
         topics by one topic; an unknown option; a sampler's draws of what was judged; a fit
-        of a model from which a part was taken away.
+        of a model from which a part was taken away; draws that are not finite; other labels of
+        judged documents than the fit has.
 
     Warns
     -----
@@ -174,6 +175,7 @@ def posterior_scores(
             f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
         )
     _check_scorable(fitted, kind)
+    check_finite(fitted)
     draws = kind.draws(fitted, sampled, random_seed)
     of_documents = {}
     if kind.draws_of == "documents":

@@ -130,6 +130,9 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
         ({"random_seed": 1, "cores": 0}, "cores is 0; allowed: a whole number, 1 or more"),
         ({"random_seed": -1}, "allowed: a whole number, 0 or more"),
         ({"random_seed": 1, "observed": {}}, "nothing in the model is observed"),
+        ({"random_seed": 1, "observed": {"rel": 1.0}}, "no such variable; what .*: score"),
+        ({"random_seed": 1, "observed": {"score": [1.0]}}, r"shape \(1,\); the variable has"),
+        ({"random_seed": 1, "observed": {"score": [1.0, np.nan]}}, "must be finite numbers"),
     ],
 )
 def test_requests_that_cannot_be_met_are_refused(model, request_, message):

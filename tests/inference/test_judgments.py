@@ -150,7 +150,9 @@ def test_scores_and_summaries_say_whether_the_judgments_speak_against_the_model(
 
 def test_a_fit_without_documents_and_odd_rates_are_refused(sampled, fitted):
     named = xr.Dataset({"model_version": ("model_name", [VERSION])}, {"model_name": ["urn_model"]})
-    urn = xr.DataTree.from_dict({"constant_data": named, "posterior": xr.Dataset()})
+    urn = xr.DataTree.from_dict(
+        {"constant_data": named, "posterior": xr.Dataset({"x": (("chain", "draw"), [[0.0]])})}
+    )
     with pytest.raises(ValueError, match="urn_model predicts no single documents; models that do"):
         be.verdict(urn, sampled)
     with pytest.raises(ValueError, match="false_alarms is 1.0; allowed: between 0 and 1"):

@@ -155,3 +155,12 @@ def test_lists_of_an_urn_are_refused():
     made["observed_data"] = xr.DataTree(xr.Dataset())
     with pytest.raises(ValueError, match="composite likelihood"):
         log_likelihood(made, model)
+
+
+def test_a_model_made_otherwise_is_refused():
+    collection = small_collection()
+    model = be.models.relevance_model(collection)
+    fitted = observed_fit(model, "relevance")
+    other = be.models.relevance_model(collection, agreement=False)
+    with pytest.raises(ValueError, match="another model, whose agreement_value is not as here"):
+        log_likelihood(fitted, other)

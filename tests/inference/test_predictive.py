@@ -121,8 +121,13 @@ def test_a_fit_of_another_model_and_models_without_data_are_refused():
         predictive_draws(more, fitted)
     other = sampled.copy()
     other["judgments/grade"] = 1.0 - sampled["judgments/grade"]
-    with pytest.raises(ValueError, match="its judgments or rankings are other ones"):
+    with pytest.raises(ValueError, match="whose judgments or rankings are not as here"):
         predictive_draws(be.models.relevance_model(other, n_components=1), fitted)
+    fewer = be.models.relevance_model(sampled, n_components=1, agreement=False)
+    with pytest.raises(ValueError, match="another model, whose agreement_value is not as here"):
+        predictive_draws(fewer, fitted)
+    with pytest.raises(ValueError, match=r"has no dim chain; .* isel\(chain=\[0\]\)"):
+        predictive_draws(fewer, fitted.isel(chain=0))
     with pm.Model() as empty:
         pm.Normal("mean")
     with pytest.raises(ValueError, match="nothing in the model is observed"):

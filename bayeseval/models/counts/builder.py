@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Cells, cells
-from bayeseval.frame.frame import Frame
+from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.parameters import check_relevance_level
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
@@ -42,7 +42,8 @@ def count_model(
 
     are relevant. x holds the cube root and the log of the rank, the square of the log, and the
     share of documents that no contributing run retrieved, where that differs; z is the sixth root
-    of the rank; all of the cell's mean, standardised over cells. Intercept and slope of a topic are
+    of the rank; all of the cell's mean. Ranks are standardised over cells (the square is that of
+    the standardised log, less 1), and the share is centred. Intercept and slope of a topic are
     correlated: where much is relevant, it may lie deeper.
 
     It is the model behind ``estimator_options={"denominator": "counts"}`` of
@@ -92,7 +93,8 @@ def count_model(
     Raises
     ------
     ValueError
-        No design, replicates of a sample, a design that lists only its sampled documents, an
+        No design, one that is not at random, replicates of a sample, a design that lists only its
+        sampled documents, an
         unknown prior, a ``relevance_level`` that is no whole number of 1 or more.
 
     References
@@ -135,6 +137,11 @@ def _framed(sampled: xr.DataTree) -> tuple[Frame, Cells]:
             "attach one with be.reveal or be.attach_judgments"
         )
     frame = Frame.of_one_sample(sampled)
+    if frame.scheme not in BY_CHANCE:
+        raise ValueError(
+            f"counts are of documents sampled at random ({' or '.join(BY_CHANCE)}), and this "
+            f"design is {frame.scheme}, which says nothing of the documents that it left out"
+        )
     if frame.lists_sampled_alone:
         raise ValueError(
             "the design lists only its sampled documents, so that the sizes of its cells are not "

@@ -80,7 +80,20 @@ class RelevanceDraws:
                     f"this fit knows the labels '{column}' by error rates that have no slope, as "
                     "bayeseval once had them: fit the model again"
                 )
+        self._check_labels()
         self.seed_word = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint64)[0])
+
+    def _check_labels(self) -> None:
+        """Refuse other labels of judged documents than those that error rates were learned from."""
+        judged = self.frame.pair[~np.isnan(self.frame.grade[0])]
+        for column, values in self._columns.items():
+            code = label_codes(values[judged], self._constant[f"{column}_edges"].to_numpy())
+            learned = self._constant[f"judged_{column}_label"].to_numpy()
+            if not np.array_equal(code[code >= 0], learned):
+                raise ValueError(
+                    f"the labels '{column}' of judged documents are other ones than the fit "
+                    "learned from; fit the model again"
+                )
 
     def binary_level(self) -> int | None:
         """Relevance level of a model of relevance; None for one of grades."""

@@ -7,13 +7,12 @@ with labels l = 1, ..., K in order and :math:`s_{vK} = 1`: the label is an obser
 relevance (or the grade), and its errors may go with how likely the document was to be relevant
 (continuation-ratio logits). A judge finds the best documents more easily than barely relevant ones,
 which stand where little is relevant; and what looks relevant to all systems may look so to the
-judge too. :math:`\eta_d` is the model's linear predictor: of judged pairs at the mode of what the
-judgments say without labels, of others the mean over the draws. Where it is 0 the rates
-:math:`\theta_v` are uniform a priori, :math:`\sigma_{vl} \sim Beta(1, K - l)`; :math:`\beta_v \sim
-N(0, .5^2)`. Given these, labels of one column do not depend on topic or ranks, nor on those of
-another column. The rates are learned from the pairs that have both a label and a judgment; no judge
-is assumed better than chance, and a judge that is always wrong is as useful as one that is always
-right. An unjudged document with a label has, by Bayes,
+judge too. :math:`\eta_d` is the model's linear predictor at the mode of what the judgments say
+without labels. Where it is 0 the rates :math:`\theta_v` are uniform a priori, :math:`\sigma_{vl}
+\sim Beta(1, K - l)`; :math:`\beta_v \sim N(0, .5^2)`. Given these, labels of one column do not
+depend on topic or ranks, nor on those of another column. The rates are learned from the pairs that
+have both a label and a judgment; no judge is assumed better than chance, and a judge that is always
+wrong is as useful as one that is always right. An unjudged document with a label has, by Bayes,
 
 .. math:: P(rel_d = v \mid label_d = l) \propto P(rel_d = v) \, P(label_d = l \mid rel_d = v,
     \eta_d).
@@ -43,6 +42,7 @@ from bayeseval.models.relevance.blocks import effect_dims
 from bayeseval.models.relevance.mode import mode_effects
 from bayeseval.rounding import ROUNDING
 
+PARTS = ("edges", "label", "pair", "rate", "share", "slope", "step", "value")  # X_edges and so on
 LABEL_COLUMN = "label_column"  # coord of a model with labels and of its fits: their columns
 MANY_VALUES = 20
 N_GROUPS = 10
@@ -72,6 +72,7 @@ def label_judgments(
     import pytensor.tensor as pt
 
     columns = [external] if isinstance(external, str) else list(external)
+    _check_names(columns)
     unseen = [name for name in frame.design_labels if name not in columns]
     if unseen:
         warnings.warn(
@@ -110,6 +111,25 @@ def label_judgments(
         pm.Categorical(f"{column}_label", p=given, dims=f"{column}_pair")
         sizes.append(known.size)
     pm.Data("n_labels", np.array(sizes), dims=LABEL_COLUMN)  # what keeps the coord in every fit
+
+
+def _check_names(columns: list[str]) -> None:
+    """Refuse a column that is named twice, or whose parts have names of other parts."""
+    import pymc as pm
+
+    model: Any = pm.modelcontext(None)
+    taken = set(model.named_vars) | set(model.coords)
+    for column in columns:
+        if columns.count(column) > 1:
+            raise ValueError(f"external names the labels '{column}' twice, which would count twice")
+        parts = {f"{column}_{part}" for part in PARTS} | {f"judged_{column}_label"}
+        if parts & taken:
+            clash = min(parts & taken)
+            raise ValueError(
+                f"labels cannot be named '{column}' in this model, which has a part '{clash}' "
+                "already; add them under another name (be.add_predictions)"
+            )
+        taken |= parts
 
 
 def _error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> tuple[Any, Any]:

@@ -65,7 +65,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     """
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     grade = np.asarray(known["grade"] if "grade" in known else known["relevance"]).astype(int)
-    n_steps = len(model.coords.get("grade_step", ()))
+    n_steps = len(model.coords["grade_step"]) if "grade" in known else 0
     n_topics = len(model.coords["topic"])
     regression = Regression.of(data, model.coords["block"], grade, n_topics, n_steps)
     random = np.random.default_rng(random_seed)

@@ -98,6 +98,10 @@ def test_numbers_are_those_seen_and_binomial_draws_of_the_rest(sampled):
 def test_what_it_cannot_be_made_from_is_refused(truth, sampled):
     with pytest.raises(ValueError, match="the collection has no design"):
         be.models.count_model(truth)
+    pool = be.designs.depth_pool(truth, 5)
+    pooled = be.reveal(truth, pool, be.draw(pool, random_seed=1))
+    with pytest.raises(ValueError, match="this design is deterministic, which says nothing of"):
+        be.models.count_model(pooled)
     with pytest.raises(ValueError, match="there is no prior 'slope'"):
         be.models.count_model(sampled, priors={"slope": (0.0, 1.0)})
     design = sampled["design"].to_dataset(inherit=False)
@@ -106,7 +110,9 @@ def test_what_it_cannot_be_made_from_is_refused(truth, sampled):
     listed = with_node(sampled, "design", design.assign(inclusion_probability=chance))
     with pytest.raises(ValueError, match="the design lists only its sampled documents"):
         be.models.count_model(listed)
-    other = xr.DataTree.from_dict({"posterior": xr.Dataset({"logit": ("cell", [0.0])})})
+    other = xr.DataTree.from_dict(
+        {"posterior": xr.Dataset({"logit": (("chain", "draw", "cell"), [[[0.0]]])})}
+    )
     with pytest.raises(ValueError, match="are drawn from a fit of count_model"):
         be.models.relevant_numbers(other)
 

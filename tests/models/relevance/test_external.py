@@ -224,3 +224,32 @@ def test_labels_that_made_the_design_belong_into_the_model(make):
     with pytest.warns(UserWarning, match="followed the labels 'judge', of which the model knows"):
         make(sampled, external="llm")
     make(sampled, external=["llm", "judge"])
+
+
+def test_labels_may_be_named_as_what_a_model_has_not_and_else_are_refused():
+    collection = small_collection()
+    columns = collection["predictors"].to_dataset(inherit=False)
+    names = ("grade", "agreement", "judged")
+    named = columns.assign({name: columns["llm"] for name in names})
+    collection["predictors"] = xr.DataTree(named)
+    model = be.models.relevance_model(collection, external="grade")
+    fitted = be.fit(model, approximation="laplace", draws=5, random_seed=1)
+    assert be.posterior_scores(fitted, collection, "P@2", random_seed=1).estimate.notnull().all()
+    for name in names[1:]:
+        with pytest.raises(ValueError, match=f"labels cannot be named '{name}' .* another name"):
+            be.models.relevance_model(collection, external=name)
+    with pytest.raises(ValueError, match="'grade' .* a part 'grade_step' already"):
+        be.models.grade_model(collection, external="grade")
+    with pytest.raises(ValueError, match="names the labels 'llm' twice"):
+        be.models.relevance_model(collection, external=["llm", "llm"])
+
+
+def test_a_fit_is_scored_with_the_labels_that_it_learned_from():
+    collection = small_collection()
+    model = be.models.relevance_model(collection, external="labels")
+    fitted = be.fit(model, approximation="laplace", draws=5, random_seed=1)
+    columns = collection["predictors"].to_dataset(inherit=False)
+    other = columns.assign(labels=columns["labels"].max() - columns["labels"])
+    collection["predictors"] = xr.DataTree(other)
+    with pytest.raises(ValueError, match="the labels 'labels' of judged documents are other ones"):
+        be.posterior_scores(fitted, collection, "P@2", random_seed=1)

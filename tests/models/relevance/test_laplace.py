@@ -18,6 +18,7 @@ from tests.models.relevance.posterior_slopes import (
     check_moments,
     check_slope_of_path,
 )
+from tests.small import small_collection
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,21 @@ def test_a_long_approximation_shows_a_bar_on_a_terminal(model, fitted, monkeypat
     again = be.fit(model, approximation="laplace", draws=500, random_seed=1)
     assert "draws of the posterior" in terminal.getvalue()
     xr.testing.assert_identical(again["posterior"].to_dataset(), fitted["posterior"].to_dataset())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (lambda y: {"relevance": y, "curvature": 0.0}, "relevance in observed, and of nothing els"),
+        (lambda y: {"relevance": 0.5 * y}, "must be whole numbers"),
+        (lambda y: {"relevance": y + 3}, "must be from 0 to 1"),
+    ],
+)
+def test_observed_values_that_the_approximation_does_not_know_are_refused(changed, message):
+    model = be.models.relevance_model(small_collection())
+    values = model["judged_relevance"].get_value()
+    with pytest.raises(ValueError, match=message):
+        be.fit(model, approximation="laplace", draws=5, random_seed=1, observed=changed(values))
 
 
 @pytest.mark.parametrize("added", ["potential", "observed", "free"])
