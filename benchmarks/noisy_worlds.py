@@ -3,7 +3,8 @@
 A relevant document has a quality, any other none. A run's score is its own multiple of the quality,
 less on hard topics, plus what the two runs of its team believe wrongly, plus heavy-tailed noise of
 its own: what hard topics show at their tops says little of how many relevant documents there are.
-Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred.
+Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred;
+or a third has none.
 """
 
 import numpy as np
@@ -31,6 +32,14 @@ def navigational_world(seed: int) -> xr.DataTree:
     number[:6] = 1
     ease = np.exp(random.normal(np.where(number == 1, 0.6, 0.1), 0.25))
     return _world(random, number.astype(int), ease)
+
+
+def empty_world(seed: int) -> xr.DataTree:
+    """Twenty topics with nothing relevant among forty of some 20 relevant documents."""
+    random = np.random.default_rng(seed)
+    number = np.exp(random.normal(np.log(20), 0.9, N_TOPICS)).round().clip(1, 300)
+    number[: N_TOPICS // 3] = 0
+    return _world(random, number.astype(int), np.exp(random.normal(0.0, 0.25, N_TOPICS)))
 
 
 def _world(

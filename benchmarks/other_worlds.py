@@ -3,13 +3,14 @@
 ``run`` makes worlds of the mechanisms of ``few-relevant``, ``few-runs`` and ``graded`` with other
 seeds, and of ``latent``, on which nothing was learned, ``noisy`` and ``navigational`` (on worlds of
 the last two it was seen that a topic's slope may have to level off, and on one like the last that
-the distribution of topics takes many steps to find), half of the runs contributing, and samples of
-100 judgments a topic: eight for ``dyn``, with the denominators of the counts and of the topic's own
+the distribution of topics takes many steps to find), and of ``empty`` (a third of the topics has
+nothing relevant), half of the runs contributing, and samples of 100 judgments a topic
+(``--budget``): eight for ``dyn``, with the denominators of the counts and of the topic's own
 sample, of which the first two go to the relevance model (by its approximation), with errors of its
 own, and to the combination, with constants learned without the family. A world that is there
 already is not made again. ``report`` prints means over worlds, with errors of their own, and writes
-them (``other_worlds/results.csv``). Seed of a world: 1000 + 10 x its number; of its samples: its
-number.
+them (``other_worlds/results.csv``, whose other rows stay). Seed of a world: 1000 + 10 x its number;
+of its samples: its number.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from benchmarks.coverage_collections import (
 )
 from benchmarks.held import held
 from benchmarks.latent_worlds import latent_world
-from benchmarks.noisy_worlds import navigational_world, noisy_world
+from benchmarks.noisy_worlds import empty_world, navigational_world, noisy_world
 
 MECHANISMS = {
     "few-relevant": few_relevant,
@@ -43,10 +44,11 @@ MECHANISMS = {
     "latent": latent_world,
     "noisy": noisy_world,
     "navigational": navigational_world,
+    "empty": empty_world,
 }
 RATIOS = ["AP", "nDCG@10", "R@100"]
 OF_MODELS = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
-SAMPLES, MODELLED = 8, 2
+SAMPLES, MODELLED, BUDGET = 8, 2, 100
 RESULTS = Path(__file__).parent / "other_worlds" / "results.csv"
 KEY = ["mechanism", "by", "measure", "runs"]
 
@@ -56,6 +58,7 @@ def main() -> None:
     parser.add_argument("act", choices=["run", "report"])
     parser.add_argument("--mechanism", action="append", choices=list(MECHANISMS))
     parser.add_argument("--worlds", type=int, default=10)
+    parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--folder", type=Path, default=Path("other-worlds-output"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -65,19 +68,20 @@ def main() -> None:
     options.folder.mkdir(exist_ok=True)
     for number in range(options.worlds):
         for name in options.mechanism or list(MECHANISMS):
-            file = options.folder / f"{name}~{number}.csv"
+            label = name if options.budget == BUDGET else f"{name}, {options.budget} judgments"
+            file = options.folder / f"{label}~{number}.csv"
             if not file.exists():
-                rows = world(name, number).assign(mechanism=name, world=number)
+                rows = world(name, number, options.budget).assign(mechanism=label, world=number)
                 rows.to_csv(file, index=False)
                 print(file.name, flush=True)
 
 
-def world(name: str, number: int) -> pd.DataFrame:
+def world(name: str, number: int, budget: int) -> pd.DataFrame:
     """One world: a row for each estimator, measure and kind of run."""
     collection = halved(MECHANISMS[name](1000 + 10 * number))
     measures = list(dict.fromkeys(OF_MODELS + RATIOS))
     truth = be.evaluate(collection, measures, estimator="assumed").estimate.mean("topic")
-    design = be.designs.pps_strata(collection, budget=100)
+    design = be.designs.pps_strata(collection, budget=budget)
     selected = be.draw(design, n_replicates=SAMPLES, random_seed=number)
     sampled = be.reveal(collection, design, selected)
     found = {
@@ -169,8 +173,11 @@ def report(folder: Path) -> None:
     for column in ("over_topic", "over_dyn"):
         table[column] = np.exp(groups[column].mean())
         table[f"{column}_error"] = groups[column].sem() * table[column]
+    stored = pd.read_csv(RESULTS) if RESULTS.exists() else table.reset_index()
+    others = stored[~stored["mechanism"].isin(whole["mechanism"])]
+    rows = pd.concat([others, table.reset_index()])
     RESULTS.parent.mkdir(exist_ok=True)
-    table.reset_index().to_csv(RESULTS, index=False, float_format="%.3g")
+    rows.to_csv(RESULTS, index=False, float_format="%.3g")
     print(table.to_string(float_format="{:.3f}".format))
 
 

@@ -125,8 +125,44 @@ def test_three_slopes_that_are_one_are_the_usual_one():
     """Half of the topics have none, half are relevant throughout: two modes of their share."""
     relevant = np.tile([0.0, 5000.0], 30)
     counts = Counts(np.arange(61), relevant, np.full(60, 5000.0), np.ones((60, 1)), np.zeros(60))
-    fit = fit_counts(counts, np.zeros((2, 60)), shows_none=relevant == 0.0)
+    fit = fit_counts(counts, np.zeros((2, 60)), shows_none=relevant == 0.0, lowest=False)
     assert fit._counts is counts
+
+
+def topics_without_any(n_without: int, seed: int) -> tuple[Counts, np.ndarray, np.ndarray]:
+    """45 topics of four cells; of the others' 20 relevant documents a sample shows some five."""
+    random = np.random.default_rng(seed)
+    size, sampled = np.tile([20.0, 40.0, 80.0, 160.0], 45), np.tile([8.0] * 4, 45)
+    share = np.array([0.4, 0.12, 0.05, 0.02]) * np.exp(random.normal(0.0, 0.5, (45, 1)))
+    share[:n_without] = 0.0
+    relevant = random.binomial(sampled.astype(int), share.clip(max=0.9).ravel()).astype(float)
+    place = np.tile(np.arange(4.0), 45)
+    curve = np.column_stack([np.ones(180), (place - 1.5) / 1.118])
+    counts = Counts(np.arange(0, 181, 4), relevant, sampled, curve, curve[:, 1])
+    return counts, size - sampled, relevant.reshape(45, 4).sum(axis=1) == 0.0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_topics_may_have_nothing_relevant_where_the_counts_say_so(seed):
+    counts, unsampled, none = topics_without_any(15, seed)
+    levelling = np.stack([counts.slope, counts.slope])
+    found = fit_counts(counts, levelling, shows_none=none).draws(unsampled, random_seed=1)
+    all_have = fit_counts(counts, levelling).draws(unsampled, random_seed=1)
+    number, otherwise = (d.reshape(45, 4, -1).sum(axis=1)[none] for d in (found, all_have))
+    assert (number == 0.0).mean() > 0.75
+    assert number.mean() < 0.5 * otherwise.mean()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_topics_that_show_nothing_have_some_where_all_others_have(seed):
+    """A few of 45 show none, as some do whose documents lie deep."""
+    counts, _, none = topics_without_any(0, seed)
+    counts.relevant[:8] = 0.0  # two topics
+    none[:2] = True
+    levelling = np.stack([counts.slope, counts.slope])
+    fit = fit_counts(counts, levelling, shows_none=none)
+    assert isinstance(fit, CountFit)
+    np.testing.assert_array_equal(fit.hyper, fit_counts(counts, levelling).hyper)
 
 
 def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
@@ -220,7 +256,9 @@ def test_no_slope_is_taken_that_is_likelier_the_sooner_it_levels_off(monkeypatch
     counts, levelling = stated_fits(monkeypatch, (20.0, 25.0), (20.0, 30.0))
     with pytest.warns(UserWarning, match="differ at the very tops"):
         assert fit_counts(counts, levelling).place == 0
-    assert fit_counts(counts, levelling, shows_none=np.zeros(4, dtype=bool)).place == 0
+    assert (
+        fit_counts(counts, levelling, shows_none=np.zeros(4, dtype=bool), lowest=False).place == 0
+    )
 
 
 def test_spam_at_the_tops_of_some_lists_is_told_and_no_reason_for_a_slope_that_levels_off():

@@ -19,6 +19,7 @@ ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
 ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
+CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
 SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
 
@@ -235,12 +236,19 @@ def fit_counts(
     levelling: NDArray[np.float64],
     *,
     shows_none: NDArray[np.bool_] | None = None,
+    lowest: bool = True,
     left: NDArray[np.float64] | None = None,
 ) -> CountFit | FewFit:
     """Fit of the counts, by the slope that they show, or by the numbers where these are few.
 
     Where topics have few relevant documents and the counts are likelier by :class:`.few.FewFit`,
     that is the fit: where each has one, a second is then not looked for.
+
+    Of relevant documents some have a higher grade in most topics and none in others, so that above
+    the lowest level a share of the topics has none. At the lowest level every topic has some,
+    unless the counts are clearly likelier with such a share: exp(2.3) to exp(8) times where a third
+    of the topics has nothing relevant, exp(.5) and less on thirteen collections where all have some
+    (30 and 100 judgments).
 
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
@@ -259,7 +267,9 @@ def fit_counts(
         Slopes that level off, later and sooner. The second is taken in the place of the first where
         it is likelier, each topic judged by the others, and as clearly likelier than the usual one.
     shows_none : bool array (topic,), optional
-        As for :class:`CountFit`.
+        Topics whose judged documents hold none. Default: no topic.
+    lowest : bool
+        Whether this is the lowest level of relevance, and not one among another's documents.
     left : float array (cell,), optional
         Documents that were not sampled, where the sampled ones of all cells are like them.
 
@@ -269,11 +279,16 @@ def fit_counts(
         The fit did not converge, or no slope describes the topics (told of the lowest level of
         relevance: above it topics are of documents that are relevant).
     """
-    usual = CountFit(counts, shows_none=shows_none)
+    lacking = None if lowest else shows_none
+    usual = CountFit(counts, shows_none=lacking)
     if left is not None and are_few(counts.relevant, counts.sampled, left, counts.start):
         few = FewFit(counts.start, counts.relevant, counts.sampled, left, counts.curve)
         if few.converged and few.log_density > usual.log_density:
             return few
+    if lowest and shows_none is not None and np.count_nonzero(shows_none) > 1:
+        with_none = CountFit(counts, shows_none=shows_none)
+        if with_none.converged and with_none.log_density - usual.log_density > CLEAR:
+            usual, lacking = with_none, shows_none
     if not usual.converged:
         warnings.warn(
             "the model of the numbers of relevant documents did not converge, so ratios (AP, "
@@ -282,18 +297,18 @@ def fit_counts(
         )
         return usual
     # a share of topics without any has two modes, of which the usual fit may be at the lesser
-    fit = partial(CountFit, shows_none=shows_none, near=usual if shows_none is None else None)
+    fit = partial(CountFit, shows_none=lacking, near=usual if lacking is None else None)
     later = fit(replace(counts, slope=levelling[0]))
     if not _clearly_likelier(later, usual):
         return usual
     sooner = fit(replace(counts, slope=levelling[1]))
     if sooner.log_density > later.log_density:
-        if shows_none is None:
+        if lowest:
             warnings.warn(
                 "topics differ at the very tops of their lists and hardly below, as where spam "
                 "leads some of them, which the model of the numbers of relevant documents does not "
-                "describe: AP, R@k and Rprec may be off by more than a standard error, with "
-                "denominator 'topic' too",
+                "describe: AP, R@k and Rprec may be off by more than a standard error; with "
+                "denominator 'topic' they often are too",
                 stacklevel=2,
             )
         return usual

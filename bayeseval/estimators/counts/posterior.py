@@ -123,7 +123,8 @@ class CountModel:
                     self._cells.slope,
                 ),
                 self._cells.levelling,
-                shows_none=None if above is None else found[replicate] == 0.0,
+                shows_none=found[replicate] == 0.0,
+                lowest=above is None,
                 left=left[replicate] if above is None and self._cells.tell.all() else None,
             )
             drawn = fit.draws(left[replicate], number=number, random_seed=self._random_seed)

@@ -51,8 +51,8 @@ def count_model(
     hyperparameters for normal around their mode, in tenths of a second; the sampler is its check.
     Where topics are not normal the estimators leave that distribution as far as the other topics
     show it, where topics clearly differ at their tops alone their z levels off (the rank to the
-    power -1/2 or -3/4), and for nDCG topics may lack a higher grade altogether; none of this is so
-    in this model.
+    power -1/2 or -3/4), topics may lack a higher grade altogether (for nDCG), and any relevant
+    document where the counts clearly say so; none of this is so in this model.
     It has no draws of single documents and so no scores of runs: what it gives is the number of
     relevant documents of every topic, by :func:`bayeseval.models.relevant_numbers`.
 
