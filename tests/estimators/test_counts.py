@@ -1,5 +1,6 @@
 """The counts of all topics: likelihood, posterior draws, and the ratios that rest on them."""
 
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -22,7 +23,7 @@ from bayeseval.estimators.counts.kernel import (
     widened,
 )
 from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import CountFit, Counts, fit_counts
+from bayeseval.estimators.counts.model import CountFit, Counts, fit_counts, warn_of_dispersion
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
@@ -163,6 +164,28 @@ def test_topics_that_show_nothing_have_some_where_all_others_have(seed):
     fit = fit_counts(counts, levelling, shows_none=none)
     assert isinstance(fit, CountFit)
     np.testing.assert_array_equal(fit.hyper, fit_counts(counts, levelling).hyper)
+
+
+def test_counts_of_the_model_have_the_spread_of_chance_and_bursts_have_more():
+    counts, _, _ = topics_without_any(0, 4)
+    fit = CountFit(counts)
+    ratio, deviations = fit.dispersion
+    assert 0.7 < ratio < 1.1
+    assert deviations < 2.0
+    # the same by hand, each topic at the mean of its effects
+    effect = (fit._share[..., None] * fit._node).sum(axis=1).repeat(4, axis=0)
+    logit = counts.curve @ fit.hyper[:2] + effect[:, 0] + effect[:, 1] * counts.slope
+    expected = counts.sampled * expit(logit)
+    variance = expected * (1.0 - expit(logit))
+    assert ratio == pytest.approx(((counts.relevant - expected) ** 2).sum() / variance.sum())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_dispersion(fit)
+    # relevant documents that stand side by side: all of a stratum's sample is, or none
+    burst = np.random.default_rng(1).random(180) < np.tile([0.5, 0.15, 0.06, 0.03], 45)
+    bursts = CountFit(replace(counts, relevant=np.where(burst, counts.sampled, 0.0)))
+    with pytest.warns(UserWarning, match="stand in bursts or end abruptly .* 'topic' mostly by"):
+        warn_of_dispersion(bursts)
 
 
 def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():

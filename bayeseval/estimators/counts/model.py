@@ -19,6 +19,8 @@ ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
 ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
+OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviations from them,
+SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
 SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
@@ -107,6 +109,28 @@ class CountFit(Mode):
         self._likelihood(self.hyper)  # places the nodes
         covariance = _covariance(self._effects(self.hyper))
         return mixing(self._node, self._share, covariance, some=1.0 - self._zero, point=_rule()[0])
+
+    @property
+    def dispersion(self) -> tuple[float, float]:
+        r"""How much more counts differ from what each topic's curve says than by chance.
+
+        .. math:: \frac{\sum_c (k_c - n_c p_c)^2}{\sum_c n_c p_c (1 - p_c)}
+
+        with p at the posterior mean of the topic's effects, and by how many standard deviations its
+        numerator is above its denominator where counts are binomial.
+        """
+        counts = self._counts
+        self._likelihood(self.hyper)  # places the nodes
+        effect = (self._share[..., None] * self._node).sum(axis=1)
+        own = np.repeat(effect, np.diff(counts.start), axis=0)
+        eta = counts.curve @ self.hyper[: self._n_beta] + own[:, 0] + own[:, 1] * counts.slope
+        p = 1.0 / (1.0 + np.exp(-np.clip(eta, -50.0, 50.0)))
+        chance = p * (1.0 - p)
+        variance = counts.sampled * chance
+        square = np.square(counts.relevant - counts.sampled * p)
+        spread = np.sqrt((variance * (1.0 - 6.0 * chance) + 2.0 * variance**2).sum())
+        total = max(float(variance.sum()), 1e-9)
+        return float(square.sum()) / total, float(square.sum() - total) / max(float(spread), 1e-9)
 
     @cached_property
     def evidence(self) -> float:
@@ -315,6 +339,21 @@ def fit_counts(
     better = _clearly_likelier(sooner, usual) and sooner.evidence > later.evidence
     best = sooner if better else later
     return best if best.evidence - usual.evidence > SURE else usual
+
+
+def warn_of_dispersion(fit: CountFit | FewFit) -> None:
+    """Say that topics' curves do not describe where relevant documents are."""
+    if isinstance(fit, FewFit):
+        return
+    ratio, deviations = fit.dispersion
+    if ratio > OVERDISPERSED and deviations > SEEN:
+        warnings.warn(
+            "relevant documents stand in bursts or end abruptly in the lists, as where systems "
+            "match exactly or near-duplicates follow each other, which the model of the numbers "
+            "of relevant documents does not describe: AP, R@k and Rprec may be off by more than a "
+            "standard error, with denominator 'topic' mostly by more",
+            stacklevel=2,
+        )
 
 
 def _clearly_likelier(fit: CountFit, usual: CountFit) -> bool:

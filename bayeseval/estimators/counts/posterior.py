@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts.cells import cells
 from bayeseval.estimators.counts.few import FewFit
 from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import Counts, fit_counts
+from bayeseval.estimators.counts.model import Counts, fit_counts, warn_of_dispersion
 from bayeseval.frame.sample import Sample
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
@@ -127,6 +127,8 @@ class CountModel:
                 lowest=above is None,
                 left=left[replicate] if above is None and self._cells.tell.all() else None,
             )
+            if above is None:
+                warn_of_dispersion(fit)
             drawn = fit.draws(left[replicate], number=number, random_seed=self._random_seed)
             return drawn, isinstance(fit, FewFit)
 
