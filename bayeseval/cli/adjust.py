@@ -98,6 +98,7 @@ def adjust(
     unadjusted, adjustment, helps (whether the adjustment is larger than its standard error) and
     confidence (the probability that it brings the score nearer to that of a full pool).
     """
+    written = option.chosen_format(format, output)
     measures = measure or ["RBP(p=0.8)@10"]
     parsed = _checked_measures(measures, relevance_level)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
@@ -138,7 +139,7 @@ def adjust(
         "pool_depth": pool_depth,
         "ci_prob": ci_prob,
     }
-    write_result(_text(_rows(result), about, option.chosen_format(format, output)), output)
+    write_result(_text(_rows(result), about, written), output)
 
 
 def _checked_measures(measures: list[str], relevance_level: int) -> list[Measure]:

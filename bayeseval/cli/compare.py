@@ -93,6 +93,7 @@ def compare(
     (--prior; from two runs next to nothing is learned), and size is standardised: the difference
     over the standard deviation of the topics' differences.
     """
+    written = option.chosen_format(format, output)
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
     _check_reference(reference, fail_if_worse)
@@ -122,7 +123,7 @@ def compare(
     rows = rows.loc[:, columns]
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
-    write_result(as_rows(rows, about, option.chosen_format(format, output), _table), output)
+    write_result(as_rows(rows, about, written, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
 

@@ -50,6 +50,7 @@ def evaluate(
     level), model_weight (share of the model), conflict (probability that the run is not as
     modelled), flagged (dyn contradicts the model).
     """
+    written = option.chosen_format(format, output)
     combining = estimated.estimator == COMBINED
     if combining:
         _check_combining(population, per_topic, against)
@@ -87,7 +88,7 @@ def evaluate(
             pairs = compared(collection, measure, against, population, options)
         rows = with_marks(rows, pairs)
         about["against"] = against
-    write_result(WRITERS[option.chosen_format(format, output)](rows, about), output)
+    write_result(WRITERS[written](rows, about), output)
 
 
 def _check_combining(population: str, per_topic: bool, against: str | None) -> None:

@@ -100,6 +100,11 @@ Prior = Annotated[
     ),
 ]
 _FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+OTHER_FORMATS = (  # of tables and texts, by the ending of a file's name; none of them is written
+    *(".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".feather", ".arrow"),
+    *(".jsonl", ".ndjson", ".yaml", ".yml", ".xml", ".sqlite", ".db", ".pkl", ".nc", ".h5"),
+    *(".html", ".htm", ".pdf", ".docx", ".doc", ".odt", ".rtf", ".rst", ".png", ".svg"),
+)
 _BY_ENDING = f"what --output ends in: {', '.join(_FORMAT_OF)}; else table"
 TidyFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json"] | None,
@@ -187,8 +192,29 @@ LARGEST_SEED = 2**63 - 1  # what a design file can hold
 
 
 def chosen_format(format: str | None, output: Path | None) -> str:
-    """The format asked for, else the one that the name of the output file ends in, else a table."""
-    return format or _FORMAT_OF.get(output_ending(output), "table")
+    """The format asked for, else the one that the name of the output file ends in, else a table.
+
+    A name that promises a format that is not written is a ValueError, whatever is asked for.
+    """
+    ending = output_ending(output)
+    tabs = ending == ".tsv" and format == "trec_eval"  # whose columns are separated by tabs
+    if ending in OTHER_FORMATS and not tabs:
+        raise ValueError(
+            f"--output {output}: no {ending} is written; a name that ends in .csv gives a table "
+            f"for Excel and other programs, {', '.join(list(_FORMAT_OF)[1:])} these formats, .txt "
+            "or no ending the table for people"
+        )
+    return format or _FORMAT_OF.get(ending, "table")
+
+
+def check_page(output: Path) -> None:
+    """Refuse a page of HTML under a name that promises another format."""
+    ending = output_ending(output)
+    if ending in {*OTHER_FORMATS, *_FORMAT_OF, ".txt"} - {".html", ".htm"}:
+        raise ValueError(
+            f"--output {output}: a report is a page of HTML, not {ending}; let its name end in "
+            ".html (a browser opens it, and prints it to PDF)"
+        )
 
 
 def output_ending(output: Path | None) -> str:

@@ -62,6 +62,7 @@ def plan(
     the runs), largest_half_width, error (RMS), coverage, difference_error (of two runs), detectable
     (difference found 4 times in 5); with --half-width also budget_needed.
     """
+    written = option.chosen_format(format, output)
     check_measures(measure, relevance_level, estimator)
     chosen = chosen_predictor(predictor, estimator, judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
@@ -87,9 +88,7 @@ def plan(
     if half_width is not None:
         _remark_needed(planned["budget_needed"], half_width, planned["budget"].to_numpy())
     about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
-    write_result(
-        as_rows(_rows(planned), about, option.chosen_format(format, output), _table), output
-    )
+    write_result(as_rows(_rows(planned), about, written, _table), output)
 
 
 def _rows(planned: "xr.Dataset") -> "pd.DataFrame":

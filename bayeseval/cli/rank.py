@@ -69,6 +69,7 @@ def rank(
     """
     from bayeseval.rankings.rank_sets import check_top
 
+    written = option.chosen_format(format, output)
     estimator = estimated.estimator
     check_measures(measure, estimated.relevance_level, estimator)
     check_population(population, estimator)
@@ -100,7 +101,7 @@ def rank(
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
-    write_result(as_rows(rows, about, option.chosen_format(format, output), _table), output)
+    write_result(as_rows(rows, about, written, _table), output)
     remark_groups(rows)
 
 

@@ -47,6 +47,7 @@ def report(
 
     By a random sample (--design) scores are those of dyn and a model combined.
     """
+    option.check_page(output)
     labels = check_measures(measure, relevance_level, estimator)
     combining = estimator == COMBINED
     if combining and not model:

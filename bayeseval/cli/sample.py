@@ -105,7 +105,7 @@ def _listing(listed: pd.DataFrame, output: Path | None) -> str:
     return "".join(listed["topic"] + "\t" + listed["document"] + "\n")
 
 
-NOT_WRITTEN = (".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls")
+NOT_WRITTEN = {".json", *option.OTHER_FORMATS} - {".tsv", ".tab"}  # its lines have a tab
 SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}
 
 

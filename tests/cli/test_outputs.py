@@ -181,12 +181,12 @@ def test_there_is_no_list_to_judge_where_the_design_cannot_be_written(command, f
 
 FORMATS = {"s.csv": "csv", "s.JSON": "json", "s.md": "markdown", "s.tex": "latex", "s": "table"}
 
+FORMATTED = [
+    SCORE[:-2], ["compare", *SCORE[1:-2]], ["rank", *SCORE[1:-2]], [*ADJUST, "--seed", "1"], PLAN
+]  # fmt: skip
 
-@pytest.mark.parametrize(
-    "words",
-    [SCORE[:-2], ["compare", *SCORE[1:-2]], ["rank", *SCORE[1:-2]], [*ADJUST, "--seed", "1"], PLAN],
-    ids=lambda words: words[0],
-)
+
+@pytest.mark.parametrize("words", FORMATTED, ids=lambda words: words[0])
 def test_a_file_has_the_format_that_its_name_ends_in(command, folder, words):
     asked = {}
     for name, format in FORMATS.items():
@@ -197,6 +197,42 @@ def test_a_file_has_the_format_that_its_name_ends_in(command, folder, words):
     assert len(set(asked.values())) == len(FORMATS)
     assert command(*words, "--output", "s.csv", "--format", "json")[0] == 0
     assert (folder / "s.csv").read_text() == asked["json"]
+
+
+OTHER_NAMES = ["s.xlsx", "S.XLSX", "s.tsv", "s.parquet", "s.html", "s.docx", "s.pdf", "s.xlsx.gz"]
+
+
+@pytest.mark.parametrize("words", [*FORMATTED, SCORE])
+def test_a_name_that_promises_a_format_which_is_not_written_is_refused(command, folder, words):
+    for name in OTHER_NAMES:
+        code, out, err = command(*words, "--output", name)
+        assert (code, out) == (2, ""), name
+        assert f"--output {name}: no ." in err and "ends in .csv gives a table for Excel" in err
+        assert not (folder / name).exists()
+
+
+def test_it_is_refused_before_files_are_read(command, folder):
+    code, _, err = command("rank", "nowhere", *SCORE[2:-2], "--output", "s.ods")
+    assert code == 2 and "no .ods is written" in err and "nowhere" not in err
+
+
+def test_a_table_goes_to_a_text_file_and_columns_with_tabs_to_tsv(command, folder):
+    table = command(*SCORE[:-2])[1]
+    for name in ("s.txt", "s", "s.txt.gz"):
+        assert command(*SCORE[:-2], "--output", name)[0] == 0
+    assert (folder / "s.txt").read_text() == (folder / "s").read_text() == table
+    lines = [*SCORE[:-1], "trec_eval"]
+    assert command(*lines, "--output", "s.tsv")[0] == 0
+    assert (folder / "s.tsv").read_text() == command(*lines)[1]
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r.docx", "r.csv", "r.txt", "r.md.gz"])
+def test_a_report_is_html_alone(command, folder, name):
+    page = ["report", "nowhere", "a", "-m", "P@5", "--output"]
+    code, _, err = command(*page, name)
+    assert code == 2 and "a report is a page of HTML, not ." in err and not (folder / name).exists()
+    for other in ("r.html", "r.htm.gz", "r"):
+        assert "a page of HTML" not in command(*page, other)[2]
 
 
 def test_a_file_is_compressed_as_its_name_ends(command, folder):
