@@ -20,6 +20,7 @@ from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.measure import Measure
+from bayeseval.measures.parameters import by_inf
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
 
@@ -180,7 +181,11 @@ def check_estimable(measures: list[Measure], estimator: str) -> None:
     if lacking:
         why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
         others = [name for name, row in ESTIMATORS.items() if lacking[0].name in row.measures]
-        raise ValueError(
+        text = (
             f"{lacking[0].label} {why}has no '{estimator}' estimate (it has one by "
             f"{', '.join(others)}); measures that have one: {', '.join(sorted(available))}"
         )
+        if lacking[0].name == "infAP":
+            text = f"{text}; infAP is trec_eval's, of judgments as they are, and "
+            raise ValueError(by_inf(text, "xinfap"))
+        raise ValueError(text)

@@ -29,10 +29,12 @@ from bayeseval.frame.gather import design_parameters, grade_scale
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
+from bayeseval.measures.parameters import by_inf
 from bayeseval.measures.scores import rank_weight
 from bayeseval.messages import Message, Option
 
 MANY = 50  # judged documents of which hardly all are relevant
+ROUNDING = 1e-9  # relative, of probabilities that are equal
 OPTIONS = {
     "outside": ("nonrelevant", "missing", "error"),
     "missing_topics": ("zero", "skip"),
@@ -96,6 +98,7 @@ class Problem:
         _warn_level(collection, parsed)
         check_estimator(collection, estimator)
         check_estimable(parsed, estimator)
+        _warn_strata(collection, parsed)
         options = checked_options(estimator, estimator_options)
         row = ESTIMATORS[estimator]
         random = row.schemes is not None
@@ -220,6 +223,29 @@ def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
                 stacklevel=4,
             )
             return
+
+
+def _warn_strata(collection: xr.DataTree, measures: list[Measure]) -> None:
+    """Say of infAP that it takes a sample for uniform whose documents had unequal chances."""
+    if "design" not in collection.children or all(one.name != "infAP" for one in measures):
+        return
+    chance = collection["design"].get("inclusion_probability")
+    if chance is None:
+        return
+    drawn = chance.to_numpy() > 0
+    topic, known = collection["pair_topic"].to_numpy()[drawn], chance.to_numpy()[drawn]
+    highest = np.zeros(collection.sizes["topic"])
+    np.maximum.at(highest, topic, known)
+    if not (known < (1 - ROUNDING) * highest[topic]).any():
+        return
+    warnings.warn(
+        by_inf(
+            "infAP takes the judged documents for a uniform sample of the pool, and looks neither "
+            "at strata nor at probabilities, which differ here within topics; ",
+            "xinfap",
+        ),
+        stacklevel=4,
+    )
 
 
 def _warn_cut(frame: Frame, measures: list[Measure]) -> None:

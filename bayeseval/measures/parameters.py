@@ -16,6 +16,15 @@ EXAMPLES = (
 )
 
 
+BY_INF = {"xinfap": ("xinfAP", "AP"), "infndcg": ("infNDCG", "nDCG")}  # names of sample_eval
+
+
+def by_inf(before: str, name: str) -> Message:
+    """What a measure of sample_eval is here, after other words."""
+    theirs, ours = BY_INF[name]
+    return Message(before, f"{theirs} of sample_eval is {ours} by ", Option("estimator", "inf"))
+
+
 def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
     """Split a measure into its text, its name and the parameters that it states."""
     import ir_measures
@@ -60,6 +69,9 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 def check_params(text: str, name: str, params: dict[str, Any]) -> None:
     """Refuse unknown measures, unknown parameters and values out of range."""
     if name not in MEASURES:
+        if name.lower() in BY_INF:
+            before = f"measure '{text}' has no name of its own here: "
+            raise ValueError(by_inf(before, name.lower()))
         import ir_measures
 
         # what ir_measures knows and this table lacks is not misspelt

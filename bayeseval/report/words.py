@@ -16,8 +16,9 @@ ESTIMATORS = {
     "run retrieved was judged; runs of which little was judged mostly score too low.",
     "condensed": "takes documents without a judgment out of the rankings and moves the others up: "
     "runs of which little was judged mostly score too high.",
-    "inf": "(inferred measures: infAP, infNDCG) counts a document without a judgment by the share "
-    "of relevant ones in its stratum of the pool, as 1/3 where none was sampled there: biased.",
+    "inf": "(as sample_eval has it: AP is xinfAP, nDCG is infNDCG) counts a document without a "
+    "judgment by the share of relevant ones in its stratum of the pool, as 1/3 where none was "
+    "sampled there: biased.",
     "stat_ap": "(statAP) weights every sampled document by one over its probability, and pairs of "
     "documents as if they were drawn independently, which is not quite so.",
     "importance": "(importance sampling) is for draws with replacement: every draw counts by one "

@@ -386,3 +386,15 @@ def test_messages_name_options_and_leave_file_names_alone(command, files):
     (files / "a").rename(files / "n_strata.run")
     answer = score(command, files, run="n_strata.run")
     check_refused(answer, "n_strata.run", "--on-duplicate best keeps")
+
+
+@pytest.mark.parametrize(
+    ("measure", "text"),
+    [
+        ("xinfAP", "xinfAP of sample_eval is AP by --estimator inf"),
+        ("infNDCG", "infNDCG of sample_eval is nDCG by --estimator inf"),
+        ("infAP", "xinfAP of sample_eval is AP by --estimator inf"),
+    ],
+)
+def test_an_inferred_measure_is_named_by_what_one_types(command, files, measure, text):
+    check_refused(score(command, files, measure=measure, estimator="inf"), text)

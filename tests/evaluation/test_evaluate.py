@@ -362,6 +362,25 @@ def test_inferred_measures_take_the_pool_of_plain_qrels_for_one_stratum():
         be.evaluate(pool, "AP", estimator="importance")
 
 
+@pytest.mark.parametrize("estimator", ["assumed", "condensed"])
+def test_infap_warns_where_chances_differ_within_a_topic(collection, estimator):
+    with pytest.warns(UserWarning, match="neither at strata nor.*xinfAP of sample_eval is AP by"):
+        be.evaluate(sampled_once(collection), ["P@3", "infAP"], estimator=estimator)
+
+
+def test_infap_is_silent_where_nothing_was_drawn_or_all_alike(collection):
+    design = be.designs.uniform_strata(collection, budget=6, n_strata=1, random_seed=1)
+    uniform = be.reveal(collection, design, be.draw(design, random_seed=1))
+    for judged in (collection, uniform, sampled_once(collection, budget=9)):
+        be.evaluate(judged, "infAP", estimator="assumed")  # a warning would be an error
+    be.evaluate(sampled_once(collection), "AP", estimator="assumed")
+
+
+def test_infap_by_inf_is_refused_with_the_name_of_what_is_meant(collection):
+    with pytest.raises(ValueError, match="infAP is trec_eval's.*xinfAP.*AP by estimator='inf'"):
+        be.evaluate(sampled_once(collection), "infAP", estimator="inf")
+
+
 @pytest.mark.parametrize(
     ("estimator", "given", "message"),
     [

@@ -46,6 +46,8 @@ REFUSED = [
         r"'Precis@10' does not exist; did you mean P@10. There are P@10, RBP\(p=0\.8\), DCG@20",
     ),
     ("SetP", "'SetP' does not exist; there are"),
+    ("xinfAP", "xinfAP of sample_eval is AP by estimator='inf'"),
+    ("infndcg", "infNDCG of sample_eval is nDCG by estimator='inf'"),
     (ir_measures.ERR @ 20, "'ERR@20' does not exist; there are"),
     ("AP(rel=2", "cannot be read; write each measure by itself, as NAME"),
     ("P@10 AP", "cannot be read"),
