@@ -42,6 +42,18 @@ BAD_QRELS = {
     ("probs", "1 0 a 1 -0.5\n"): "line 1: inclusion probability -0.5 must lie in",
     ("probs", "1 0 a 1 nan\n"): "line 1: probability 'nan' is not a finite number",
     (
+        "prels",
+        "1 0 a 1 0.5\n",  # probs
+    ): "'a' is not a finite number.*columns of prels: topic document grade method probability",
+    (
+        "probs",
+        "1 a 1 2 0.5\n1 b 1 2 0.5\n",  # prels
+    ): "line 2: .*second time.*columns of probs: topic iter document grade probability",
+    (
+        "sampleval",
+        "1 0 a 1 0.5\n",  # probs
+    ): "grade '0.5' is not a whole.*columns of sampleval: topic iter document stratum grade",
+    (
         "qrels",
         "1 Q0 a 1 2 r\n",
     ): "line 1: 6 fields where qrels have 4 .*, the second Q0, as in a run",

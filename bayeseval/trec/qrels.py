@@ -91,9 +91,16 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
         row = judgments.iloc[int(np.argmax(again))]
         raise ValueError(
             f"{row['where']}: document '{row['document']}' of topic '{row['topic']}' is judged a "
-            "second time; one judgment is allowed."
+            f"second time; one judgment is allowed{_expected(qrels_format)}."
         )
     return judgments.drop(columns="where")
+
+
+def _expected(qrels_format: str) -> str:
+    """The columns of a format that is easily taken for another; none of plain qrels."""
+    if qrels_format == "qrels":
+        return ""
+    return f" (columns of {qrels_format}: {COLUMNS[qrels_format]})"
 
 
 def _judged_first(judgments: pd.DataFrame) -> pd.DataFrame:
@@ -157,6 +164,16 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
+    """Judgments of lines; what is wrong in one is told with the columns that were expected."""
+    try:
+        return _of_lines(lines, qrels_format)
+    except ValueError as error:
+        if qrels_format == "qrels":
+            raise
+        raise ValueError(f"{str(error).rstrip('.')}{_expected(qrels_format)}.") from error
+
+
+def _of_lines(lines: Lines, qrels_format: str) -> pd.DataFrame:
     if qrels_format == "qrels":
         _check_width(lines)
     table = {}

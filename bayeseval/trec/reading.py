@@ -51,7 +51,10 @@ def read_collection(
         ``Run``, and ``{run: any of these}``, a path among them. Columns may have PyTerrier's names
         (qid, docno, label, score) or those of ir_measures (query_id, doc_id, relevance, score).
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
-        The last three say how the judged documents were sampled, which becomes ``/design``. Prels
+        The last three say how the judged documents were sampled, which becomes ``/design``; a line
+        is ``topic iter document stratum grade``, ``topic document grade method probability`` or
+        ``topic iter document grade probability``. A table needs these columns, less iter and
+        method. ("Judgments of a sample that you drew yourself" in docs/data.md has more.) Prels
         and probs tell no joint probabilities: as in statAP, their documents count as selected
         independently of each other (the joint probability of two is the product), and the
         probability of a pair that is not listed is unknown.

@@ -1,0 +1,83 @@
+"""The blocks of the pages that are marked to be run do what they say."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayeseval as be
+from tests.small import small_collection
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def ran(page: str, name: str, given: dict) -> dict:
+    """Names after the marked block of a page has run with some that are given."""
+    mark = rf"<!-- {name}: tests/docs/test_pages.py runs it -->\n```python\n(.*?)```"
+    found = re.search(mark, (DOCS / page).read_text(), flags=re.DOTALL)
+    assert found, f"{page} has no block '{name}'"
+    names = dict(given)
+    exec(compile(found[1], page, "exec"), names)
+    return names
+
+
+@pytest.fixture
+def drawn(tmp_path, monkeypatch) -> pd.DataFrame:
+    """Judgments of a Poisson sample with probabilities that a script made, and their files."""
+    monkeypatch.chdir(tmp_path)
+    truth = small_collection()
+    (tmp_path / "runs").mkdir()
+    for run in truth["run"].to_numpy():
+        be.write_run(truth, run, tmp_path / "runs" / f"{run}.txt")
+    every = be.qrels_frame(truth)
+    random = np.random.default_rng(2)
+    every["probability"] = random.uniform(0.3, 1, len(every)).round(3)
+    every["drawn"] = (random.random(len(every)) < every["probability"]).astype(int)
+    every[["topic", "document", "probability", "drawn"]].to_csv("chances.csv", index=False)
+    judged = every[every["drawn"] == 1].drop(columns="drawn")
+    judged.to_csv("judged.csv", index=False)
+    listed = judged.assign(iter=0)[["topic", "iter", "document", "grade"]]
+    listed.to_csv("judged.qrels", sep=" ", header=False, index=False)
+    return judged
+
+
+def test_probabilities_of_your_own_make_a_design(drawn):
+    names = ran("data.md", "own-probabilities", {})
+    design = names["sampled"]["design/inclusion_probability"].to_numpy()
+    assert len(design) == 17 and (design >= 0.3).all()
+    assert np.isfinite(names["mean"]["estimate"]).all() and Path("design.nc").exists()
+    table = be.read_collection("judged.csv", "runs/*", qrels_format="probs")
+    ours, theirs = (
+        be.evaluate(judged, ["P@3", "NumRel"], estimator="stat")["estimate"]
+        for judged in (names["sampled"], table)
+    )
+    np.testing.assert_allclose(ours, theirs.sel(run=ours["run"], topic=ours["topic"]))
+    by_hand = (drawn["grade"].gt(0) / drawn["probability"]).groupby(drawn["topic"]).sum()
+    np.testing.assert_allclose(ours.sel(measure="NumRel").isel(run=0), by_hand)
+
+
+TAKEN = {
+    "sampleval": {"dyn", "stat", "stat_ap", "inf"},
+    "prels": {"stat", "stat_ap"},
+    "probs": {"stat", "stat_ap"},
+}
+
+
+@pytest.mark.parametrize("form", TAKEN)
+@pytest.mark.filterwarnings("ignore")  # of so few judgments
+def test_the_estimators_that_take_a_format_are_those_of_the_table(drawn, form):
+    table = drawn.assign(stratum=drawn["probability"].gt(0.6).astype(int))
+    collection = be.read_collection(table, "runs/*", qrels_format=form)
+    taken = set()
+    for estimator in ("dyn", "stat", "stat_ap", "inf"):
+        try:
+            be.evaluate(collection, "AP", estimator=estimator)
+        except ValueError as error:
+            assert estimator in str(error)
+        else:
+            taken.add(estimator)
+    assert taken == TAKEN[form]
+    row = re.search(rf"^\| `{form}` \|.*\| (.*) \|$", (DOCS / "data.md").read_text(), re.MULTILINE)
+    assert row and set(re.findall(r"`(\w+)`", row[1])) == taken
