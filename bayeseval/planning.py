@@ -28,6 +28,7 @@ from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.rounding import ROUNDING
 
+MANY_JUDGED = 0.5  # share of the retrieved documents that an earlier collection has judged
 N_STRATA = 20  # as by default, where the budget has a judgment for each
 POWER = 0.8  # of finding the difference that ``detectable`` names
 
@@ -181,6 +182,8 @@ def plan(
     how["relevance_level"] = relevance_level
     with topics_said():
         mean = _mean_errors(worlds, budgets, measures, label_names(collection), random_seed, how)
+    if "design" not in collection.children:
+        _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
     result = _planned(mean, scale, population, ci_prob)
@@ -246,6 +249,31 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
         warnings.warn(text, TopicsUnjudged, stacklevel=3)
     warn_unranked(collection, frame.rankings, judged, stacklevel=4)
     return names[judged]
+
+
+def _warn_complete(
+    collection: xr.DataTree, topics: NDArray[np.str_], half: Floats, budgets: list[int]
+) -> None:
+    """Say that few judgments, taken as complete, leave nothing open: a sample without its design.
+
+    A plan of it is no plan, where all half-widths are 0.
+    """
+    pair = Frame.of(collection).rankings.pair
+    pair = pair[:, np.isin(collection["topic"].to_numpy(), topics)]
+    known = collection["judgments/grade"].notnull().to_numpy()[np.unique(pair[pair >= 0])]
+    if known.mean() >= MANY_JUDGED or not (half <= ROUNDING).all():
+        return
+    warnings.warn(
+        Message(
+            f"no plan: {known.mean():.0%} of the retrieved documents are judged, and as "
+            "judgments without a design count as complete, samples of "
+            f"{' or '.join(map(str, budgets))} a topic would leave nothing open (half-widths of "
+            "0); if these judgments are a sample, give its design (",
+            Option("design", text="be.attach_judgments"),
+            ")",
+        ),
+        stacklevel=3,
+    )
 
 
 def _mean_errors(

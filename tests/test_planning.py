@@ -169,6 +169,17 @@ def test_nothing_is_uncertain_where_all_is_judged(collection):
     assert planned["judgments"].item() == collection["judgments/grade"].notnull().sum()
 
 
+def test_a_pilot_whose_design_was_forgotten_is_no_plan(collection, pilot):
+    listed = be.qrels_frame(pilot)
+    alone = be.read_collection(listed, be.runs_frame(collection))
+    options = {"n_worlds": 1, "n_samples": 1, "random_seed": 1}
+    with pytest.warns(UserWarning, match=r"no plan: \d+% of the retrieved.*be.attach_judgments"):
+        planned = be.plan(alone, "P@10", budgets=[40, 50], **options)
+    assert (planned["half_width"] == 0).all()
+    be.plan(alone, "P@10", budgets=[20], **options)  # leaves something open: no warning
+    be.plan(collection, "P@10", budgets=[1000], **options)  # all is judged
+
+
 def test_the_budget_that_is_needed_is_on_a_line_of_the_variance_over_one_by_the_budget():
     widths = xr.DataArray(
         [[0.08, 0.04, 0.01], [0.08, 0.04, 0.01], [0.08, 0.04, 0.01]],

@@ -84,6 +84,13 @@ def test_judgments_without_a_design_count_as_complete_and_that_is_said(command, 
     assert "fewer documents in the frame than 50; they are judged in full there" in err
 
 
+def test_a_pilot_without_its_design_is_told_first_not_to_be_a_plan(command, pilot):
+    code, _, err = command(*pilot[:-2], "-m", "P@5", "--budget", 50)
+    assert code == 0 and err.splitlines()[0].startswith("bayeseval: warning: no plan: ")
+    assert "give its design (--design)" in err.splitlines()[0]
+    assert "no plan" not in command(*pilot, "-m", "P@5", "--budget", 20)[2]
+
+
 def test_what_is_not_known_is_a_dash_in_the_table(command, files):
     words = ["plan", files / "qrels", files / "a", "-m", "P@5", "--budget", 1, "--budget", 30]
     code, out, _ = command(*words)
