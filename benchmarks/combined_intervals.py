@@ -50,6 +50,8 @@ def main() -> None:
     parser.add_argument("--chunks", type=Path, default=Path("combination-output"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.act != "run" and not any(options.chunks.glob("*~*.nc")):
+        raise SystemExit(f"{options.chunks} holds no chunks; begin with 'run'")
     if options.act == "learn":
         learned_table(options.chunks, options.kind)
     elif options.act == "report":

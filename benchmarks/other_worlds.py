@@ -150,7 +150,10 @@ def cells(by: str, found: xr.Dataset, truth: xr.DataArray, collection) -> Iterat
 
 def report(folder: Path) -> None:
     """Means over the worlds of every mechanism; errors are those of the worlds."""
-    whole = pd.concat([pd.read_csv(file) for file in sorted(folder.glob("*~*.csv"))])
+    files = sorted(folder.glob("*~*.csv"))
+    if not files:
+        raise SystemExit(f"{folder} holds no worlds; begin with 'run'")
+    whole = pd.concat([pd.read_csv(file) for file in files])
     whole["bias_over_error"] = whole["bias"] / whole["standard_error"]
     at = [*KEY, "world"]
     for column, beside, rows in (
