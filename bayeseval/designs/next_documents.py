@@ -63,7 +63,9 @@ def next_documents(
 
     Notes
     -----
-    What the pool as a whole is good for: see the two functions named above.
+    What the pool as a whole is good for: see the two functions named above. The list for the
+    assessors, in this order: :func:`bayeseval.designs.to_judge`. For scores with intervals ask for
+    the stages of a random sample instead: :func:`bayeseval.designs.dynamic_stage`.
 
     Examples
     --------

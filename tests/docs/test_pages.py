@@ -81,3 +81,38 @@ def test_the_estimators_that_take_a_format_are_those_of_the_table(drawn, form):
     assert taken == TAKEN[form]
     row = re.search(rf"^\| `{form}` \|.*\| (.*) \|$", (DOCS / "data.md").read_text(), re.MULTILINE)
     assert row and set(re.findall(r"`(\w+)`", row[1])) == taken
+
+
+@pytest.fixture(scope="module")
+def assessed():
+    """Twelve runs on four topics of the shipped collection, and assessors who know its grades."""
+    demo = be.simulate.demo_collection()
+    known = be.select(demo, runs=demo["run"].to_numpy()[:12].tolist(), topics=list("1234"))
+    truth = be.qrels_frame(known)
+
+    def grades(listed: pd.DataFrame) -> pd.DataFrame:
+        found = listed.merge(truth, how="left", on=["topic", "document"])
+        return found.fillna({"grade": 0}).astype({"grade": int})
+
+    collection = be.read_collection(None, be.runs_frame(known))
+    return {"be": be, "pd": pd, "collection": collection, "assessed": grades}
+
+
+def test_stages_are_judged_one_after_the_other(assessed):
+    names = ran("decide.md", "stages", assessed)
+    assert names["design"].attrs["stages_left"] == 0
+    assert (names["judged"].groupby("topic").size() == 30).all(), "no document was asked for twice"
+    assert not names["judged"].duplicated(["topic", "document"]).any()
+    assert np.isfinite(names["mean"]["estimate"]).all()
+
+
+def test_the_next_documents_have_not_been_judged(assessed):
+    names = ran("decide.md", "stages", assessed)
+    names = ran("decide.md", "next", names)
+    assert (names["listed"].groupby("topic").size() == 5).all()
+    both = names["listed"].merge(names["judged"], on=["topic", "document"])
+    assert both.empty
+    batch = names["batch"]
+    order = batch["judging_order"].to_numpy()
+    first = batch["document"].to_numpy()[(order == 1) & (batch["pair_topic"] == 0)]
+    assert names["listed"]["document"][0] == first
