@@ -62,7 +62,7 @@ def interval(
     return both.assign_attrs(ci_prob=ci_prob, ci_kind="central")
 
 
-def raised_variance(variance, freedom, anticipated, beside=0.0):
+def raised_variance(variance, freedom, anticipated, beside: xr.DataArray | float = 0.0):
     r"""Variance, raised where what was predicted of the documents makes one expect more.
 
     .. math:: V' = V + \frac{10}{\nu_S + 10} \max(A - V_S, 0), \qquad
