@@ -254,10 +254,20 @@ def test_what_is_no_seed(collection, sampled, name, seed):
         calls[name]()
 
 
-@pytest.mark.parametrize("observed", [{}, {"x": 1}, {"relevance": [1, 0]}])
-def test_an_approximation_needs_values_of_what_the_model_observes(sampled, observed):
+@pytest.mark.parametrize(
+    ("observed", "message"),
+    [
+        (
+            {},
+            "needs the values of relevance in observed, and of nothing else; these are of nothing",
+        ),
+        ({"x": 1}, "observed names 'x', and .* be.fit observes by itself: relevance"),
+        ({"relevance": [1, 0]}, r"'relevance' in observed have the shape \(2,\)"),
+    ],
+)
+def test_an_approximation_needs_values_of_what_the_model_observes(sampled, observed, message):
     model = be.models.relevance_model(sampled)
-    with pytest.raises(ValueError, match=r"needs the values of 'relevance' in observed, of the"):
+    with pytest.raises(ValueError, match=message):
         be.fit(model, approximation="laplace", draws=20, random_seed=1, observed=observed)
 
 

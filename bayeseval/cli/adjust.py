@@ -133,12 +133,8 @@ def adjust(
     _remark_unjudged(collection, result, measures, options)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]
-    about = {
-        "algorithm": result.attrs["algorithm"],
-        "base": base,
-        "pool_depth": pool_depth,
-        "ci_prob": ci_prob,
-    }
+    about = {"algorithm": result.attrs["algorithm"], "base": base}
+    about |= {"pool_depth": pool_depth, "ci_prob": ci_prob}
     write_result(_text(_rows(result), about, written), output)
 
 

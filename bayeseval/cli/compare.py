@@ -117,10 +117,8 @@ def compare(
     about["seed"] = seed
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
-    rows = _with_outside(rows, outside)
-    if estimated.estimator == COMBINED:  # a posterior has no tests
-        rows = rows.reindex(columns=[*columns, *rows.columns.difference(columns)])
-    rows = rows.loc[:, columns]
+    # a posterior has no tests, whose columns are empty
+    rows = _with_outside(rows, outside).reindex(columns=columns)
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
     write_result(as_rows(rows, about, written, _table), output)

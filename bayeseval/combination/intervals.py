@@ -105,18 +105,7 @@ def compare_intervals(
         raise ValueError(
             Message(Option("discovery_rate"), f" is {discovery_rate}; allowed: between 0 and 1")
         )
-    check_alike(mean, summary, ("the means", "the posterior's summary"))
-    if "standard_error" not in summary:
-        raise ValueError("summary must be what summarize returns; these scores have no error yet")
-    for name, scores in (("mean", mean), ("summary", summary)):
-        if scores.attrs.get("estimator") == "combined":
-            raise ValueError(f"{name} is a combination, which comes third")
-    of_topics = ["topic" in scores["estimate"].dims for scores in (mean, summary)]
-    if of_topics[0] != of_topics[1]:
-        one, other = ("mean", "summary") if of_topics[0] else ("summary", "mean")
-        raise ValueError(f"{one} has scores of every topic and {other} means over topics")
-    if combined is not None and "conflict" not in combined:
-        raise ValueError("combined must be what combine returns")
+    _check_sources(mean, summary, combined)
     mean, summary = mean.compute(), summary.compute()  # small, also where their dims are chunks
     parts = {"design": mean, "model": summary}
     if combined is not None:
@@ -139,11 +128,7 @@ def compare_intervals(
     design = length.sel(source="design", drop=True)
     table = table.assign(length=length, length_ratio=length / design.where(design > 0))
     if truth is not None:
-        known = truth if isinstance(truth, xr.Dataset) else truth.to_dataset(name="estimate")
-        known = _of_labels(known, "the truth lacks", wanted)["estimate"]
-        low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
-        held = (low <= known + ROUNDING) & (known - ROUNDING <= high)
-        table = table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
+        table = _with_truth(table, truth, wanted)
     tested = _contradiction(mean, summary, constants)
     z, p_value = tested["z"], _p_value(tested)
     flags = xr.apply_ufunc(
@@ -154,6 +139,31 @@ def compare_intervals(
     if combined is not None:
         table = table.assign({name: combined[name] for name in ("conflict", "model_weight")})
     return table.assign_attrs(mean.attrs | {"discovery_rate": discovery_rate})
+
+
+def _check_sources(mean: xr.Dataset, summary: xr.Dataset, combined: xr.Dataset | None) -> None:
+    """Refuse results that are not of the kind that their names say, or do not go together."""
+    check_alike(mean, summary, ("the means", "the posterior's summary"))
+    if "standard_error" not in summary:
+        raise ValueError("summary must be what summarize returns; these scores have no error yet")
+    for name, scores in (("mean", mean), ("summary", summary)):
+        if scores.attrs.get("estimator") == "combined":
+            raise ValueError(f"{name} is a combination, which comes third")
+    of_topics = ["topic" in scores["estimate"].dims for scores in (mean, summary)]
+    if of_topics[0] != of_topics[1]:
+        one, other = ("mean", "summary") if of_topics[0] else ("summary", "mean")
+        raise ValueError(f"{one} has scores of every topic and {other} means over topics")
+    if combined is not None and "conflict" not in combined:
+        raise ValueError("combined must be what combine returns")
+
+
+def _with_truth(table: xr.Dataset, truth, wanted: dict) -> xr.Dataset:
+    """The table with the true scores and whether intervals hold them."""
+    known = truth if isinstance(truth, xr.Dataset) else truth.to_dataset(name="estimate")
+    known = _of_labels(known, "the truth lacks", wanted)["estimate"]
+    low, high = (table["interval"].sel(ci_bound=name) for name in ("lower", "upper"))
+    held = (low <= known + ROUNDING) & (known - ROUNDING <= high)
+    return table.assign(covered=held.drop_vars("ci_bound", errors="ignore"), truth=known)
 
 
 def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataArray:

@@ -167,15 +167,8 @@ def posterior_scores(
     check_seed(random_seed)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
-    check_fit(fitted)
-    kind = kind_of(fitted)
-    if kind is None or kind.draws is None:
-        having = [name for name, other in MODELS.items() if other.draws is not None]
-        raise ValueError(
-            f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
-        )
-    _check_scorable(fitted, kind)
-    check_finite(fitted)
+    kind = _scorable(fitted)
+    assert kind.draws is not None
     draws = kind.draws(fitted, sampled, random_seed)
     of_documents = {}
     if kind.draws_of == "documents":
@@ -213,8 +206,18 @@ def posterior_scores(
     return result.assign(scored.beside(result, modelled))
 
 
-def _check_scorable(fitted: xr.DataTree, kind: ModelKind) -> None:
-    """Refuse draws that saw no judgments or lack what documents are drawn by; tell of additions."""
+def _scorable(fitted: xr.DataTree) -> ModelKind:
+    """Kind of a fit's model, which has scores; tells of what a user added to it.
+
+    Refuses draws that saw no judgments, lack what documents are drawn by or are not finite.
+    """
+    check_fit(fitted)
+    kind = kind_of(fitted)
+    if kind is None or kind.draws is None:
+        having = [name for name, other in MODELS.items() if other.draws is not None]
+        raise ValueError(
+            f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
+        )
     if kind.judgment in fitted["posterior"] and "sample_stats" in fitted.children:
         raise ValueError(
             f"this sampler never saw the judgments: '{kind.judgment}' is drawn, not observed; "
@@ -232,6 +235,8 @@ def _check_scorable(fitted: xr.DataTree, kind: ModelKind) -> None:
             f"to it ({fitted.attrs['added']}), which counts by what it did to other parameters",
             stacklevel=3,
         )
+    check_finite(fitted)
+    return kind
 
 
 def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:
