@@ -119,6 +119,7 @@ def diagnostic_plots(
     import matplotlib.pyplot as plt
 
     _check(fitted, scores, ci_prob, max_rows)
+    fitted = fitted.compute()  # ArviZ takes no chunks
     folder = _made(expanded_path(folder))
     drawings = [*_of_sampler(fitted), *_of_runs(fitted, scores, ci_prob, max_rows)]
     if model is not None:

@@ -98,9 +98,9 @@ def fit(
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; nothing observed; values in ``observed`` of what the
-        model does not have, of another shape or impossible; a discrete parameter; numbers that are
-        not whole or too small.
+        An unknown sampler or approximation; options of an approximation; nothing observed; values
+        in ``observed`` of what the model does not have, of another shape or impossible; a discrete
+        parameter; numbers that are not whole or too small.
     TypeError
         Something else than a model.
     NotImplementedError
@@ -140,6 +140,8 @@ def fit(
     if observed is not None:
         known = _checked_values(model, observed)
     if approximation is not None:
+        if options:
+            raise ValueError("options are of a sampler, and an approximation takes none")
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)

@@ -81,6 +81,7 @@ def verdict(
     True
     """
     check_fit(fitted)
+    fitted = fitted.compute()  # ArviZ takes no chunks
     rows: dict[str, tuple[float, float, str]] = {}
     if "sample_stats" in fitted.children:
         rows |= _sampler(fitted, rhat_max, ess_min, bfmi_min)

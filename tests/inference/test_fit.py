@@ -129,6 +129,10 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
         ({"random_seed": 1, "tune": -1}, "tune is -1; allowed: a whole number, 0 or more"),
         ({"random_seed": 1, "cores": 0}, "cores is 0; allowed: a whole number, 1 or more"),
         ({"random_seed": -1}, "allowed: a whole number, 0 or more"),
+        (
+            {"random_seed": 1, "approximation": "laplace", "options": {"target_accept": 0.9}},
+            "options are of a sampler",
+        ),
         ({"random_seed": 1, "observed": {}}, "nothing in the model is observed"),
         ({"random_seed": 1, "observed": {"rel": 1.0}}, "no such variable; what .*: score"),
         ({"random_seed": 1, "observed": {"score": [1.0]}}, r"shape \(1,\); the variable has"),

@@ -266,3 +266,37 @@ def test_a_sampler_that_never_saw_the_judgments_has_no_posterior(sampled):
     prior["sample_stats"] = xr.DataTree(xr.Dataset({"lp": (("chain", "draw"), np.zeros((1, 10)))}))
     with pytest.raises(ValueError, match="never saw the judgments: 'relevance' is drawn"):
         be.posterior_scores(prior, sampled, "P@2")
+
+
+def test_a_fit_may_have_its_columns_in_any_order_and_needs_the_runs_that_it_learned_from():
+    sampled = half_judged(collection_of_three())
+    model = be.models.relevance_model(sampled)
+    fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    scores = be.posterior_scores(fitted, sampled, ["P@4", "AP"], random_seed=1)
+    posterior = fitted["posterior"].to_dataset()
+    columns = [dim for dim in posterior.indexes if dim not in ("chain", "draw")]
+    assert {"component", "agreement", "predictor"} <= set(columns)
+    turned = posterior.isel({dim: slice(None, None, -1) for dim in columns})
+    other = xr.DataTree.from_dict(
+        {"posterior": turned, "constant_data": fitted["constant_data"].to_dataset()}
+    )
+    again = be.posterior_scores(other, sampled, ["P@4", "AP"], random_seed=1)
+    xr.testing.assert_allclose(again.estimate, scores.estimate)
+    fewer = be.select(sampled, runs=[sampled["run"].to_numpy()[0]])
+    with pytest.raises(ValueError, match="learned from runs that this collection lacks"):
+        be.posterior_scores(fitted, fewer, "P@4")
+
+
+def test_draws_that_are_not_finite_are_refused():
+    sampled = half_judged(collection_of_three())
+    model = be.models.relevance_model(sampled)
+    fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    posterior = fitted["posterior"].to_dataset()
+    with_nan = xr.DataTree.from_dict(
+        {
+            "posterior": posterior.where(posterior["draw"] < 70),
+            "constant_data": fitted["constant_data"].to_dataset(),
+        }
+    )
+    with pytest.raises(ValueError, match="are not all finite; .* join='inner'"):
+        be.posterior_scores(with_nan, sampled, "P@4")

@@ -48,7 +48,9 @@ class RelevanceDraws:
 
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:
         self._constant = fitted["constant_data"].to_dataset()
-        self.frame = Frame.of_one_sample(sampled, self._constant["run"].to_numpy().tolist())
+        learned = self._constant["run"].to_numpy().tolist()
+        _check_runs(learned, sampled["run"].to_numpy().tolist())
+        self.frame = Frame.of_one_sample(sampled, learned)
         check_frame(self.frame.checksum == int(self._constant["frame_checksum"]))
         # the collection may hold the runs in another order than the one of the fit
         self._constant = self._constant.sel(run=sampled["run"].to_numpy()[self.frame.run])
@@ -57,8 +59,7 @@ class RelevanceDraws:
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         self._draws = {
             str(name): values.to_numpy().reshape(self.n_draws, *values.shape[2:])
-            for name, values in fitted["posterior"]
-            .to_dataset()
+            for name, values in _in_order(fitted["posterior"].to_dataset(), self._constant)
             .transpose("chain", "draw", "state", ..., missing_dims="ignore")
             .data_vars.items()
         }
@@ -323,6 +324,25 @@ class RelevanceDraws:
                 )
         total = sum(mass)
         return [sum(mass[state:]) / total for state in range(1, len(mass))]  # type: ignore[misc]
+
+
+def _check_runs(learned: list, there: list) -> None:
+    """Refuse a collection without a run that the model has learned from."""
+    lacking = sorted(set(learned) - set(there))
+    if lacking:
+        raise ValueError(
+            f"the fit learned from runs that this collection lacks ({', '.join(lacking[:3])}"
+            f"{' and others' if len(lacking) > 3 else ''}); score the collection that was fitted, "
+            "and pick runs of the result with sel(run=[...])"
+        )
+
+
+def _in_order(posterior: xr.Dataset, constant: xr.Dataset) -> xr.Dataset:
+    """Draws with their columns in the order of the model's, whatever order the fit has them in."""
+    columns = [
+        dim for dim in posterior.indexes if dim in constant.indexes and dim not in ("run", "topic")
+    ]
+    return posterior.sel({dim: constant[dim] for dim in columns})
 
 
 def _mass(above: list[NDArray]) -> NDArray[np.float64]:
