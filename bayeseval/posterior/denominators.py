@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.denominators import RatioOptions
 from bayeseval.estimators.registry import estimated_relevance
 from bayeseval.estimators.relevance import EstimatedRelevance
@@ -43,7 +44,8 @@ class Denominators:
     AP is changed by the factor :math:`E_{model} R_t / E_t`. In R@k every unjudged document counts
     by the weight that brings the expected number of its cell (a stratum, as the counts have them)
     to the mean of both with the same w (the counts' at most ten times the model's): what a run has
-    found and what there is change together.
+    found and what there is change together. Where topics have few relevant documents and the counts
+    model their numbers themselves, draws are chosen that have such numbers instead.
 
     Parameters
     ----------
@@ -64,6 +66,20 @@ class Denominators:
         self._frame = frame
         self._asked = denominator
         self.used = "model"
+
+    def chosen(self, topic: int, measure: Measure, value: NDArray) -> NDArray[np.int64] | None:
+        """Draws (draw,) for AP and R@k, with numbers of relevant documents as the counts have them.
+
+        None where numbers are not few: a model that draws documents one by one may draw none or
+        two where every topic has one. As many draws as can be stay what they are, so that topics
+        go on to share parameters; in the place of those with too frequent a number stand others.
+        Parameters as for :meth:`factor`.
+        """
+        counts = self._counts(topic, measure) if measure.name in ("AP", "R") else None
+        if counts is None or not counts.few[0]:
+            return None
+        number = value.sum(axis=0).astype(np.int64)
+        return chosen_draws(number, np.rint(counts.draw[0]), np.random.default_rng(topic))
 
     def factor(self, topic: int, measure: Measure, value: NDArray) -> float:
         """What AP is to be multiplied by; 1 for other measures.
@@ -106,16 +122,21 @@ class Denominators:
 
     def _numbers(self, topic: int, measure: Measure, value: NDArray) -> _Numbers | None:
         """The topic's numbers, None where the counts know nothing of them."""
-        if self._relevance is None:
-            return None
-        counts = self._relevance.topic(topic, NOWHERE).counts(measure)
+        counts = self._counts(topic, measure)
         if counts is None:
             return None
-        self.used = "counts"
         one = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
         other = np.maximum(counts.draw[0], 1.0)
         both = one.var() + other.var()
         return _Numbers(one.mean(), other.mean(), one.var() / both if both > 0 else 0.0)
+
+    def _counts(self, topic: int, measure: Measure) -> TopicCounts | None:
+        """Posterior of the topic's number by the counts; None where they know nothing of it."""
+        if self._relevance is None:
+            return None
+        counts = self._relevance.topic(topic, NOWHERE).counts(measure)
+        self.used = self.used if counts is None else "counts"
+        return counts
 
     @cached_property
     def _relevance(self) -> EstimatedRelevance | None:
@@ -129,3 +150,31 @@ class Denominators:
             assert isinstance(found, EstimatedRelevance)
             found.prepare_counts()
         return found
+
+
+def chosen_draws(
+    number: NDArray[np.int64], wanted: NDArray, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Positions of draws (draw,) whose numbers are distributed as wanted (any,), most in place.
+
+    A number that is wanted and was never drawn goes to the nearest that was.
+
+    Examples
+    --------
+    >>> drawn = np.array([0, 1, 2, 1, 0, 1])
+    >>> chosen = chosen_draws(drawn, np.array([1, 1, 2]), np.random.default_rng(1))
+    >>> drawn[chosen]
+    array([2, 1, 2, 1, 1, 1])
+    """
+    drawn = np.unique(number)
+    nearest = drawn[np.abs(wanted[:, None] - drawn).argmin(axis=1)]
+    share = (nearest[:, None] == drawn).mean(axis=0)
+    target = np.diff(np.rint(np.cumsum(share) * number.size).astype(int), prepend=0)
+    chosen = np.arange(number.size)
+    surplus, others = [], []
+    for value, aim in zip(drawn, target, strict=True):
+        there = np.flatnonzero(number == value)
+        surplus.append(random.permutation(there)[aim:])
+        others.append(random.choice(there, max(aim - there.size, 0)))
+    chosen[np.concatenate(surplus)] = random.permutation(np.concatenate(others))
+    return chosen

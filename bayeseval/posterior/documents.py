@@ -110,8 +110,11 @@ class DocumentScores:
         """
         table = _relevance_of(measure, self._draws.scale)
         value = _looked_up(table, drawn.codes)
-        factor = self._denominators.factor(topic, measure, value)
-        weight = self._denominators.weight(topic, measure, value)
+        chosen = self._denominators.chosen(topic, measure, value)
+        factor, weight = 1.0, None
+        if chosen is None:
+            factor = self._denominators.factor(topic, measure, value)
+            weight = self._denominators.weight(topic, measure, value)
         if weight is not None:
             value = weight[:, None] * value
         total = topic_total(measure, value)
@@ -125,6 +128,8 @@ class DocumentScores:
             scores[run] = plain_scores(measure, position[[run]], seen, total)[0]
             seen[rows] = value[rows]
         both = np.concatenate([scores, as_modelled])
+        if chosen is not None:
+            return both[:, chosen]
         return both if factor == 1.0 else np.minimum(factor * both, 1.0)
 
 

@@ -107,8 +107,10 @@ def posterior_scores(
         prior of one topic is all other topics, and on a given set of topics it pulls the same way
         in every sample, while the sum of precisions is right: AP was too low on nearly every
         collection (``benchmarks/relevance_model/README.md``). Factor and weights have no error of
-        their own, and share what is random in the sample with ``dyn``. Needs a stratified or
-        Poisson design with all its probabilities, two topics that were not judged completely, and
+        their own, and share what is random in the sample with ``dyn``. Where numbers are few and
+        modelled themselves (:func:`evaluate`, Notes) draws are chosen instead whose numbers are as
+        the counts have them, with as many in place as can be. Needs a stratified or Poisson design
+        with all its probabilities, two topics that were not judged completely, and
         ``outside="nonrelevant"``; else "model" (the attr ``denominator`` says which). nDCG, Rprec
         and NumRel are as the model has them.
     random_seed : int, optional

@@ -6,7 +6,8 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.measures.names import parse_measures
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.posterior.denominators import Denominators
+from bayeseval.posterior.denominators import Denominators, chosen_draws
+from tests.estimators.test_few_counts import known_items
 from tests.posterior.handmade import handmade_fit
 
 MEASURES = ["P@10", "AP", "R@20", "Rprec", "NumRel"]
@@ -200,3 +201,35 @@ def test_an_unknown_denominator_is_refused(sampled):
     fitted = fit_that_finds_too_much(sampled)
     with pytest.raises(ValueError, match="denominator must be one of counts, model, not 'topic'"):
         be.posterior_scores(fitted, sampled, "AP", denominator="topic")
+
+
+def test_numbers_that_are_few_are_as_the_counts_have_them():
+    """Every topic has one relevant document; the model draws documents one by one."""
+    complete = known_items(3)
+    design = be.designs.pps_strata(complete, budget=20)
+    sampled = be.reveal(complete, design, be.draw(design, random_seed=3))
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=50, random_seed=1
+    )
+    how = {"measures": ["R@10", "R@40", "P@10"], "over": None, "random_seed": 1}
+    by_counts = be.posterior_scores(fitted, sampled, **how).estimate
+    by_model = be.posterior_scores(fitted, sampled, denominator="model", **how).estimate
+    # of two documents the runs find one, of none nothing
+    recall = [x.sel(measure=["R@10", "R@40"]) for x in (by_counts, by_model)]
+    half, other = (float(((x > 0.0) & (x < 1.0)).mean()) for x in recall)
+    assert half < 0.03 < 0.06 < other
+    deep = {"measure": "R@40"}
+    assert float(by_counts.sel(deep).mean()) > float(by_model.sel(deep).mean()) + 0.05
+    np.testing.assert_array_equal(by_counts.sel(measure="P@10"), by_model.sel(measure="P@10"))
+
+
+def test_draws_stay_in_place_as_far_as_numbers_let_them():
+    random = np.random.default_rng(2)
+    number = random.poisson(0.8, 2000)
+    chosen = chosen_draws(number, np.array([1.0] * 9 + [2.0]), random)
+    assert np.bincount(number[chosen]).tolist() == [0, 1800, 200]
+    same = chosen == np.arange(2000)
+    assert same[number == 1].all()
+    assert same[number == 2].mean() == pytest.approx(200 / (number == 2).sum())
+    # five documents were never drawn: the nearest number that was
+    assert set(number[chosen_draws(number, np.array([90.0]), random)]) == {number.max()}
