@@ -4,7 +4,7 @@ A relevant document has a quality, any other none. A run's score is its own mult
 less on hard topics, plus what the two runs of its team believe wrongly, plus heavy-tailed noise of
 its own: what hard topics show at their tops says little of how many relevant documents there are.
 Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred;
-or a third has none.
+or a third has none. Runs of another kind match exactly: what they find ends abruptly.
 """
 
 import numpy as np
@@ -40,6 +40,25 @@ def empty_world(seed: int) -> xr.DataTree:
     number = np.exp(random.normal(np.log(20), 0.9, N_TOPICS)).round().clip(1, 300)
     number[: N_TOPICS // 3] = 0
     return _world(random, number.astype(int), np.exp(random.normal(0.0, 0.25, N_TOPICS)))
+
+
+def abrupt_world(seed: int) -> xr.DataTree:
+    """Runs that find most of a set of documents, .3 to .95 of it relevant, and then noise."""
+    random = np.random.default_rng(seed)
+    reach = random.uniform(0.6, 0.98, N_RUNS)
+    topics = []
+    for _ in range(N_TOPICS):
+        size = int(random.integers(2000, 4000))
+        n_relevant = int(np.exp(random.normal(np.log(60), 1.0)).clip(3, 500))
+        n_matched = max(int(0.7 * n_relevant), 1)
+        n_wrong = int(n_matched * (1.0 / random.uniform(0.3, 0.95) - 1.0))
+        relevant = np.arange(size) < n_relevant
+        matched = np.zeros(size, dtype=bool)
+        matched[:n_matched] = matched[n_relevant : n_relevant + n_wrong] = True
+        found = matched & (random.random((N_RUNS, size)) < reach[:, None])
+        score = 10.0 * found + random.normal(size=(N_RUNS, size))
+        topics.append((top_documents(score, 250), relevant.astype(int), random.permutation(size)))
+    return gathered(topics, TEAM)
 
 
 def _world(

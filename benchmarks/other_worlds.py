@@ -3,14 +3,14 @@
 ``run`` makes worlds of the mechanisms of ``few-relevant``, ``few-runs`` and ``graded`` with other
 seeds, and of ``latent``, on which nothing was learned, ``noisy`` and ``navigational`` (on worlds of
 the last two it was seen that a topic's slope may have to level off, and on one like the last that
-the distribution of topics takes many steps to find), and of ``empty`` (a third of the topics has
-nothing relevant), half of the runs contributing, and samples of 100 judgments a topic
-(``--budget``): eight for ``dyn``, with the denominators of the counts and of the topic's own
-sample, of which the first two go to the relevance model (by its approximation), with errors of its
-own, and to the combination, with constants learned without the family. A world that is there
-already is not made again. ``report`` prints means over worlds, with errors of their own, and writes
-them (``other_worlds/results.csv``, whose other rows stay). Seed of a world: 1000 + 10 x its number;
-of its samples: its number.
+the distribution of topics takes many steps to find), of ``empty`` (a third of the topics has
+nothing relevant) and of ``abrupt`` (runs that match exactly), half of the runs contributing, and
+samples of 100 judgments a topic (``--budget``): eight for ``dyn``, with the denominators of the
+counts and of the topic's own sample, of which the first two go to the relevance model (by its
+approximation), with errors of its own, and to the combination, with constants learned without the
+family. A world that is there already is not made again. ``report`` prints means over worlds, with
+errors of their own, and writes them (``other_worlds/results.csv``, whose other rows stay). Seed of
+a world: 1000 + 10 x its number; of its samples: its number.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from benchmarks.coverage_collections import (
 )
 from benchmarks.held import held
 from benchmarks.latent_worlds import latent_world
-from benchmarks.noisy_worlds import empty_world, navigational_world, noisy_world
+from benchmarks.noisy_worlds import abrupt_world, empty_world, navigational_world, noisy_world
 
 MECHANISMS = {
     "few-relevant": few_relevant,
@@ -45,6 +45,7 @@ MECHANISMS = {
     "noisy": noisy_world,
     "navigational": navigational_world,
     "empty": empty_world,
+    "abrupt": abrupt_world,
 }
 RATIOS = ["AP", "nDCG@10", "R@100"]
 OF_MODELS = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
