@@ -158,7 +158,9 @@ def by_counts(
     with a weight, own: the posterior variance of D by the variance that the topic's own strata
     would leave. So own times the error of the sample's D, slot by slot, goes with the error of N.
     What the posterior variance has beyond that is the topic's own, the same for all runs; and a
-    part of that, by the hyperparameters, it has in common with all other topics.
+    part of that, by the hyperparameters, it has in common with all other topics. Where few are
+    relevant N may be many times what it can be, as a document of low probability that is seen makes
+    it: what goes with its error is then by the largest N that is possible.
 
     Where the number of relevant documents has a relative error above a quarter, the estimate is
     limited to [0, 1]; what that takes away is kept, for :func:`given_back`.

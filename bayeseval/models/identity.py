@@ -85,12 +85,18 @@ def check_same_model(model, fitted: xr.DataTree) -> None:
     data = {variable.name: variable.get_value() for variable in model.data_vars}
     for name in sorted(data.keys() | {str(name) for name in constant}):
         kept = constant[name].to_numpy() if name in constant else None
-        if name not in data or kept is None or not np.array_equal(data[name], kept):
+        same = name in data and kept is not None and _equal(data[name], kept)
+        if not same:
             part = "judgments or rankings are" if name in CHECKSUMS else f"{name} is"
             raise ValueError(
                 f"the fit is of another model, whose {part} not as here; give the model that was "
                 "fitted"
             )
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays hold the same, NaN in the same places."""
+    return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
 
 
 def model_name(model_or_fit) -> str | None:

@@ -94,8 +94,8 @@ def count_model(
     ------
     ValueError
         No design, one that is not at random, replicates of a sample, a design that lists only its
-        sampled documents, an
-        unknown prior, a ``relevance_level`` that is no whole number of 1 or more.
+        sampled documents, an unknown prior, a ``relevance_level`` that is no whole number of 1 or
+        more.
 
     References
     ----------
