@@ -14,6 +14,7 @@ from scipy.stats import multivariate_normal
 import bayeseval as be
 from bayeseval.estimators.counts import CountModel, TopicCounts, model
 from bayeseval.estimators.counts.cells import cells
+from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
 from bayeseval.estimators.counts.kernel import (
     likelier_by_others,
     place_densities,
@@ -23,7 +24,7 @@ from bayeseval.estimators.counts.kernel import (
     widened,
 )
 from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import CountFit, Counts, fit_counts, warn_of_dispersion
+from bayeseval.estimators.counts.model import CountFit, Counts
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
@@ -251,7 +252,7 @@ def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
             self.log_density = (0.0, *normal)[self.place]
             self.evidence = (0.0, *as_shown)[self.place]
 
-    monkeypatch.setattr("bayeseval.estimators.counts.model.CountFit", Stated)
+    monkeypatch.setattr("bayeseval.estimators.counts.choice.CountFit", Stated)
     return replace(small_counts(), slope=np.zeros(12)), np.ones((2, 12)) * [[1.0], [2.0]]
 
 
@@ -392,7 +393,7 @@ def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatc
         fits.append(original(*args, **options))
         return fits[-1]
 
-    monkeypatch.setattr("bayeseval.estimators.counts.model.CountFit", recorded)
+    monkeypatch.setattr("bayeseval.estimators.counts.choice.CountFit", recorded)
     n_topics, n_documents = 6, 30
     topic, rank = (part.ravel() for part in np.mgrid[:n_topics, 1 : n_documents + 1])
     certain = rank <= 5

@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import multinomial, poisson
 
 import bayeseval as be
+from bayeseval.estimators.counts.choice import fit_counts
 from bayeseval.estimators.counts.few import MOST, FewFit, are_few
-from bayeseval.estimators.counts.model import CountFit, Counts, fit_counts
+from bayeseval.estimators.counts.model import CountFit, Counts
 
 
 def few_counts(number, seed=1, n_cells=6):

@@ -1,13 +1,11 @@
 """Fit of the counts model to one sample, and draws of what was not sampled."""
 
-import warnings
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts.few import FewFit, are_few
 from bayeseval.estimators.counts.mixing import mixing
 from bayeseval.estimators.counts.mode import Mode, draw_directions, points, sequence
 
@@ -19,11 +17,6 @@ ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
 ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
-OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviations from them,
-SEEN = 2.5  # above which the curves do not describe the topics
-CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
-DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
-SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,116 +246,6 @@ class CountFit(Mode):
             )
             out[:, here] = drawn
         return out
-
-
-def fit_counts(
-    counts: Counts,
-    levelling: NDArray[np.float64],
-    *,
-    shows_none: NDArray[np.bool_] | None = None,
-    lowest: bool = True,
-    left: NDArray[np.float64] | None = None,
-) -> CountFit | FewFit:
-    """Fit of the counts, by the slope that they show, or by the numbers where these are few.
-
-    Where topics have few relevant documents and the counts are likelier by :class:`.few.FewFit`,
-    that is the fit: where each has one, a second is then not looked for.
-
-    Of relevant documents some have a higher grade in most topics and none in others, so that above
-    the lowest level a share of the topics has none. At the lowest level every topic has some,
-    unless the counts are clearly likelier with such a share: exp(2.3) to exp(8) times where a third
-    of the topics has nothing relevant, exp(.5) and less on thirteen collections where all have some
-    (30 and 100 judgments).
-
-    Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
-    different hardness they differ near their tops, and what noise spreads over the rest of the
-    lists is much alike: a slope that levels off takes the usual one's place where it makes the
-    counts exp(5) times as likely (at the modes of the hyperparameters) with topics taken for normal
-    and exp(13) times with each judged by the others (exp(12) is seen with 200 judgments where the
-    usual one errs less). Where both are above exp(5) and normal topics are likelier still the
-    sooner it levels off, by however little, as where spam leads some lists, no slope describes
-    them, and the usual one stays. A slope by which nothing was found is passed over. What else was
-    tried: ``benchmarks/interval_coverage/TRIED.md``.
-
-    Parameters
-    ----------
-    counts : Counts
-    levelling : float array (2, cell)
-        Slopes that level off, later and sooner. The second is taken in the place of the first where
-        it is likelier, each topic judged by the others, and as clearly likelier than the usual one.
-    shows_none : bool array (topic,), optional
-        Topics whose judged documents hold none. Default: no topic.
-    lowest : bool
-        Whether this is the lowest level of relevance, and not one among another's documents.
-    left : float array (cell,), optional
-        Documents that were not sampled, where the sampled ones of all cells are like them.
-
-    Warns
-    -----
-    UserWarning
-        The fit did not converge, or no slope describes the topics (told of the lowest level of
-        relevance: above it topics are of documents that are relevant).
-    """
-    lacking = None if lowest else shows_none
-    usual = CountFit(counts, shows_none=lacking)
-    if left is not None and are_few(counts.relevant, counts.sampled, left, counts.start):
-        few = FewFit(counts.start, counts.relevant, counts.sampled, left, counts.curve)
-        if few.converged and few.log_density > usual.log_density:
-            return few
-    if lowest and shows_none is not None and np.count_nonzero(shows_none) > 1:
-        with_none = CountFit(counts, shows_none=shows_none)
-        if with_none.converged and with_none.log_density - usual.log_density > CLEAR:
-            usual, lacking = with_none, shows_none
-    if not usual.converged:
-        warnings.warn(
-            "the model of the numbers of relevant documents did not converge, so ratios (AP, "
-            "nDCG, R@k, Rprec) may be off; denominator 'topic' does without it",
-            stacklevel=2,
-        )
-        return usual
-    # a share of topics without any has two modes, of which the usual fit may be at the lesser
-    fit = partial(CountFit, shows_none=lacking, near=usual if lacking is None else None)
-    later = fit(replace(counts, slope=levelling[0]))
-    if not _clearly_likelier(later, usual):
-        return usual
-    sooner = fit(replace(counts, slope=levelling[1]))
-    if sooner.log_density > later.log_density:
-        if lowest:
-            warnings.warn(
-                "topics differ at the very tops of their lists and hardly below, as where spam "
-                "leads some of them, which the model of the numbers of relevant documents does not "
-                "describe: AP, R@k and Rprec may be off by more than a standard error; with "
-                "denominator 'topic' they often are too",
-                stacklevel=2,
-            )
-        return usual
-    better = _clearly_likelier(sooner, usual) and sooner.evidence > later.evidence
-    best = sooner if better else later
-    return best if best.evidence - usual.evidence > SURE else usual
-
-
-def warn_of_dispersion(fit: CountFit | FewFit) -> None:
-    """Say that topics' curves do not describe where relevant documents are."""
-    if isinstance(fit, FewFit):
-        return
-    ratio, deviations = fit.dispersion
-    if ratio > OVERDISPERSED and deviations > SEEN:
-        warnings.warn(
-            "relevant documents stand in bursts or end abruptly in the lists, as where systems "
-            "match exactly or near-duplicates follow each other, which the model of the numbers "
-            "of relevant documents does not describe: AP, R@k and Rprec may be off by more than a "
-            "standard error, with denominator 'topic' mostly by more",
-            stacklevel=2,
-        )
-
-
-def _clearly_likelier(fit: CountFit, usual: CountFit) -> bool:
-    """Whether a slope makes the counts far likelier by both distributions of the topics."""
-    return (
-        fit.converged
-        and fit.log_density - usual.log_density > DECISIVE
-        and fit.evidence - usual.evidence > DECISIVE
-    )
 
 
 @cache
