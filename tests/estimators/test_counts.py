@@ -194,7 +194,7 @@ def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
     relevant, sampled, eta, slope = (np.array([x]) for x in (70.0, 300.0, 5.174, 0.479))
     precision = np.array([[6.173, 2.262], [2.262, 0.8706]])
     mode = np.array([-16.34, -8.77])
-    topic_mode(relevant, sampled, eta, slope, precision, mode)
+    topic_mode(relevant, sampled, eta, slope, np.zeros(0), precision, mode)
     residual = relevant - sampled * expit(eta + mode[0] + mode[1] * slope)
     gradient = np.array([residual.sum(), residual @ slope]) - precision @ mode
     np.testing.assert_allclose(gradient, 0.0, atol=1e-5)
@@ -353,6 +353,7 @@ def test_where_every_document_is_relevant_for_certain_all_are():
         np.full((2, 3), 4.0),
         np.array([50.0, 40.0]),  # expit of both is 1
         np.zeros(2),
+        np.zeros(0),
         np.zeros((1, 1, 2)),
         np.ones((1, 1)),
         np.zeros(1),

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.few import FewFit, are_few
 from bayeseval.estimators.counts.model import CountFit, Counts
+from bayeseval.estimators.counts.scattered import ScatteredFit
 
 OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviations from them,
 SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
-SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
+SURE = 13.0  # the same of a slope that is taken, each topic judged by the others; of scattered ones
 
 
 def fit_counts(
@@ -43,8 +44,14 @@ def fit_counts(
     and exp(13) times with each judged by the others (exp(12) is seen with 200 judgments where the
     usual one errs less). Where both are above exp(5) and normal topics are likelier still the
     sooner it levels off, by however little, as where spam leads some lists, no slope describes
-    them, and the usual one stays. A slope by which nothing was found is passed over. What else was
-    tried: ``benchmarks/interval_coverage/TRIED.md``.
+    them, and the usual one stays. A slope by which nothing was found is passed over.
+
+    Where systems match exactly, lists end abruptly, and what no system finds lies anywhere: where
+    topics differ along the whole of their lists by both distributions, a share of scattered
+    documents is taken (:class:`.scattered.ScatteredFit`) if it makes the counts exp(13) times as
+    likely, by both again (exp(11) is seen with 200 judgments where it would make errors larger).
+
+    What else was tried: ``benchmarks/interval_coverage/TRIED.md``.
 
     Parameters
     ----------
@@ -85,17 +92,26 @@ def fit_counts(
     # a share of topics without any has two modes, of which the usual fit may be at the lesser
     fit = partial(CountFit, shows_none=lacking, near=usual if lacking is None else None)
     later = fit(replace(counts, slope=levelling[0]))
-    if not _clearly_likelier(later, usual):
-        return usual
-    sooner = fit(replace(counts, slope=levelling[1]))
+    if _clearly_likelier(later, usual):
+        sooner = fit(replace(counts, slope=levelling[1]))
+        return _levelling_off(usual, later, sooner, told=lowest)
+    if lowest and left is not None and later.evidence < usual.evidence:
+        scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
+        if _clearly_likelier(scattered, usual, SURE):
+            return scattered
+    return usual
+
+
+def _levelling_off(usual: CountFit, later: CountFit, sooner: CountFit, *, told: bool) -> CountFit:
+    """The usual slope, or one that levels off, where the later one is clearly likelier."""
     if sooner.log_density > later.log_density:
-        if lowest:
+        if told:
             warnings.warn(
                 "topics differ at the very tops of their lists and hardly below, as where spam "
                 "leads some of them, which the model of the numbers of relevant documents does not "
                 "describe: AP, R@k and Rprec may be off by more than a standard error; with "
                 "denominator 'topic' they often are too",
-                stacklevel=2,
+                stacklevel=3,
             )
         return usual
     better = _clearly_likelier(sooner, usual) and sooner.evidence > later.evidence
@@ -118,10 +134,10 @@ def warn_of_dispersion(fit: CountFit | FewFit) -> None:
         )
 
 
-def _clearly_likelier(fit: CountFit, usual: CountFit) -> bool:
-    """Whether a slope makes the counts far likelier by both distributions of the topics."""
+def _clearly_likelier(fit: CountFit, usual: CountFit, by: float = DECISIVE) -> bool:
+    """Whether a fit makes the counts far likelier by both distributions of the topics."""
     return (
         fit.converged
-        and fit.log_density - usual.log_density > DECISIVE
-        and fit.evidence - usual.evidence > DECISIVE
+        and fit.log_density - usual.log_density > by
+        and fit.evidence - usual.evidence > by
     )

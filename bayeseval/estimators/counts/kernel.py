@@ -1,8 +1,9 @@
 """Counts of all topics, integrated over topic effects (compiled; import inside functions).
 
 The relevant among the sampled documents of cell c are Binomial(n_c, p_c) with
-logit p_c = eta_c + u_0 + u_1 z_c, and the pair (u_0, u_1) of a topic is normal. The integral over
-the pair is a Gauss-Hermite rule around its mode, scaled by the curvature there.
+logit p_c = eta_c + u_0 + u_1 z_c, and the pair (u_0, u_1) of a topic is normal. Where relevant
+documents are scattered besides, 1 - p_c is multiplied by exp(-sum of weight_c p_c). The integral
+over the pair is a Gauss-Hermite rule around its mode, scaled by the curvature there.
 """
 
 import numba
@@ -12,12 +13,18 @@ NARROW = 0.3  # least variance of a density at nodes, by that which the nodes we
 FEW = 8.0  # sampled documents of a cell up to which a product is faster than a logarithm
 FARTHEST_LOGIT = 230.0  # odds of which can be multiplied with each other
 LARGEST = 600.0  # log of what a product may come to
+MOST_SCATTERED = 20.0  # rate of them, beyond any that is sensible
+FARTHEST_MODE = 50.0  # from which a search does not find back
+LEAST = 1e-300  # of a probability that something is divided by
 NOTHING = -40.0  # log of a sum that is not worth making
 
 
 @numba.njit(cache=True, nogil=True)
-def topic_mode(relevant, sampled, eta, slope, precision, mode):
-    """Newton's method from ``mode``, which it overwrites; the three entries of the curvature."""
+def topic_mode(relevant, sampled, eta, slope, weight, precision, mode):
+    """Newton's method from ``mode``, which it overwrites; the three entries of the curvature.
+
+    With scattered documents (``weight`` (cell,), empty without) it is that of Fisher's scoring.
+    """
     curvature = np.zeros(3)
     damping, last0, last1, last = 1.0, 0.0, 0.0, 0.0
     for _ in range(100):
@@ -27,16 +34,21 @@ def topic_mode(relevant, sampled, eta, slope, precision, mode):
         g1 = -(precision[0, 1] * u0 + precision[1, 1] * u1)
         h00, h01, h11 = precision[0, 0], precision[0, 1], precision[1, 1]
         # and of the binomial counts
-        for cell in range(relevant.size):
-            if sampled[cell] > 0.0:
-                p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
-                residual = relevant[cell] - sampled[cell] * p
-                weight = sampled[cell] * p * (1.0 - p)
-                g0 += residual
-                g1 += residual * slope[cell]
-                h00 += weight
-                h01 += weight * slope[cell]
-                h11 += weight * slope[cell] ** 2
+        if weight.size:
+            own = scattered_slopes(relevant, sampled, eta, slope, weight, u0, u1)
+            g0, g1 = g0 + own[0], g1 + own[1]
+            h00, h01, h11 = h00 + own[2], h01 + own[3], h11 + own[4]
+        else:
+            for cell in range(relevant.size):
+                if sampled[cell] > 0.0:
+                    p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+                    residual = relevant[cell] - sampled[cell] * p
+                    information = sampled[cell] * p * (1.0 - p)
+                    g0 += residual
+                    g1 += residual * slope[cell]
+                    h00 += information
+                    h01 += information * slope[cell]
+                    h11 += information * slope[cell] ** 2
         # the step, shortened where it is long, or goes back as far as the last one came
         determinant = h00 * h11 - h01 * h01
         d0 = (h11 * g0 - h01 * g1) / determinant
@@ -54,6 +66,79 @@ def topic_mode(relevant, sampled, eta, slope, precision, mode):
         if size < 1e-7:
             break
     return curvature
+
+
+@numba.njit(cache=True, nogil=True)
+def scattered_share(eta, slope, weight, u0, u1):
+    """Probability that a document of a topic is relevant by being scattered; 0 without weights."""
+    rate = 0.0
+    for cell in range(weight.size):
+        rate += weight[cell] / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+    return -np.expm1(-min(rate, MOST_SCATTERED))
+
+
+@numba.njit(cache=True, nogil=True)
+def scattered_slopes(relevant, sampled, eta, slope, weight, u0, u1):
+    """Gradient of one topic's counts in its effects, and the three entries of their information.
+
+    With p as without scattered documents, P as with them and b the rate at which they are,
+    1 - P = (1 - p) exp(-b): dP = (1 - P) (p deta + db), where db is the sum of weight p (1 - p)
+    deta over the cells.
+    """
+    share = scattered_share(eta, slope, weight, u0, u1)
+    by_0, by_1 = 0.0, 0.0
+    for cell in range(relevant.size):
+        p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+        by_0 += weight[cell] * p * (1.0 - p)
+        by_1 += weight[cell] * p * (1.0 - p) * slope[cell]
+    g0, g1, h00, h01, h11 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for cell in range(relevant.size):
+        if sampled[cell] > 0.0:
+            p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+            whole = max(p + (1.0 - p) * share, LEAST)
+            residual = (relevant[cell] - sampled[cell] * whole) / whole
+            information = sampled[cell] * (1.0 - whole) / whole
+            d0, d1 = p + by_0, p * slope[cell] + by_1
+            g0 += residual * d0
+            g1 += residual * d1
+            h00 += information * d0 * d0
+            h01 += information * d0 * d1
+            h11 += information * d1 * d1
+    return g0, g1, h00, h01, h11
+
+
+@numba.njit(cache=True, nogil=True)
+def place_scattered(
+    relevant, sampled, eta, slope, weight, precision, node, by_eta, by_weight, density
+):
+    """Do for a topic with scattered documents what :func:`place_densities` does without them.
+
+    ``by_eta`` (cell, node) and ``by_weight`` (node,) are filled with the derivatives of the log
+    density in eta and in the log of all weights.
+    """
+    for j in range(node.shape[0]):
+        u0, u1 = node[j, 0], node[j, 1]
+        share = scattered_share(eta, slope, weight, u0, u1)
+        rate = -np.log1p(-share)
+        density[j] = -0.5 * precision[0, 0] * u0 * u0 - precision[0, 1] * u0 * u1
+        density[j] -= 0.5 * precision[1, 1] * u1 * u1
+        by_rate = 0.0
+        for cell in range(relevant.size):
+            logit = eta[cell] + u0 + u1 * slope[cell]
+            p = 1.0 / (1.0 + np.exp(-logit))
+            by_eta[cell, j] = 0.0
+            if sampled[cell] > 0.0:
+                whole = max(p + (1.0 - p) * share, LEAST)
+                irrelevant = max(logit, 0.0) + np.log1p(np.exp(-abs(logit))) + rate
+                density[j] += relevant[cell] * np.log(whole)
+                density[j] -= (sampled[cell] - relevant[cell]) * irrelevant
+                residual = (relevant[cell] - sampled[cell] * whole) / whole
+                by_rate += residual
+                by_eta[cell, j] = p * residual
+        for cell in range(relevant.size):
+            p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+            by_eta[cell, j] += by_rate * weight[cell] * p * (1.0 - p)
+        by_weight[j] = by_rate * rate
 
 
 @numba.njit(cache=True, nogil=True)
@@ -246,6 +331,7 @@ def log_likelihood(
     curve,
     slope,
     eta,
+    weight,
     scale,
     shows_none,
     zero_share,
@@ -256,15 +342,16 @@ def log_likelihood(
     share,
     zero,
 ):
-    """Log marginal likelihood, its gradient in beta, and that in :func:`scale_gradient`.
+    """Log marginal likelihood and gradients: in beta, in :func:`scale_gradient`, in the weights.
 
-    ``eta`` (cell,) is the curve with its coefficients beta. ``scale`` holds the two standard
-    deviations and the correlation of the topic effects; a topic has no relevant document at all
-    with probability ``zero_share``, unless it is known to have some (``shows_none`` (topic,) is
-    False). On return ``zero`` (topic,) is that probability given the counts, and ``node`` (topic,
-    node, 2) and ``share`` (topic, node) are the posterior of the effects of a topic that has some,
-    as points and probabilities. The gradients, posterior means of those of the complete data,
-    count a topic by 1 - ``zero``.
+    ``eta`` (cell,) is the curve with its coefficients beta; ``weight`` (cell,) makes documents
+    relevant by being scattered, or is empty (the gradient is in the log of all). ``scale`` holds
+    the two standard deviations and the correlation of the topic effects; a topic has no relevant
+    document at all with probability ``zero_share``, unless it is known to have some (``shows_none``
+    (topic,) is False). On return ``zero`` (topic,) is that probability given the counts, and
+    ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of the effects of a
+    topic that has some, as points and probabilities. The gradients, posterior means of those of
+    the complete data, count a topic by 1 - ``zero``.
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
@@ -274,15 +361,21 @@ def log_likelihood(
     most = 0
     for topic in range(start.size - 1):
         most = max(most, start[topic + 1] - start[topic])
-    p = np.empty((most, n_nodes))
-    total, number = 0.0, 0.0
+    p, by_weight = np.empty((most, n_nodes)), np.empty(n_nodes)
+    total, number, in_weight = 0.0, 0.0, 0.0
     # topic by topic: mode, nodes around it, densities there
     for topic in range(start.size - 1):
         first, last = start[topic], start[topic + 1]
         own = (relevant[first:last], sampled[first:last], eta[first:last], slope[first:last])
-        curvature = topic_mode(*own, precision, mode[topic])
+        scattered = weight[first:last]
+        if scattered.size and np.abs(mode[topic]).max() > FARTHEST_MODE:
+            mode[topic] = 0.0
+        curvature = topic_mode(*own, scattered, precision, mode[topic])
         root = place_nodes(mode[topic], curvature, point, node[topic])
-        place_densities(*own, precision, mode[topic], root, point, node[topic], p, share[topic])
+        if scattered.size:
+            place_scattered(*own, scattered, precision, node[topic], p, by_weight, share[topic])
+        else:
+            place_densities(*own, precision, mode[topic], root, point, node[topic], p, share[topic])
         value = shares_of_nodes(share[topic], log_weight)
         value += np.log(root[0] * root[2]) - 0.5 * np.log(determinant)
         value, zero[topic] = zero_inflated(value, zero_share, shows_none[topic])
@@ -291,13 +384,19 @@ def log_likelihood(
         some = 1.0 - zero[topic]
         number += some
         add_squares(some, share[topic], node[topic], moment)
+        if scattered.size:
+            in_weight += some * product_sum(share[topic], by_weight)
         for cell in range(first, last):
-            if sampled[cell] > 0.0:
+            if scattered.size:
+                residual = some * product_sum(share[topic], p[cell - first])
+                for column in range(gradient.size):
+                    gradient[column] += residual * curve[cell, column]
+            elif sampled[cell] > 0.0:
                 expected = product_sum(share[topic], p[cell - first])
                 residual = some * (relevant[cell] - sampled[cell] * expected)
                 for column in range(gradient.size):
                     gradient[column] += residual * curve[cell, column]
-    return total, gradient, scale_gradient(scale, precision, moment, number)
+    return total, gradient, scale_gradient(scale, precision, moment, number), in_weight
 
 
 @numba.njit(cache=True, nogil=True)
@@ -423,14 +522,15 @@ def likelier_by_others(node, share, some, covariance, own, mean, spread, every, 
 
 @numba.njit(cache=True, nogil=True)
 def unsampled_relevant(
-    start, unsampled, eta, slope, node, share, zero, uniform, normal, shift, out
+    start, unsampled, eta, slope, weight, node, share, zero, uniform, normal, shift, out
 ):
     """Draws of the relevant among the unsampled documents of each cell, ``out[cell, draw]``.
 
     With probability ``zero`` (topic,) a topic has none. Else its effects are drawn from its nodes,
     the number over all its cells from the binomial distribution with the right mean and variance
     (from 40 on a rounded normal one), and the cells get their expected shares of it, so that a
-    cell's number need not be whole. ``unsampled[cell, draw]`` may itself be drawn. ``shift``
+    cell's number need not be whole. Documents are scattered where ``weight`` (cell,) is not
+    empty. ``unsampled[cell, draw]`` may itself be drawn. ``shift``
     (topic, 2) moves the points of the uniform sequence, modulo 1, so that topics are independent.
     """
     n_draws = out.shape[1]
@@ -451,9 +551,12 @@ def unsampled_relevant(
                 mass += share[topic, j]
             # what is expected of each cell there
             mean, variance, most = 0.0, 0.0, 0.0
+            u0, u1 = node[topic, j, 0], node[topic, j, 1]
+            own = (eta[first:last], slope[first:last], weight[first:last])
+            scattered = scattered_share(*own, u0, u1)
             for cell in range(first, last):
-                logit = eta[cell] + node[topic, j, 0] + node[topic, j, 1] * slope[cell]
-                p = 1.0 / (1.0 + np.exp(-logit))
+                p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
+                p += (1.0 - p) * scattered
                 expected = unsampled[cell, draw] * p
                 out[cell, draw] = expected
                 mean += expected

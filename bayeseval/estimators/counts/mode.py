@@ -34,7 +34,12 @@ class Mode(ABC):
     @property
     @abstractmethod
     def n_hyper(self) -> int:
-        """Number of the hyperparameters that move; those after them are kept."""
+        """Number of directions in which the hyperparameters move."""
+
+    @property
+    def _moving(self) -> NDArray[np.int64]:
+        """Positions of the hyperparameters that move, as many as directions or more."""
+        return np.arange(self.n_hyper)
 
     @abstractmethod
     def _loss(self, hyper: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -59,14 +64,18 @@ class Mode(ABC):
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:
-        """Root of the inverse curvature (hyperparameter, direction)."""
-        n = self.n_hyper
-        hessian = np.empty((n, n))
-        for column, step in enumerate(STEP * np.eye(n, self.hyper.size)):
+        """Root of the inverse curvature (hyperparameter that moves, direction).
+
+        Where more move than there are directions, the narrowest directions are left out.
+        """
+        moving = self._moving
+        hessian = np.empty((moving.size, moving.size))
+        for column, step in enumerate(STEP * np.eye(self.hyper.size)[moving]):
             above, below = self._loss(self.hyper + step)[1], self._loss(self.hyper - step)[1]
-            hessian[:, column] = (above - below)[:n] / (2.0 * STEP)
+            hessian[:, column] = (above - below)[moving] / (2.0 * STEP)
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
-        return vector / np.sqrt(np.maximum(value, 1.0 / (WIDEST_SD) ** 2)) @ vector.T
+        root = vector / np.sqrt(np.maximum(value, 1.0 / (WIDEST_SD) ** 2))
+        return root @ vector.T if moving.size == self.n_hyper else root[:, : self.n_hyper]
 
     def _placed(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hyperparameters in a direction from the mode, where the topics' effects stand then.
@@ -77,7 +86,7 @@ class Mode(ABC):
         step = self._root @ along
         for _ in range(MOST_HALVINGS):
             hyper = self.hyper.copy()
-            hyper[: self.n_hyper] += step
+            hyper[self._moving] += step
             if self._loss(hyper)[0] + self.log_density <= CLIFF * self.n_hyper / 2.0:
                 break
             step *= 0.5

@@ -92,6 +92,10 @@ class CountFit(Mode):
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
+        self._begin(near)
+
+    def _begin(self, near: "CountFit | None") -> None:
+        """Set the hyperparameters."""
         if near is None or not self._search(near.hyper, near._root):
             start = self._initial()
             self._search(start, np.eye(start.size))
@@ -114,16 +118,20 @@ class CountFit(Mode):
         """
         counts = self._counts
         self._likelihood(self.hyper)  # places the nodes
-        effect = (self._share[..., None] * self._node).sum(axis=1)
-        own = np.repeat(effect, np.diff(counts.start), axis=0)
-        eta = counts.curve @ self.hyper[: self._n_beta] + own[:, 0] + own[:, 1] * counts.slope
-        p = 1.0 / (1.0 + np.exp(-np.clip(eta, -50.0, 50.0)))
+        p = self._probability((self._share[..., None] * self._node).sum(axis=1))
         chance = p * (1.0 - p)
         variance = counts.sampled * chance
         square = np.square(counts.relevant - counts.sampled * p)
         spread = np.sqrt((variance * (1.0 - 6.0 * chance) + 2.0 * variance**2).sum())
         total = max(float(variance.sum()), 1e-9)
         return float(square.sum()) / total, float(square.sum() - total) / max(float(spread), 1e-9)
+
+    def _probability(self, effect: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probability (cell,) that a document is relevant, with these effects (topic, 2)."""
+        counts = self._counts
+        own = np.repeat(effect, np.diff(counts.start), axis=0)
+        eta = counts.curve @ self.hyper[: self._n_beta] + own[:, 0] + own[:, 1] * counts.slope
+        return 1.0 / (1.0 + np.exp(-np.clip(eta, -50.0, 50.0)))
 
     @cached_property
     def evidence(self) -> float:
@@ -154,8 +162,12 @@ class CountFit(Mode):
         """Probability that a topic has none."""
         if not self._zero_inflated:
             return 0.0
-        logit = np.clip(hyper[-1], -ZERO_FARTHEST, ZERO_FARTHEST)
+        logit = np.clip(hyper[self._n_beta + 3], -ZERO_FARTHEST, ZERO_FARTHEST)
         return float(1.0 / (1.0 + np.exp(-logit)))
+
+    def _weight(self, hyper) -> NDArray[np.float64]:
+        """What scatters relevant documents (cell,), or nothing."""
+        return np.zeros(0)
 
     def _likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
         """Log marginal likelihood, without the prior; its gradient in beta and in the effects."""
@@ -163,13 +175,14 @@ class CountFit(Mode):
 
         point, log_weight = _rule()
         counts = self._counts
-        return log_likelihood(
+        value, gradient, slope, self._by_weight = log_likelihood(
             counts.start,
             counts.relevant,
             counts.sampled,
             counts.curve,
             counts.slope,
             counts.curve @ hyper[: self._n_beta],
+            self._weight(hyper),
             _scale(self._effects(hyper)),
             self._shows_none,
             self._zero_share(hyper),
@@ -180,6 +193,7 @@ class CountFit(Mode):
             self._share,
             self._zero,
         )
+        return value, gradient, slope
 
     def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
         """Minus the log posterior density of the hyperparameters, and its gradient."""
@@ -191,7 +205,7 @@ class CountFit(Mode):
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
         parts = [gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD]
         if self._zero_inflated:
-            pull = (hyper[-1] - ZERO_MEAN) / ZERO_SD
+            pull = (hyper[self._n_beta + 3] - ZERO_MEAN) / ZERO_SD
             value -= 0.5 * pull * pull
             beyond = self._zero.sum() - self._zero.size * self._zero_share(hyper)
             parts.append(np.array([beyond - pull / ZERO_SD]))
@@ -236,6 +250,7 @@ class CountFit(Mode):
                 np.ascontiguousarray(unsampled[:, here]),
                 counts.curve @ hyper[: self._n_beta],
                 counts.slope,
+                self._weight(hyper),
                 self._node,
                 share / likelier[:, None],
                 zero,

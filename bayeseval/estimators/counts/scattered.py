@@ -1,0 +1,79 @@
+"""Counts where systems rank most relevant documents well and the others not at all."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.estimators.counts.model import CountFit, Counts
+
+START = np.log(0.1 / 0.9)
+MEAN, SD = -3.0, 1.5  # logit of the share of relevant documents that are scattered
+FARTHEST = 5.0
+
+
+class ScatteredFit(CountFit):
+    r"""Fit of the counts of topics of whose relevant documents a share is scattered.
+
+    Beside what the curve describes there are, in proportion to it, relevant documents that are as
+    likely in one place as in another:
+
+    .. math:: 1 - P_{tc} = (1 - p_{tc}) \, e^{-b_t}, \qquad
+              b_t = \frac{\varphi}{1 - \varphi} \, \frac{\sum_c N_{tc} p_{tc}}{\sum_c N_{tc}}
+
+    with p as in :class:`.model.CountFit` and N the number of documents of a cell. A curve with a
+    level and a slope falls as steeply below a cliff as it does there, so that without such a share
+    topics where systems find a set of documents exactly, and nothing beyond it, get far too few.
+    The logit of the share phi is one more hyperparameter.
+
+    It is looked for only where the counts are likelier with a tenth scattered and all else as it
+    was; else the fit has not converged.
+
+    Parameters
+    ----------
+    counts : Counts
+    size : float array (cell,)
+        Number of documents.
+    near : CountFit
+        The fit of the same counts without scattered documents.
+    shows_none : bool array (topic,), optional
+        As for `near`.
+    """
+
+    def __init__(
+        self,
+        counts: Counts,
+        size: NDArray[np.float64],
+        near: CountFit,
+        *,
+        shows_none: NDArray[np.bool_] | None = None,
+    ) -> None:
+        whole = np.repeat(np.add.reduceat(size, counts.start[:-1]), np.diff(counts.start))
+        self._part = size / np.maximum(whole, 1.0)
+        super().__init__(counts, shows_none=shows_none, near=near)
+
+    def _begin(self, near: CountFit | None) -> None:
+        assert near is not None
+        start = np.append(near.hyper, START)
+        unit = np.eye(start.size)
+        unit[: near.n_hyper, : near.n_hyper] = near._root
+        if -self._loss(start)[0] > near.log_density:
+            self._search(start, unit)
+        else:
+            self.hyper, self.log_density, self.converged = start, -np.inf, False
+
+    @property
+    def _moving(self) -> NDArray[np.int64]:
+        return np.append(np.arange(self.n_hyper), self.hyper.size - 1)
+
+    def _weight(self, hyper) -> NDArray[np.float64]:
+        return np.exp(np.clip(hyper[-1], -2.0 * FARTHEST, FARTHEST)) * self._part
+
+    def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
+        loss, gradient = super()._loss(hyper)
+        pull = (hyper[-1] - MEAN) / SD
+        return loss + 0.5 * pull * pull, np.append(gradient, pull / SD - self._by_weight)
+
+    def _probability(self, effect: NDArray[np.float64]) -> NDArray[np.float64]:
+        p = super()._probability(effect)
+        start = self._counts.start
+        rate = np.add.reduceat(self._weight(self.hyper) * p, start[:-1])
+        return 1.0 - (1.0 - p) * np.exp(-np.repeat(rate, np.diff(start)))
