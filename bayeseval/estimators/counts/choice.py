@@ -95,9 +95,9 @@ def fit_counts(
     if _clearly_likelier(later, usual):
         sooner = fit(replace(counts, slope=levelling[1]))
         return _levelling_off(usual, later, sooner, told=lowest)
-    if lowest and left is not None and later.evidence < usual.evidence:
+    if lowest and left is not None:
         scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
-        if _clearly_likelier(scattered, usual, SURE):
+        if _clearly_likelier(scattered, usual, SURE) and later.evidence < usual.evidence:
             return scattered
     return usual
 

@@ -116,28 +116,36 @@ def place_scattered(
     ``by_eta`` (cell, node) and ``by_weight`` (node,) are filled with the derivatives of the log
     density in eta and in the log of all weights.
     """
+    p, irrelevant = np.empty(relevant.size), np.empty(relevant.size)
     for j in range(node.shape[0]):
         u0, u1 = node[j, 0], node[j, 1]
-        share = scattered_share(eta, slope, weight, u0, u1)
-        rate = -np.log1p(-share)
         density[j] = -0.5 * precision[0, 0] * u0 * u0 - precision[0, 1] * u0 * u1
         density[j] -= 0.5 * precision[1, 1] * u1 * u1
-        by_rate = 0.0
+        # without scattered documents: p and -log(1 - p)
+        rate = 0.0
         for cell in range(relevant.size):
             logit = eta[cell] + u0 + u1 * slope[cell]
-            p = 1.0 / (1.0 + np.exp(-logit))
+            odds = np.exp(-abs(logit))
+            p[cell] = (1.0 if logit > 0.0 else odds) / (1.0 + odds)
+            if sampled[cell] > 0.0:
+                irrelevant[cell] = max(logit, 0.0) + np.log1p(odds)
+            rate += weight[cell] * p[cell]
+        rate = min(rate, MOST_SCATTERED)
+        share = -np.expm1(-rate)
+        # with them
+        by_rate = 0.0
+        for cell in range(relevant.size):
             by_eta[cell, j] = 0.0
             if sampled[cell] > 0.0:
-                whole = max(p + (1.0 - p) * share, LEAST)
-                irrelevant = max(logit, 0.0) + np.log1p(np.exp(-abs(logit))) + rate
-                density[j] += relevant[cell] * np.log(whole)
-                density[j] -= (sampled[cell] - relevant[cell]) * irrelevant
+                whole = max(p[cell] + (1.0 - p[cell]) * share, LEAST)
+                if relevant[cell] > 0.0:
+                    density[j] += relevant[cell] * np.log(whole)
+                density[j] -= (sampled[cell] - relevant[cell]) * (irrelevant[cell] + rate)
                 residual = (relevant[cell] - sampled[cell] * whole) / whole
                 by_rate += residual
-                by_eta[cell, j] = p * residual
+                by_eta[cell, j] = p[cell] * residual
         for cell in range(relevant.size):
-            p = 1.0 / (1.0 + np.exp(-(eta[cell] + u0 + u1 * slope[cell])))
-            by_eta[cell, j] += by_rate * weight[cell] * p * (1.0 - p)
+            by_eta[cell, j] += by_rate * weight[cell] * p[cell] * (1.0 - p[cell])
         by_weight[j] = by_rate * rate
 
 
