@@ -46,8 +46,7 @@ class ScatteredFit(CountFit):
         *,
         shows_none: NDArray[np.bool_] | None = None,
     ) -> None:
-        whole = np.repeat(np.add.reduceat(size, counts.start[:-1]), np.diff(counts.start))
-        self._part = size / np.maximum(whole, 1.0)
+        self._part = size / np.maximum(_of_topic(size, counts.start), 1.0)
         super().__init__(counts, shows_none=shows_none, near=near)
 
     def _begin(self, near: CountFit | None) -> None:
@@ -74,6 +73,17 @@ class ScatteredFit(CountFit):
 
     def _probability(self, effect: NDArray[np.float64]) -> NDArray[np.float64]:
         p = super()._probability(effect)
-        start = self._counts.start
-        rate = np.add.reduceat(self._weight(self.hyper) * p, start[:-1])
-        return 1.0 - (1.0 - p) * np.exp(-np.repeat(rate, np.diff(start)))
+        rate = _of_topic(self._weight(self.hyper) * p, self._counts.start)
+        return 1.0 - (1.0 - p) * np.exp(-rate)
+
+
+def _of_topic(value: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum over the cells of its topic, for every cell.
+
+    Examples
+    --------
+    >>> _of_topic(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2, 3, 3]))
+    array([3., 3., 4.])
+    """
+    topic = np.repeat(np.arange(start.size - 1), np.diff(start))
+    return np.bincount(topic, weights=value, minlength=start.size)[topic]
