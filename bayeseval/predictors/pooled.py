@@ -1,5 +1,7 @@
 """The default predictor: one regularised logistic regression over all topics."""
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +30,6 @@ def pooled(
     relevance: NDArray[np.float64],
     *,
     values: NDArray[np.float64] | None = None,
-    run_penalty: float = 1.0,
-    n_folds: int = N_FOLDS,
 ) -> NDArray[np.float64]:
     r"""M(d) from the fused rank, the topic and every contributing run's rank, over all topics.
 
@@ -63,10 +63,6 @@ def pooled(
         Relevance in [0, 1] of the selected pairs, 0 elsewhere.
     values : float array (frame_pair,) or (frame_pair, judge), optional
         External predictions to learn from as well; NaN where there is none.
-    run_penalty : float
-        Ridge penalty of the reliabilities; above 0.
-    n_folds : int
-        Number of folds, at least 2.
 
     Returns
     -------
@@ -82,43 +78,28 @@ def pooled(
     >>> pooled(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
     array([[0.34, 0.24, 0.44, 0.29, 0.15, 0.11]])
     """
-    if not run_penalty > 0:
-        raise ValueError(f"run_penalty of pooled is {run_penalty}; allowed: above 0.")
     rank, runs = log_ranks(sample.fused_rank), run_features(sample)
     best = best_rank_features(sample)
     external = value_features(values, sample.n_pairs)
     components = component_features(runs, N_COMPONENTS)
     penalty = Penalty(
-        np.concatenate(
-            [
-                RANK_PENALTY,
-                np.full(best.shape[1] + external.shape[1], 1.0),
-                np.full(runs.shape[1], run_penalty),
-            ]
-        ),
+        np.concatenate([RANK_PENALTY, np.ones(best.shape[1] + external.shape[1] + runs.shape[1])]),
         np.concatenate([TOPIC_PENALTY, np.full(components.shape[1], COMPONENT_PENALTY)]),
     )
     common = np.column_stack([rank, best, external, runs])
     own = np.column_stack([rank[:, :2], components])
     rows = TopicRows(common, own, sample.topic, sample.n_topics)
-    return cross_fitted(sample, relevance, rows, penalty, n_folds=n_folds)
+    return cross_fitted(sample, relevance, rows, penalty)
 
 
 def cross_fitted(
-    sample: Sample,
-    relevance: NDArray[np.float64],
-    rows: TopicRows,
-    penalty: Penalty,
-    *,
-    n_folds: int = N_FOLDS,
+    sample: Sample, relevance: NDArray[np.float64], rows: TopicRows, penalty: Penalty
 ) -> NDArray[np.float64]:
     """M (replicate, frame_pair) of each fold by :func:`ridge_logistic` on the other folds."""
     from scipy.special import expit
 
-    if n_folds < 2:
-        raise ValueError(f"n_folds is {n_folds}; allowed: 2 or more.")
-    fold = folds(sample, n_folds)
-    members = [np.flatnonzero(fold == number) for number in range(n_folds)]
+    fold = folds(sample, N_FOLDS)
+    members = [np.flatnonzero(fold == number) for number in range(N_FOLDS)]
     predicted = np.zeros(sample.selected.shape)
 
     def fill(task: tuple[int, int]) -> None:
@@ -131,10 +112,8 @@ def cross_fitted(
             held_out = members[number]
             predicted[replicate, held_out] = expit(logits(_at(rows, held_out), coefficients))
 
-    tasks = [
-        (replicate, number) for replicate in range(len(predicted)) for number in range(n_folds)
-    ]
-    each_on_a_core(fill, tasks, "M from all topics")
+    tasks = itertools.product(range(len(predicted)), range(N_FOLDS))
+    each_on_a_core(fill, list(tasks), "M from all topics")
     return predicted
 
 

@@ -7,10 +7,10 @@ from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import held_out_groups
 from bayeseval.processors import each_on_a_core, usable_processors
 
+RIDGE = 1e-3  # penalty RIDGE * b^2 / 2
 
-def rank_logistic(
-    sample: Sample, relevance: NDArray[np.float64], *, ridge: float = 1e-3
-) -> NDArray[np.float64]:
+
+def rank_logistic(sample: Sample, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""M(d) from the fused rank alone, each stratum of each topic held out in turn.
 
     .. math:: M(d) = \frac{1}{1 + \exp(-(p + a + b \log rank(d)))}
@@ -32,8 +32,6 @@ def rank_logistic(
         Frame, design and samples.
     relevance : float array (replicate, frame_pair)
         Relevance in [0, 1] of the selected pairs, 0 elsewhere.
-    ridge : float
-        Penalty ridge * b^2 / 2; above 0.
 
     Returns
     -------
@@ -57,8 +55,6 @@ def rank_logistic(
     """
     from bayeseval.predictors.rank_kernel import held_out_predictions
 
-    if not ridge > 0:
-        raise ValueError(f"ridge of rank_logistic is {ridge}; allowed: above 0.")
     group = held_out_groups(sample)
     order = np.argsort(group, kind="stable")
     n_groups = int(group.max(initial=-1)) + 1
@@ -79,7 +75,7 @@ def rank_logistic(
             selected,
             np.ascontiguousarray(relevance[rows][:, order], dtype=float),
             probability,
-            ridge,
+            RIDGE,
             block,
         )
         predicted[rows, order] = block

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from bayeseval.frame.features import best_rank_features, component_features, run_features
 from bayeseval.predictors import pooled
@@ -58,19 +57,6 @@ def test_value_features_are_labels_when_few_and_numbers_when_many():
     many = value_features(np.append(np.arange(30.0), np.nan), 31)
     np.testing.assert_allclose(many[:30, 0].std(), 1.0)
     np.testing.assert_array_equal(many[30], [0.0, 0.0, 1.0])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"run_penalty": 0.0}, "run_penalty of pooled is 0.0; allowed: above 0"),
-        ({"n_folds": 1}, "n_folds is 1; allowed: 2 or more"),
-    ],
-)
-def test_impossible_options_are_errors(options, message):
-    sample, relevance = random_sample()
-    with pytest.raises(ValueError, match=message):
-        pooled(sample, relevance, **options)
 
 
 def test_best_ranks_count_what_is_not_retrieved_as_one_below_the_deepest():
