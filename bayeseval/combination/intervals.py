@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_alike
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import Message, Option
 from bayeseval.models.score.constants import (
     GROUPS,
     checked_constants,
@@ -30,7 +29,6 @@ def compare_intervals(
     combined: xr.Dataset | None = None,
     *,
     truth: xr.DataArray | xr.Dataset | None = None,
-    discovery_rate: float = FLAGGED,
     constants: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
     r"""Intervals of the same runs by design, by model and combined, with the truth if known.
@@ -47,10 +45,10 @@ def compare_intervals(
     (:class:`bayeseval.models.score.independent.Independent`); e is the ``flag_ratio`` of
     contributing runs, an error of the model's own that is no contradiction. For runs that depart
     from the model, m and c are those without departures: the flag says that the run is unlike those
-    that the model knows. Of the runs flagged a share of ``discovery_rate`` at most is expected to
-    be as modelled where the model is off by no more than that e: how often it is raised on worlds
-    of the model's own and on real runs is in ``benchmarks/combined_intervals/README.md``. For the
-    population of topics v and c hold the topics too, and fewer runs are flagged.
+    that the model knows. Of the runs flagged a share of .1 at most is expected to be as modelled
+    where the model is off by no more than that e: how often it is raised on worlds of the model's
+    own and on real runs is in ``benchmarks/combined_intervals/README.md``. For the population of
+    topics v and c hold the topics too, and fewer runs are flagged.
 
     Parameters
     ----------
@@ -63,7 +61,6 @@ def compare_intervals(
         Of :func:`combine`.
     truth : DataArray or Dataset (measure, run), optional
         True scores, or a Dataset with ``estimate``.
-    discovery_rate : float
     constants : mapping of group to mapping, optional
         Another ``flag_ratio`` of the group "contributed" for that of the package.
 
@@ -101,10 +98,6 @@ def compare_intervals(
     >>> table.length_ratio.sel(source="model").item(), table.flagged.item()
     (0.25, True)
     """
-    if not 0.0 < discovery_rate < 1.0:
-        raise ValueError(
-            Message(Option("discovery_rate"), f" is {discovery_rate}; allowed: between 0 and 1")
-        )
     _check_sources(mean, summary, combined)
     mean, summary = mean.compute(), summary.compute()  # small, also where their dims are chunks
     parts = {"design": mean, "model": summary}
@@ -132,13 +125,16 @@ def compare_intervals(
     tested = _contradiction(mean, summary, constants)
     z, p_value = tested["z"], _p_value(tested)
     flags = xr.apply_ufunc(
-        _discoveries, p_value, discovery_rate, input_core_dims=[["run"], []],
-        output_core_dims=[["run"]], vectorize=True,
-    )  # fmt: skip
+        _discoveries,
+        p_value,
+        input_core_dims=[["run"]],
+        output_core_dims=[["run"]],
+        vectorize=True,
+    )
     table = table.assign(z=z, p_value=p_value, flagged=flags)
     if combined is not None:
         table = table.assign({name: combined[name] for name in ("conflict", "model_weight")})
-    return table.assign_attrs(mean.attrs | {"discovery_rate": discovery_rate})
+    return table.assign_attrs(mean.attrs | {"discovery_rate": FLAGGED})
 
 
 def _check_sources(mean: xr.Dataset, summary: xr.Dataset, combined: xr.Dataset | None) -> None:
@@ -287,8 +283,8 @@ def _p_value(tested: xr.Dataset) -> xr.DataArray:
     )
 
 
-def _discoveries(p_value: NDArray, rate: float) -> NDArray[np.bool_]:
+def _discoveries(p_value: NDArray) -> NDArray[np.bool_]:
     """What Benjamini and Hochberg's step-up procedure rejects."""
     from scipy.stats import false_discovery_control
 
-    return false_discovery_control(p_value) <= rate
+    return false_discovery_control(p_value) <= FLAGGED

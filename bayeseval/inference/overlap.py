@@ -1,7 +1,5 @@
 """How much of a posterior is the prior: what data did not decide."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 N_BINS = 30
 
 
-def prior_overlap(drawn: xr.DataTree, var_names: str | Sequence[str] | None = None) -> xr.Dataset:
+def prior_overlap(drawn: xr.DataTree) -> xr.Dataset:
     r"""Overlap of the prior and the posterior of the single parameters of a model.
 
     .. math:: overlap = \int \min(p(\theta), p(\theta \mid y)) \, d\theta, \quad
@@ -27,8 +25,6 @@ def prior_overlap(drawn: xr.DataTree, var_names: str | Sequence[str] | None = No
     drawn : DataTree
         With the groups prior and posterior, as :func:`bayeseval.inference.predictive_draws` gives
         it.
-    var_names : str or list of str, optional
-        Parameters without dims; default: all of them.
 
     Returns
     -------
@@ -39,7 +35,7 @@ def prior_overlap(drawn: xr.DataTree, var_names: str | Sequence[str] | None = No
     Raises
     ------
     ValueError
-        A group that is not there; a name that is no parameter without dims.
+        A group that is not there.
 
     References
     ----------
@@ -60,19 +56,11 @@ def prior_overlap(drawn: xr.DataTree, var_names: str | Sequence[str] | None = No
         if group not in drawn.children:
             raise ValueError(f"there is no group '{group}'; give the draws of predictive_draws")
     prior, posterior = (drawn[group].to_dataset() for group in ("prior", "posterior"))
-    known = [
+    names = [
         str(name)
         for name in posterior.data_vars
         if name in prior and set(posterior[name].dims) == {"chain", "draw"}
     ]
-    if isinstance(var_names, str):
-        var_names = [var_names]
-    names = known if var_names is None else list(var_names)
-    stray = [name for name in names if name not in known]
-    if stray:
-        raise ValueError(
-            f"'{stray[0]}' is no parameter without dims; such parameters: {', '.join(known)}"
-        )
     before, after = (
         [part[name].to_numpy().ravel() for name in names] for part in (prior, posterior)
     )

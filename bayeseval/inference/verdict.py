@@ -10,29 +10,27 @@ CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")  # of a sample
 UPPER = ("divergences", "r_hat", *KINDS)  # checks whose limit is the largest value allowed
 WHOLE = ("divergences", "ess_bulk", "ess_tail")  # shown without decimals
 RHAT_MAX, ESS_MIN, BFMI_MIN = 1.01, 400.0, 0.3
-FALSE_ALARMS = 0.05
+FALSE_ALARMS = 0.05  # chance that judgments speak against a model that is right
 
 
 def verdict(
     fitted: xr.DataTree,
     sampled: xr.DataTree | None = None,
     *,
-    rhat_max: float = RHAT_MAX,
-    ess_min: float = ESS_MIN,
-    bfmi_min: float = BFMI_MIN,
-    false_alarms: float = FALSE_ALARMS,
     random_seed: int = 0,
 ) -> xr.Dataset:
     r"""Verdict on the draws of a fit, and on the model if judgments are given.
 
-    Of a sampler it looks at every entry of every variable. Of a model of documents it compares the
-    judgments with what the fit predicts (:func:`bayeseval.inference.predicted_judgments`): by
-    stratum, by topic, by the number of runs that found a document, at the first ten ranks of the
-    runs, and the number of relevant documents with that of ``dyn``. Of each it takes the largest
-    standardised difference of any group, :math:`\max_g |z_g|`, whose limit is the quantile of the
-    same under judgments drawn from the fit, at 1 - ``false_alarms`` / 5: so the chance that any of
-    the five speaks against a model that is right is about ``false_alarms``. A model that passes may
-    still be wrong of runs that it did not learn from.
+    Of a sampler it looks at every entry of every variable: no draw may have diverged, the
+    split-chain rank-normalised r_hat is 1.01 at most, the effective sample size 400 at least, in
+    the bulk and in the 5 % tails, and the Bayesian fraction of missing information of every chain
+    .3 at least. Of a model of documents it compares the judgments with what the fit predicts
+    (:func:`bayeseval.inference.predicted_judgments`): by stratum, by topic, by the number of runs
+    that found a document, at the first ten ranks of the runs, and the number of relevant documents
+    with that of ``dyn``. Of each it takes the largest standardised difference of any group,
+    :math:`\max_g |z_g|`, whose limit is the quantile of the same under judgments drawn from the
+    fit, at .99: so the chance that any of the five speaks against a model that is right is about
+    .05. A model that passes may still be wrong of runs that it did not learn from.
 
     Parameters
     ----------
@@ -40,14 +38,6 @@ def verdict(
         What :func:`bayeseval.fit` returns.
     sampled : DataTree, optional
         Collection that the model was made from; an approximation has no verdict without.
-    rhat_max : float
-        Largest split-chain rank-normalised r_hat allowed.
-    ess_min : float
-        Least effective sample size allowed, in the bulk and in the 5 % tails.
-    bfmi_min : float
-        Least Bayesian fraction of missing information of a chain.
-    false_alarms : float
-        Probability that the model is refused where it is right.
     random_seed : int
         For the judgments drawn from the fit.
 
@@ -84,28 +74,24 @@ def verdict(
     fitted = fitted.compute()  # ArviZ takes no chunks
     rows: dict[str, tuple[float, float, str]] = {}
     if "sample_stats" in fitted.children:
-        rows |= _sampler(fitted, rhat_max, ess_min, bfmi_min)
+        rows |= _sampler(fitted)
     elif sampled is None:
         raise ValueError(
             "this fit has no sampler's statistics: an approximation has a verdict only beside its "
             "judgments, be.verdict(fitted, sampled)"
         )
     if sampled is not None:
-        _check_false_alarms(false_alarms)
-        seen = predicted_judgments(fitted, sampled, random_seed=random_seed)
-        rows |= _judgments(seen, false_alarms)
+        rows |= _judgments(predicted_judgments(fitted, sampled, random_seed=random_seed))
     return _table(rows)
 
 
-def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> xr.Dataset:
+def judgments_verdict(seen: xr.Dataset) -> xr.Dataset:
     """Verdict on a model from its judgments alone.
 
     Parameters
     ----------
     seen : Dataset
         What :func:`bayeseval.inference.predicted_judgments` returns.
-    false_alarms : float
-        Probability that any limit is passed where the model is right.
 
     Returns
     -------
@@ -115,7 +101,7 @@ def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> x
     Raises
     ------
     ValueError
-        Something else than predicted judgments; ``false_alarms`` out of range.
+        Something else than predicted judgments.
 
     Examples
     --------
@@ -126,19 +112,12 @@ def judgments_verdict(seen: xr.Dataset, false_alarms: float = FALSE_ALARMS) -> x
     >>> judgments_verdict(seen)["passed"].item()
     False
     """
-    _check_false_alarms(false_alarms)
     if not isinstance(seen, xr.Dataset) or not {"null", "difference"} <= set(seen.data_vars):
         raise ValueError(
             "judgments_verdict takes what predicted_judgments returns; be.verdict(fit, sampled) "
             "looks at a fit"
         )
-    return _table(_judgments(seen, false_alarms))
-
-
-def _check_false_alarms(false_alarms: float) -> None:
-    """Refuse what is no probability."""
-    if not 0 < false_alarms < 1:
-        raise ValueError(f"false_alarms is {false_alarms}; allowed: between 0 and 1")
+    return _table(_judgments(seen))
 
 
 def _table(rows: dict[str, tuple[float, float, str]]) -> xr.Dataset:
@@ -157,14 +136,14 @@ def _table(rows: dict[str, tuple[float, float, str]]) -> xr.Dataset:
     )
 
 
-def judgment_limit(seen: xr.Dataset, kind: str, false_alarms: float = FALSE_ALARMS) -> float:
+def judgment_limit(seen: xr.Dataset, kind: str) -> float:
     """Largest standardised difference that any group of a kind may have."""
     rows = np.flatnonzero(seen["kind"].to_numpy() == kind)
     largest = np.abs(seen["null"].to_numpy()[rows]).max(axis=0)
-    return float(np.quantile(largest, 1.0 - false_alarms / len(KINDS)))
+    return float(np.quantile(largest, 1.0 - FALSE_ALARMS / len(KINDS)))
 
 
-def _judgments(seen: xr.Dataset, false_alarms: float) -> dict[str, tuple[float, float, str]]:
+def _judgments(seen: xr.Dataset) -> dict[str, tuple[float, float, str]]:
     """Largest standardised difference of each kind of groups, its limit, and where it is."""
     off = np.abs(seen["difference"].to_numpy())
     found = {}
@@ -178,13 +157,11 @@ def _judgments(seen: xr.Dataset, false_alarms: float) -> dict[str, tuple[float, 
                 f"{group['observed'].item():.3g} more relevant documents and the model expects "
                 f"{group['predicted'].item():.3g}"
             )
-            found[kind] = (float(off[at]), judgment_limit(seen, kind, false_alarms), where)
+            found[kind] = (float(off[at]), judgment_limit(seen, kind), where)
     return found
 
 
-def _sampler(
-    fitted: xr.DataTree, rhat_max: float, ess_min: float, bfmi_min: float
-) -> dict[str, tuple[float, float, str]]:
+def _sampler(fitted: xr.DataTree) -> dict[str, tuple[float, float, str]]:
     """Worst value, limit and place of every check of a sampler."""
     import arviz as az
 
@@ -193,10 +170,10 @@ def _sampler(
     bfmi = az.bfmi(statistics["energy"])
     return {
         "divergences": (float(statistics["diverging"].sum()), 0.0, ""),
-        "r_hat": _worst(az.rhat(posterior), largest=True, limit=rhat_max),
-        "ess_bulk": _worst(az.ess(posterior), largest=False, limit=ess_min),
-        "ess_tail": _worst(az.ess(posterior, method="tail"), largest=False, limit=ess_min),
-        "bfmi": (float(bfmi.min()), float(bfmi_min), f"chain {int(bfmi.to_numpy().argmin())}"),
+        "r_hat": _worst(az.rhat(posterior), largest=True, limit=RHAT_MAX),
+        "ess_bulk": _worst(az.ess(posterior), largest=False, limit=ESS_MIN),
+        "ess_tail": _worst(az.ess(posterior, method="tail"), largest=False, limit=ESS_MIN),
+        "bfmi": (float(bfmi.min()), BFMI_MIN, f"chain {int(bfmi.to_numpy().argmin())}"),
     }
 
 
@@ -260,5 +237,5 @@ def _worst(values: xr.Dataset, *, largest: bool, limit: float) -> tuple[float, f
             worst = value
             name = f"{variable}[{', '.join(labels)}]" if labels else str(variable)
     if not np.isfinite(worst):  # one chain, or too few draws: what cannot be computed fails
-        return np.nan, float(limit), ""
-    return worst, float(limit), name
+        return np.nan, limit, ""
+    return worst, limit, name
