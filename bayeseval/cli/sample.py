@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -184,8 +183,10 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
     """Say how many documents there are to judge, among which."""
     import numpy as np
 
+    from bayeseval.collection.schema import design_parameters
+
     n_selected = int((design["selected"].to_numpy() & ~kept).sum())
-    parameters = json.loads(design.attrs["parameters"])
+    parameters = design_parameters(design)
     in_frame = ((design["inclusion_probability"] > 0) | (design["stratum"] >= 0)).to_numpy()
     pair_topic = design["pair_topic"].to_numpy()
     topics = pair_topic[in_frame]

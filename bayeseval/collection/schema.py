@@ -1,6 +1,8 @@
 """The shape of a collection: how its tree is put together, and what must hold in it."""
 
+import json
 import zlib
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -192,6 +194,11 @@ def no_strata(n_pairs: int) -> dict[str, tuple[str, NDArray]]:
         "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
         "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
     }
+
+
+def design_parameters(design: xr.Dataset | xr.DataTree | None) -> dict[str, Any]:
+    """What a design was made with; nothing where there is none, or it does not say."""
+    return {} if design is None else json.loads(design.attrs.get("parameters", "{}"))
 
 
 def _unlabelled(dataset: xr.Dataset) -> xr.Dataset:

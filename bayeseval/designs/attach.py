@@ -12,7 +12,7 @@ import xarray as xr
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import alike_document, floating_topics
-from bayeseval.collection.schema import describe_pair
+from bayeseval.collection.schema import describe_pair, design_parameters
 from bayeseval.designs.files import read_design
 from bayeseval.designs.placing import (
     check_design,
@@ -322,7 +322,7 @@ def _certain_pairs(design: xr.Dataset) -> tuple[np.ndarray, int]:
     may be just as sure to be selected.
     """
     stratum = design["stratum"].to_numpy()
-    n_certain = json.loads(design.attrs.get("parameters", "{}")).get("n_certain", 0)
+    n_certain = design_parameters(design).get("n_certain", 0)
     if not n_certain:
         return np.zeros(stratum.size, dtype=bool), 0
     first = np.unique(design["stratum_topic"].to_numpy(), return_index=True)[1]

@@ -1,7 +1,6 @@
 """Drawing a sample from a design."""
 
 import itertools
-import json
 import zlib
 
 import numpy as np
@@ -9,6 +8,7 @@ import xarray as xr
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.choices import check_seed, check_whole_numbers
+from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.placing import check_design
 
 DRAW_STREAM = 1
@@ -89,7 +89,7 @@ def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:
     """
     if random_seed is None:
         return None
-    if not json.loads(design.attrs.get("parameters", "{}")).get("n_certain"):
+    if not design_parameters(design).get("n_certain"):
         return [random_seed, DRAW_STREAM]
     certain = np.packbits(design["inclusion_probability"].to_numpy() == 1.0)
     return [random_seed, DRAW_STREAM, zlib.crc32(certain.tobytes())]
@@ -135,7 +135,7 @@ def _selection(design: xr.Dataset, n_replicates: int, random) -> np.ndarray:
 def _counts(design: xr.Dataset, n_replicates: int, n_draws: int | None, random) -> np.ndarray:
     """Number of times that each pair is drawn, int64 (replicate, pair)."""
     probability = design["draw_probability"].to_numpy()
-    budget = json.loads(design.attrs["parameters"])["budget"]
+    budget = design_parameters(design)["budget"]
     count = np.zeros((n_replicates, probability.size), dtype=np.int64)
     for first, last in itertools.pairwise(topic_starts(design)):
         pairs = first + np.flatnonzero(probability[first:last] > 0)

@@ -1,12 +1,10 @@
 """One stage of a dynamic sample at a time, with an assessor at the other end."""
 
-import json
-
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import pair_positions
-from bayeseval.collection.schema import describe_pair
+from bayeseval.collection.schema import describe_pair, design_parameters
 from bayeseval.designs.dynamic import planned, staged_design
 from bayeseval.designs.dynamic_stages import (
     StagedSample,
@@ -108,7 +106,7 @@ def dynamic_stage(
 def _stages_done(previous: xr.Dataset, n_stages: int, parameters: dict) -> int:
     if previous.attrs.get("name") != "dynamic_sampling" or "stratum_stage" not in previous:
         raise ValueError("previous must be a design that dynamic_stage returned")
-    before = json.loads(previous.attrs["parameters"])
+    before = design_parameters(previous)
     for name, value in parameters.items():
         if before.get(name) != value:
             raise ValueError(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
 from bayeseval.collection.origin import run_coords
+from bayeseval.collection.schema import design_parameters
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.registry import (
     ESTIMATORS,
@@ -25,7 +26,7 @@ from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predicto
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
 from bayeseval.estimators.topic_scores import ListScore, TopicScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.gather import design_parameters, grade_scale
+from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.lists import TopicLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
@@ -250,7 +251,7 @@ def _warn_strata(collection: xr.DataTree, measures: list[Measure]) -> None:
 
 def _warn_cut(frame: Frame, measures: list[Measure]) -> None:
     """Say of ratios that documents below the ranks that could be judged are no part of them."""
-    depth = design_parameters(frame.collection).get("pool_depth")
+    depth = design_parameters(frame.collection.children.get("design")).get("pool_depth")
     ratios = [measure.label for measure in measures if measure.kind == "ratio"]
     if ratios and depth is not None and frame.rankings.length.max(initial=0) > depth:
         warnings.warn(

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import pair_labels, row_of_pair
+from bayeseval.collection.schema import design_parameters
 from bayeseval.frame.gather import (
-    design_parameters,
     design_runs,
     framed_sample,
     grade_scale,
@@ -105,12 +105,12 @@ class Frame:
     @property
     def design_labels(self) -> list[str]:
         """Labels that made documents of one fused rank more or less likely to be judged."""
-        return list(design_parameters(self.collection).get("labels", []))
+        return list(design_parameters(self.collection.children.get("design")).get("labels", []))
 
     @property
     def made_certain(self) -> bool:
         """Whether the design was given pairs to judge for certain, of an old pool or sample."""
-        return bool(design_parameters(self.collection).get("n_certain", 0))
+        return bool(design_parameters(self.collection.children.get("design")).get("n_certain", 0))
 
     @property
     def not_begun(self) -> NDArray[np.bool_]:

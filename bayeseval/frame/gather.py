@@ -2,13 +2,12 @@
 
 import json
 import warnings
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection import topic_starts
-from bayeseval.collection.schema import describe_pair
+from bayeseval.collection.schema import describe_pair, design_parameters
 from bayeseval.frame.sample import Sample
 
 
@@ -111,16 +110,9 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
         )
 
 
-def design_parameters(collection: xr.DataTree) -> dict[str, Any]:
-    """What the design was made with; nothing where there is no design."""
-    if "design" not in collection.children:
-        return {}
-    return json.loads(collection.children["design"].attrs.get("parameters", "{}"))
-
-
 def design_runs(collection: xr.DataTree) -> list[str] | None:
     """Runs that the design was made from, as far as they are here; None where none is known."""
-    made_from = design_parameters(collection).get("runs", [])
+    made_from = design_parameters(collection.children.get("design")).get("runs", [])
     here = set(collection["run"].to_numpy().tolist())
     present = [run for run in made_from if run in here]
     if len(present) < len(made_from):

@@ -1,6 +1,5 @@
 """A page on an evaluation: scores with intervals, ranks, pictures, and what to be careful of."""
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +8,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.predictions import label_names
+from bayeseval.collection.schema import design_parameters
 from bayeseval.combination import N_CHAINS
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.denominators import POOR_SHARE
@@ -284,7 +284,7 @@ def _how(
     if "design" in sampled.children:
         design = sampled["design"].attrs
         named["Design"] = f"{design.get('name', 'given')} ({design['scheme']})"
-        budget = json.loads(design.get("parameters", "{}")).get("budget")
+        budget = design_parameters(sampled["design"]).get("budget")
         if isinstance(budget, int):
             named["Design"] += f", {budget} judgments per topic"
         elif budget is not None:

@@ -1,6 +1,5 @@
 """The runs' judged tops, and which of a topic's documents other runs show."""
 
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import pair_labels
-from bayeseval.collection.schema import check_one_sample
+from bayeseval.collection.schema import check_one_sample, design_parameters
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
 from bayeseval.frame.rankings import Rankings
@@ -251,7 +250,7 @@ def _pool(collection: xr.DataTree) -> dict:
             f"the judgments come from a {attrs['scheme']} design; the urn's likelihood is that of "
             "the judged top of a list and needs judgments to a depth, such as those of a pool."
         )
-    return json.loads(attrs["parameters"]) if attrs.get("name") == "depth_pool" else {}
+    return design_parameters(collection["design"]) if attrs.get("name") == "depth_pool" else {}
 
 
 def _check_pool(pool: dict, labels: NDArray[np.str_], depth: int) -> None:
