@@ -45,8 +45,23 @@ def label_values(collection: xr.DataTree, names: str | Sequence[str]) -> NDArray
                 f"there are no labels named '{name}'; added by be.add_predictions: "
                 f"{', '.join(known) or 'none'}"
             )
-    columns = [collection.children["predictors"][name].to_numpy() for name in asked]
-    return np.column_stack([np.zeros((collection.sizes["pair"], 0)), *columns])
+    columns = predictor_columns(collection)
+    return np.column_stack(
+        [np.zeros((collection.sizes["pair"], 0)), *(columns[name] for name in asked)]
+    )
+
+
+def predictor_columns(collection: xr.DataTree) -> dict[str, NDArray[np.float64]]:
+    """External predictions (pair,) by name, those of a dim predictor by their labels."""
+    columns = {}
+    if "predictors" in collection.children:
+        for name, values in collection["predictors"].to_dataset(inherit=False).data_vars.items():
+            if values.dims == ("pair",):
+                columns[str(name)] = values.to_numpy().astype(float)
+            elif set(values.dims) == {"pair", "predictor"}:
+                for label in values["predictor"].to_numpy():
+                    columns[str(label)] = values.sel(predictor=label).to_numpy().astype(float)
+    return columns
 
 
 def label_names(collection: xr.DataTree) -> list[str]:

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.predictions import label_names, warn_of_copies
+from bayeseval.collection.predictions import label_names, predictor_columns, warn_of_copies
 from bayeseval.estimators.denominators import RatioOptions, count_model
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import Frame
@@ -43,7 +43,7 @@ def difference(
     spec = default_predictor(collection) if predictor is None else predictor
     _warn_of_later_stages(collection, spec)
     _warn_of_raw_labels(collection, spec)
-    columns = _predictor_columns(collection, frame.pair)
+    columns = {name: x[frame.pair] for name, x in predictor_columns(collection).items()}
     _, named = name_and_argument(spec)
     for name in label_names(collection):
         if name in (named if isinstance(named, list | tuple) else [named]):
@@ -101,21 +101,6 @@ def _warn_of_later_stages(collection: xr.DataTree, spec) -> None:
             "be.designs.with_stage_predictions",
             stacklevel=2,
         )
-
-
-def _predictor_columns(collection: xr.DataTree, pairs: np.ndarray) -> dict[str, np.ndarray]:
-    """External predictions by name, over the frame."""
-    if "predictors" not in collection.children:
-        return {}
-    columns = {}
-    predictors = collection.children["predictors"].to_dataset(inherit=False)
-    for name, values in predictors.data_vars.items():
-        if values.dims == ("pair",):
-            columns[str(name)] = values.to_numpy()[pairs]
-        elif set(values.dims) == {"pair", "predictor"}:
-            for label in values["predictor"].to_numpy():
-                columns[str(label)] = values.sel(predictor=label).to_numpy()[pairs]
-    return columns
 
 
 def _learned(spec, columns: dict[str, np.ndarray]):

@@ -35,7 +35,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.predictions import warn_of_copies
+from bayeseval.collection.predictions import predictor_columns, warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.blocks import effect_dims
@@ -189,17 +189,15 @@ def label_rate(
 
 def external_values(collection: xr.DataTree, column: str) -> NDArray[np.float64]:
     """Values (pair,) of a column of /predictors."""
-    node = collection.children.get("predictors")
-    known = [] if node is None else sorted(map(str, node.data_vars))
-    if node is None or column not in known:
+    columns = predictor_columns(collection)
+    if column not in columns:
         raise ValueError(
             f"there is no external predictor '{column}'; columns of /predictors: "
-            f"{', '.join(known) or 'none'}"
+            f"{', '.join(sorted(columns)) or 'none'}"
         )
-    values = node[column].to_numpy().astype(float)
-    if np.isinf(values).any():
+    if np.isinf(columns[column]).any():
         raise ValueError(f"external predictor '{column}' holds an infinite value; allowed: finite")
-    return values
+    return columns[column]
 
 
 def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]:
