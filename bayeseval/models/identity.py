@@ -7,8 +7,7 @@ import xarray as xr
 
 BUILT = "built_part"  # coord of a model that no variable has
 CHECKSUMS = ("frame_checksum", "run_checksum")
-VERSION = 6  # of what a fit holds; counts up when older fits can no longer be read
-OWN_VERSION = {"grade_model": 7}  # the same of one model
+VERSION = 7  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def name_model(name: str) -> None:
@@ -17,7 +16,7 @@ def name_model(name: str) -> None:
 
     model: Any = pm.modelcontext(None)
     model.add_coord("model_name", [name])
-    pm.Data("model_version", np.array([_version(name)]), dims="model_name")
+    pm.Data("model_version", np.array([VERSION]), dims="model_name")
 
 
 def parts_of(model) -> list[str]:
@@ -128,13 +127,9 @@ def model_name(model_or_fit) -> str | None:
     if "model_version" not in constant:
         return None
     name, found = str(constant["model_name"].to_numpy()[0]), int(constant["model_version"][0])
-    if found != _version(name):
+    if found != VERSION:
         raise ValueError(
             f"the fit is of version {found} of its model and this package reads version "
-            f"{_version(name)}; fit the model again"
+            f"{VERSION}; fit the model again"
         )
     return name
-
-
-def _version(name: str) -> int:
-    return OWN_VERSION.get(name, VERSION)

@@ -98,14 +98,6 @@ def test_runs_that_come_later_are_scored_with_labels_where_none_of_theirs_is_jud
     assert np.isfinite(post.estimate).all() and post.sizes["run"] == 3
 
 
-def test_a_fit_that_knows_no_slopes_is_refused_in_one_sentence():
-    sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
-    fitted = handmade_fit(be.models.relevance_model(sampled, external="llm"))
-    fitted["posterior"] = xr.DataTree(fitted["posterior"].to_dataset().drop_vars("llm_slope"))
-    with pytest.raises(ValueError, match="'llm' by error rates that have no slope, .* again"):
-        be.posterior_scores(fitted, sampled, "NumRel", random_seed=1)
-
-
 def test_labels_change_the_odds_of_every_grade():
     sampled = labelled(GRADES)
     model = be.models.grade_model(sampled, external="llm")

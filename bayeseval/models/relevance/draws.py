@@ -75,12 +75,6 @@ class RelevanceDraws:
             column: external_values(sampled, column)
             for column in label_columns(self._constant.coords)
         }
-        for column in self._columns:
-            if f"{column}_slope" not in self._draws:
-                raise ValueError(
-                    f"this fit knows the labels '{column}' by error rates that have no slope, as "
-                    "bayeseval once had them: fit the model again"
-                )
         self._check_labels()
         self.seed_word = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint64)[0])
 
