@@ -19,8 +19,8 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.experiments.calibration import prior_draw
 from bayeseval.experiments.calibration_recovery import covered
-from bayeseval.inference.verdict import CHECKS
 
+CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")
 KINDS = ("rank", "truth", "mean", "standard_error", "ess")
 WORK = Path(tempfile.gettempdir()) / "bayeseval-calibration"
 RESULTS = Path(__file__).parent / "calibration"

@@ -10,7 +10,6 @@ from bayeseval.designs.move_to_front import move_to_front
 from bayeseval.designs.next_documents import next_documents
 from bayeseval.designs.poisson import poisson
 from bayeseval.designs.pooling import depth_pool
-from bayeseval.designs.probability import joint_inclusion_probability
 from bayeseval.designs.stratified import pps_strata, uniform_strata
 from bayeseval.designs.to_judge import to_judge
 from bayeseval.designs.with_replacement import with_replacement
@@ -22,7 +21,6 @@ __all__ = [
     "dynamic_sampling",
     "dynamic_stage",
     "hedge",
-    "joint_inclusion_probability",
     "move_to_front",
     "next_documents",
     "poisson",

@@ -6,7 +6,6 @@ import xarray as xr
 from bayeseval.inference.judgments import KINDS, predicted_judgments
 from bayeseval.models.identity import check_fit
 
-CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")  # of a sampler
 UPPER = ("divergences", "r_hat", *KINDS)  # checks whose limit is the largest value allowed
 WHOLE = ("divergences", "ess_bulk", "ess_tail")  # shown without decimals
 RHAT_MAX, ESS_MIN, BFMI_MIN = 1.01, 400.0, 0.3

@@ -1,6 +1,5 @@
 """Designs on small collections: frames, probabilities, draws."""
 
-import itertools
 from functools import partial
 
 import numpy as np
@@ -49,8 +48,6 @@ def test_draws_have_the_stated_first_and_second_order_probabilities(collection):
     samples = every_stratified_sample(design).to_numpy()
     pairs = np.flatnonzero(design.inclusion_probability > 0)
     exact = np.array([[(samples[:, i] & samples[:, j]).mean() for j in pairs] for i in pairs])
-    joint = be.designs.joint_inclusion_probability(design, pairs[:, None], pairs[None])
-    np.testing.assert_allclose(joint, exact, rtol=0, atol=1e-12)
     many = be.draw(design, n_replicates=20000, random_seed=4).to_numpy()[:, pairs].astype(float)
     np.testing.assert_allclose(many.T @ many / 20000, exact, atol=0.02)
 
@@ -59,12 +56,10 @@ def test_poisson_probabilities_sum_to_the_budget_and_pairs_are_independent(colle
     design = be.designs.poisson(collection, budget=4)
     total = design.inclusion_probability.groupby(design.pair_topic).sum()
     np.testing.assert_allclose(total, 4.0)
-    one, two = np.array(list(itertools.combinations(range(6), 2))).T
     probability = design.inclusion_probability.to_numpy()
-    joint = be.designs.joint_inclusion_probability(design, one, two)
-    np.testing.assert_allclose(joint, probability[one] * probability[two])
-    many = be.draw(design, n_replicates=20000, random_seed=4).to_numpy()
-    np.testing.assert_allclose(many.mean(axis=0), probability, atol=0.02)
+    many = be.draw(design, n_replicates=20000, random_seed=4).to_numpy().astype(float)
+    joint = np.where(np.eye(probability.size), probability, np.outer(probability, probability))
+    np.testing.assert_allclose(many.T @ many / 20000, joint, atol=0.02)
 
 
 def test_certain_pairs_are_always_drawn_and_count_in_the_budget(collection):

@@ -248,12 +248,6 @@ def test_a_broken_design_file_is_refused(tmp_path, collection, change, match):
         be.read_design(tmp_path / "design.nc")
 
 
-def test_joint_inclusion_probabilities_are_refused(collection):
-    design = be.designs.with_replacement(collection, budget=4)
-    with pytest.raises(ValueError, match="no closed form under scheme 'with_replacement'"):
-        be.designs.joint_inclusion_probability(design, [0], [1])
-
-
 @pytest.mark.parametrize("estimator", ["stat", "dyn"])
 def test_stat_and_dyn_refuse_draws_with_replacement(collection, estimator):
     design = be.designs.with_replacement(collection, budget=4)
