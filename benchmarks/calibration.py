@@ -19,6 +19,8 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.experiments.calibration import prior_draw
 from bayeseval.experiments.calibration_recovery import covered
+from benchmarks.count_study import count_study
+from benchmarks.urn_study import urn_study
 
 CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")
 KINDS = ("rank", "truth", "mean", "standard_error", "ess")
@@ -85,7 +87,7 @@ def _graded() -> xr.DataTree:
 
 
 def _urn_lists(depth: int, measures: list[str]):
-    return be.experiments.urn_study(
+    return urn_study(
         be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
         n_topics=10,
         n_runs=8,
@@ -159,7 +161,7 @@ def _score_model():
 
 def counts():
     """8 topics x 5 strata, 20 of 100 documents judged: numbers of relevant documents."""
-    return be.experiments.count_study(
+    return count_study(
         _urn(4, n_topics=8, n_documents=100, depth=60),
         be.experiments.RepeatedFits(draws=300, tune=300, chains=2),
         budget=20,

@@ -1,14 +1,12 @@
 """Experiments: replicated sampling, dual runs, the papers' tables."""
 
 from bayeseval.experiments.calibration import simulation_based_calibration
-from bayeseval.experiments.calibration_counts import count_study
 from bayeseval.experiments.calibration_fits import RepeatedFits
 from bayeseval.experiments.calibration_plot import plot_ranks
 from bayeseval.experiments.calibration_prior import prior_predictive
 from bayeseval.experiments.calibration_recovery import recovery
 from bayeseval.experiments.calibration_studies import prior_truth, relevance_study
 from bayeseval.experiments.calibration_uniformity import rank_band, rank_uniformity
-from bayeseval.experiments.calibration_urn import urn_study
 from bayeseval.experiments.comparison import comparison
 from bayeseval.experiments.dual import dual_runs
 from bayeseval.experiments.error import error_summary
@@ -18,7 +16,6 @@ from bayeseval.experiments.replicate import replicate
 __all__ = [
     "RepeatedFits",
     "comparison",
-    "count_study",
     "dual_runs",
     "error_summary",
     "plot_ranks",
@@ -32,5 +29,4 @@ __all__ = [
     "replicate",
     "sampled_pools",
     "simulation_based_calibration",
-    "urn_study",
 ]

@@ -30,38 +30,12 @@ def count_study(
     n_strata: int,
     priors: Mapping[str, Any],
 ) -> Study:
-    """Study of :func:`bayeseval.models.count_model` for ``simulation_based_calibration``.
+    """Study of ``count_model`` for ``simulation_based_calibration``.
 
-    The cells are those of one sample by :func:`bayeseval.designs.pps_strata`. In each simulation
+    The cells are those of one sample by ``pps_strata``. In each simulation
     the parameters come from the prior, then the relevant documents of every cell, judged and not;
     the model is fitted to the judged ones, and the numbers of relevant documents are compared with
     its posterior.
-
-    Parameters
-    ----------
-    collection : DataTree
-        Rankings; its judgments only make the sample.
-    fits : function (model, random_seed=)
-        :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once.
-    budget, n_strata : int
-        Judgments and strata per topic.
-    priors : dict
-        Of the model, and what parameters are drawn from.
-
-    Returns
-    -------
-    function of an int
-        The study.
-
-    Examples
-    --------
-    >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection(
-    ...     [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
-    ... )
-    >>> study = count_study(
-    ...     collection, be.fit, budget=20, n_strata=4, priors={"intercept": (-1.0, 1.0)}
-    ... )
     """
     import pymc as pm
 

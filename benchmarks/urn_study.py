@@ -35,7 +35,7 @@ def urn_study(
     n_ranks: int,
     measures: Sequence[str],
 ) -> Study:
-    """Study of :func:`bayeseval.models.urn_model` for ``simulation_based_calibration``.
+    """Study of ``urn_model`` for ``simulation_based_calibration``.
 
     In each simulation the parameters come from the model's prior, then M of every topic, then the
     relevances of ``n_ranks`` ranks of every run. The first ``depth`` are judged and the others
@@ -43,42 +43,11 @@ def urn_study(
     fitted to them, and mean scores over all ranks are compared with the posterior's. The lists say
     nothing of which documents they hold: the runs are independent given M, and then the likelihood
     is exact. That of real runs, which share documents, is a composite one; its width is another
-    question (``benchmarks/urn_width.py``).
-
-    Parameters
-    ----------
-    fits : function (model, random_seed=)
-        :func:`bayeseval.fit`, or a :class:`RepeatedFits`, which compiles once.
-    n_topics, n_runs, n_documents : int
-        Sizes; N is the same for all topics.
-    depth, n_ranks : int
-        Ranks that are judged, and ranks that scores are made of.
-    measures : list of str
-        Linear measures to compare, of every run.
-
-    Returns
-    -------
-    function of an int
-        The study.
-
-    Raises
-    ------
-    ValueError
-        ``depth`` above ``n_ranks``, or ``n_ranks`` above ``n_documents``.
-
-    Examples
-    --------
-    >>> import bayeseval as be
-    >>> study = urn_study(
-    ...     be.fit, n_topics=2, n_runs=2, n_documents=30, depth=5, n_ranks=20, measures=["P@10"])
+    question (``benchmarks/urn_width.py``). The measures are linear ones.
     """
     import pymc as pm
 
-    if not 1 <= depth <= n_ranks <= n_documents:
-        raise ValueError(
-            f"depth, n_ranks and n_documents are {depth}, {n_ranks} and {n_documents}; allowed: "
-            "each at most the next, depth 1 or more"
-        )
+    assert 1 <= depth <= n_ranks <= n_documents
     model = _model(n_topics, n_runs, n_documents, depth)
     parsed = parse_measures(list(measures), relevance_level=1, grades=(0.0, 1.0))
     weight = [np.pad(w := rank_weight(m, n_ranks), (0, n_ranks - w.size)) for m in parsed]
