@@ -17,7 +17,7 @@ from bayeseval.models.relevance.departures import (
     unjudged_weight,
 )
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.relevance.external import label_rate
+from bayeseval.models.relevance.error_rates import label_rate
 from bayeseval.models.relevance.topic_draws import TopicDraws
 
 MEASURES = ["P@10", "AP", "R@20"]

@@ -14,12 +14,12 @@ from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.blocks import Parts, blocks, effect_dims
 from bayeseval.models.relevance.constants import kept_scale
+from bayeseval.models.relevance.error_rates import label_rate
 from bayeseval.models.relevance.external import (
     AT_MODE,
     external_values,
     label_codes,
     label_columns,
-    label_rate,
 )
 from bayeseval.models.relevance.topic_draws import TopicDraws
 

@@ -7,7 +7,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.models.relevance.chain import Chains
-from bayeseval.models.relevance.external import drawn_error_rates, label_columns
+from bayeseval.models.relevance.error_rates import drawn_error_rates
+from bayeseval.models.relevance.external import label_columns
 from bayeseval.models.relevance.mode import N_CHAINS, normal_start
 from bayeseval.models.relevance.regression import Regression
 from bayeseval.models.relevance.spreads import CORRELATION, STEP, TOPIC
