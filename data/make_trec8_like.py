@@ -15,7 +15,8 @@ import xarray as xr
 from scipy.special import logit
 
 from bayeseval.collection import topic_starts
-from bayeseval.simulate import packed, urn_collection
+from bayeseval.simulate import urn_collection
+from bayeseval.simulate.shipped import NOTHING, UNJUDGED
 
 SEED = 1999
 DEPTH = 100  # ranks kept, and depth of the pool
@@ -133,6 +134,38 @@ def report(topics, runs, collection, pool, score) -> None:
     every = collection["judgments/grade"].values > 0
     print(f"relevant outside the pool {every.sum() - known.sum()}, pairs {pool.size}, "
           f"documents a topic {collection['n_documents'].values.mean():.0f}")  # fmt: skip
+
+
+def packed(collection: xr.DataTree) -> xr.Dataset:
+    """Small integers for a collection made by `urn_collection`, for a small file.
+
+    Document labels must be ``topic-number``; the numbers are kept, not the text. At most 65534
+    pairs a topic, whole grades, no design.
+    """
+    starts = topic_starts(collection)
+    n_pairs = np.diff(starts)
+    if n_pairs.max() >= NOTHING:
+        raise ValueError(f"a topic may have {NOTHING - 1} pairs, not {n_pairs.max()}.")
+    root, judgments, rankings = (
+        collection[path].to_dataset() for path in ("/", "judgments", "rankings")
+    )
+    ranking = rankings["ranking"].values
+    grade = np.nan_to_num(judgments["grade"].values, nan=UNJUDGED)
+    labels = root["document"].values
+    number = np.array([int(str(label).rpartition("-")[2]) for label in labels])
+    local = np.where(ranking >= 0, ranking - starts[:-1, None], NOTHING).astype(np.uint16)
+    return xr.Dataset(
+        {
+            "number": ("pair", number.astype(np.uint16)),
+            "grade": ("pair", grade.astype(np.int8)),
+            "ranking": (("run", "topic", "rank"), local),
+            "n_pairs": ("topic", n_pairs.astype(np.int32)),
+            "contributed": ("run", root["contributed"].values.astype(np.int8)),
+            "team": ("run", root["team"].values),
+        },
+        coords={name: root[name].values for name in ("topic", "run")},
+        attrs={"label_width": len(str(labels[0]).rpartition("-")[2])},
+    )
 
 
 def main() -> None:

@@ -10,27 +10,8 @@ def urn_noise(
 
     Drawn document by document, so that the first columns do not depend on `n_documents`.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of the normal variates.
-    team : ndarray of int (run,)
-        Position of each run's team.
-    n_documents : int
-        Number of columns.
-    shared, team_shared : float
-        rho and tau of `urn_collection`.
-
-    Returns
-    -------
-    ndarray (run, document)
-        Standard Gumbel variates.
-
-    Examples
-    --------
-    >>> noise = urn_noise(np.random.default_rng(1), np.array([0, 0, 1]), 5, 0.6, 0.3)
-    >>> noise.shape
-    (3, 5)
+    ``team`` (run,) holds positions of teams; ``shared`` and ``team_shared`` are rho and tau of
+    :func:`bayeseval.simulate.urn_collection`.
     """
     from scipy.special import log_ndtr
 
@@ -43,25 +24,7 @@ def urn_noise(
 
 
 def top_documents(key: np.ndarray, depth: int) -> np.ndarray:
-    """Columns of the largest keys of each row, largest first, -1 past the last column.
-
-    Parameters
-    ----------
-    key : ndarray (run, document)
-        Sorting keys.
-    depth : int
-        Number of columns wanted.
-
-    Returns
-    -------
-    ndarray of int (run, rank)
-        Positions.
-
-    Examples
-    --------
-    >>> top_documents(np.array([[0.1, 0.9, 0.5]]), 2)
-    array([[1, 2]])
-    """
+    """Columns (run, rank) of the largest keys of each row, largest first, -1 past the last one."""
     kept = min(depth, key.shape[1])
     best = np.argpartition(-key, kept - 1, axis=1)[:, :kept]
     order = np.argsort(-np.take_along_axis(key, best, axis=1), axis=1)

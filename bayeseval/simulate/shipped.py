@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection import assemble, topic_starts
+from bayeseval.collection import assemble
 
 _FILE = "trec8_like.nc"
-_UNJUDGED, _NOTHING = -1, 65535  # in the integers of the file
+UNJUDGED, NOTHING = -1, 65535  # in the integers of the file
 
 
 def demo_collection() -> xr.DataTree:
@@ -43,81 +43,8 @@ def demo_collection() -> xr.DataTree:
         return unpacked(dataset.load())
 
 
-def packed(collection: xr.DataTree) -> xr.Dataset:
-    """Small integers for a collection made by `urn_collection`, for a small file.
-
-    Document labels must be ``topic-number``; the numbers are kept, not the text.
-
-    Parameters
-    ----------
-    collection : DataTree
-        At most 65535 pairs a topic, whole grades, no design.
-
-    Returns
-    -------
-    Dataset
-        ``number(pair)``, ``grade(pair)``, ``ranking(run, topic, rank)`` within the topic,
-        ``contributed(run)``, ``team(run)``, ``n_pairs(topic)``.
-
-    Raises
-    ------
-    ValueError
-        If a topic has more pairs than that.
-
-    Examples
-    --------
-    >>> from bayeseval.simulate import urn_collection
-    >>> collection = urn_collection([0.1], n_topics=2, n_relevant=5, random_seed=1)
-    >>> packed(collection)["n_pairs"].values.tolist()
-    [1000, 1000]
-    """
-    starts = topic_starts(collection)
-    n_pairs = np.diff(starts)
-    if n_pairs.max() >= _NOTHING:
-        raise ValueError(f"a topic may have {_NOTHING - 1} pairs, not {n_pairs.max()}.")
-    root, judgments, rankings = (
-        collection[path].to_dataset() for path in ("/", "judgments", "rankings")
-    )
-    ranking = rankings["ranking"].values
-    grade = np.nan_to_num(judgments["grade"].values, nan=_UNJUDGED)
-    labels = root["document"].values
-    number = np.array([int(str(label).rpartition("-")[2]) for label in labels])
-    local = np.where(ranking >= 0, ranking - starts[:-1, None], _NOTHING).astype(np.uint16)
-    return xr.Dataset(
-        {
-            "number": ("pair", number.astype(np.uint16)),
-            "grade": ("pair", grade.astype(np.int8)),
-            "ranking": (("run", "topic", "rank"), local),
-            "n_pairs": ("topic", n_pairs.astype(np.int32)),
-            "contributed": ("run", root["contributed"].values.astype(np.int8)),
-            "team": ("run", root["team"].values),
-        },
-        coords={name: root[name].values for name in ("topic", "run")},
-        attrs={"label_width": len(str(labels[0]).rpartition("-")[2])},
-    )
-
-
 def unpacked(dataset: xr.Dataset) -> xr.DataTree:
-    """Collection of what `packed` made; the judged pairs are the pool.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        What `packed` returns.
-
-    Returns
-    -------
-    DataTree
-        The collection.
-
-    Examples
-    --------
-    >>> from bayeseval.simulate import urn_collection
-    >>> collection = urn_collection([0.1], n_topics=2, n_relevant=5, random_seed=1)
-    >>> same = unpacked(packed(collection))
-    >>> bool((same["document"] == collection["document"]).all())
-    True
-    """
+    """Collection from the small integers of the file; the judged pairs are the pool."""
     n_pairs = dataset["n_pairs"].values
     starts = np.cumsum(n_pairs) - n_pairs
     pair_topic = np.repeat(np.arange(n_pairs.size), n_pairs)
@@ -131,8 +58,8 @@ def unpacked(dataset: xr.Dataset) -> xr.DataTree:
         runs=dataset["run"].values.astype(str),
         document=np.char.add(np.char.add(topics, "-")[pair_topic], numbers),
         pair_topic=pair_topic,
-        ranking=np.where(local == _NOTHING, -1, local + starts[:, None]),
-        grade=np.where(grade == _UNJUDGED, np.nan, grade),
+        ranking=np.where(local == NOTHING, -1, local + starts[:, None]),
+        grade=np.where(grade == UNJUDGED, np.nan, grade),
         contributed=dataset["contributed"].values.astype(bool),
         team=dataset["team"].values.astype(str),
     )

@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 
 from bayeseval.collection import check_collection, topic_starts
-from bayeseval.simulate import demo_collection, packed, unpacked, urn_collection
+from bayeseval.simulate import demo_collection, urn_collection
+from bayeseval.simulate.shipped import unpacked
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +27,15 @@ def topics():
 @pytest.fixture(scope="module")
 def runs():
     return pd.read_csv(ROOT / "data" / "trec8_published_runs.csv")
+
+
+@pytest.fixture(scope="module")
+def script():
+    path = ROOT / "data" / "make_trec8_like.py"
+    spec = importlib.util.spec_from_file_location("make_trec8_like", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def per_topic(collection, values):
@@ -75,27 +85,23 @@ def test_the_file_is_small_and_in_the_wheel():
     assert wheel["force-include"] == {"data/trec8_like.nc": "bayeseval/data/trec8_like.nc"}
 
 
-def test_packing_loses_nothing_but_the_urn_parameters():
+def test_packing_loses_nothing_but_the_urn_parameters(script):
     collection = urn_collection(
         [0.1, 0.3], n_topics=3, n_documents=40, n_relevant=5, depth=50, random_seed=1
     )
     nodes = {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
     nodes["/"] = nodes["/"].drop_vars(["odds", "n_documents"])
-    xr.testing.assert_identical(unpacked(packed(collection)), xr.DataTree.from_dict(nodes))
+    xr.testing.assert_identical(unpacked(script.packed(collection)), xr.DataTree.from_dict(nodes))
 
 
-def test_packing_refuses_topics_too_large_for_its_integers():
+def test_packing_refuses_topics_too_large_for_its_integers(script):
     collection = urn_collection([0.1], n_topics=1, n_documents=65535, n_relevant=5, random_seed=1)
     with pytest.raises(ValueError, match="a topic may have 65534 pairs, not 65535"):
-        packed(collection)
+        script.packed(collection)
 
 
 @pytest.mark.slow
-def test_the_script_makes_the_shipped_file_again(collection, topics, runs):
-    path = ROOT / "data" / "make_trec8_like.py"
-    spec = importlib.util.spec_from_file_location("make_trec8_like", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+def test_the_script_makes_the_shipped_file_again(script, collection, topics, runs):
     team = script.neutral_teams(runs["participant"])
     contributed = script.contributing(runs["participant"])
     again, pool, _ = script.fitted(topics, runs, team, contributed)

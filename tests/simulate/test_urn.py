@@ -6,7 +6,8 @@ import xarray as xr
 from scipy import stats
 
 from bayeseval.collection import check_collection, open_collection, save_collection, topic_starts
-from bayeseval.simulate import top_documents, urn_collection, urn_noise
+from bayeseval.simulate import urn_collection
+from bayeseval.simulate.noise import top_documents, urn_noise
 
 LEVEL = 1e-4  # chance that a test of a distribution fails though the code is right
 
