@@ -99,7 +99,7 @@ def chosen_predictor(
     ValueError
         A predictor that is not known, or labels that would have no effect.
     """
-    from bayeseval.predictors import PREDICTORS, needs_column
+    from bayeseval.predictors.registry import PREDICTORS, needs_column
 
     if labels:
         return _of_labels(text, estimator, list(label_files(labels)))
@@ -118,7 +118,7 @@ def chosen_predictor(
 
 def _of_labels(text: str | None, estimator: str, judges: list[str]) -> tuple[str, str | list[str]]:
     """The predictor that a command with labels asks for."""
-    from bayeseval.predictors import PREDICTORS, reads_columns
+    from bayeseval.predictors.registry import PREDICTORS, reads_columns
 
     if estimator != "dyn":
         raise ValueError(

@@ -28,15 +28,6 @@ PREDICTORS: dict[str, Callable[..., NDArray[np.float64]]] = {
 def reads_columns(name: str) -> bool:
     """Whether a predictor takes columns of /predictors: it has an option ``values``.
 
-    Parameters
-    ----------
-    name : str
-        Key of ``PREDICTORS``.
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> [name for name in PREDICTORS if reads_columns(name)]
@@ -47,15 +38,6 @@ def reads_columns(name: str) -> bool:
 
 def needs_column(name: str) -> bool:
     """Whether a predictor is nothing without a column.
-
-    Parameters
-    ----------
-    name : str
-        Key of ``PREDICTORS``.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
