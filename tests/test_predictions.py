@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.collection.predictions import label_names
+from bayeseval.collection.predictions import label_names, predictor_columns
 from bayeseval.designs.prepared import labelled_order
 from tests.small import small_collection
 
@@ -240,6 +240,16 @@ def test_raw_labels_warn_and_may_be_left_out(samples):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert errors(samples, ["good"], "pooled") == errors(samples, [], None)
+
+
+def test_columns_of_one_variable_go_by_the_labels_of_its_dim():
+    values = np.arange(8.0).reshape(2, 4)
+    both = xr.DataArray(values, dims=("predictor", "pair"), coords={"predictor": ["a", "b"]})
+    pairs = {"plain": ("pair", -values[0]), "both": both}
+    collection = xr.DataTree.from_dict({"predictors": xr.Dataset(pairs)})
+    columns = predictor_columns(collection)
+    assert list(columns) == ["plain", "a", "b"]
+    np.testing.assert_array_equal(list(columns.values()), [-values[0], *values])
 
 
 def test_columns_that_are_no_labels_are_not_learned_from_unasked():
