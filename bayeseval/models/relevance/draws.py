@@ -264,7 +264,7 @@ class RelevanceDraws:
         above = [expit(logit)]
         if self.scale.size > 2:
             share = np.logaddexp(0.0, logit if before is None else before, dtype=logit.dtype)
-            for level, slope in zip(*self.steps(pairs), strict=True):
+            for level, slope in zip(*self._steps(pairs), strict=True):
                 odds = level.astype(logit.dtype) + slope.astype(logit.dtype) * share
                 above.append(above[-1] * expit(odds))
         return above
@@ -274,13 +274,11 @@ class RelevanceDraws:
         """Whether external labels have a say in what documents are."""
         return bool(self._columns)
 
-    def steps(self, pairs: NDArray) -> tuple[NDArray, NDArray]:
+    def _steps(self, pairs: NDArray) -> tuple[NDArray, NDArray]:
         """Levels (step, pair, draw) and slopes (step, draw) of the steps to higher grades.
 
         The pairs are positions in the collection; those of one topic have one row of levels.
         """
-        if self.scale.size == 2:
-            return np.zeros((0, 1, self.n_draws)), np.zeros((0, self.n_draws))
         level = self._draws["step_intercept"].T[:, None]
         if "topic_step_effect" in self._draws:
             topic = np.searchsorted(self.frame.rankings.start, pairs, side="right") - 1
