@@ -55,7 +55,8 @@ def predictor_columns(collection: xr.DataTree) -> dict[str, NDArray[np.float64]]
     """External predictions (pair,) by name, those of a dim predictor by their labels."""
     columns = {}
     if "predictors" in collection.children:
-        for name, values in collection["predictors"].to_dataset(inherit=False).data_vars.items():
+        known = collection.children["predictors"].to_dataset(inherit=False)
+        for name, values in known.data_vars.items():
             if values.dims == ("pair",):
                 columns[str(name)] = values.to_numpy().astype(float)
             elif set(values.dims) == {"pair", "predictor"}:

@@ -242,15 +242,16 @@ def judged_tops(
 
 def _pool(collection: xr.DataTree) -> dict:
     """Depth and runs of the pool that the judgments are, empty where no design says so."""
-    if "design" not in collection.children:
+    design = collection.children.get("design")
+    if design is None:
         return {}
-    attrs = collection["design"].attrs
-    if attrs["scheme"] != "deterministic":
+    if design.attrs["scheme"] != "deterministic":
         raise ValueError(
-            f"the judgments come from a {attrs['scheme']} design; the urn's likelihood is that of "
-            "the judged top of a list and needs judgments to a depth, such as those of a pool."
+            f"the judgments come from a {design.attrs['scheme']} design; the urn's likelihood is "
+            "that of the judged top of a list and needs judgments to a depth, such as those of a "
+            "pool."
         )
-    return design_parameters(collection["design"]) if attrs.get("name") == "depth_pool" else {}
+    return design_parameters(design) if design.attrs.get("name") == "depth_pool" else {}
 
 
 def _check_pool(pool: dict, labels: NDArray[np.str_], depth: int) -> None:
