@@ -30,6 +30,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "topic_agreement_sd": {},
     "step_intercept": {},
     "step_slope": {},
+    "step_log_rank": {},
     "topic_step_sd": {},
     "topic_step_effect": {"topic": slice(0, 2)},
     "topic_effect": {"topic": slice(0, 3)},

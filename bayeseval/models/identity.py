@@ -7,7 +7,7 @@ import xarray as xr
 
 BUILT = "built_part"  # coord of a model that no variable has
 CHECKSUMS = ("frame_checksum", "run_checksum")
-VERSION = 7  # of what a fit holds; counts up when older fits can no longer be read
+VERSION = 8  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def name_model(name: str) -> None:

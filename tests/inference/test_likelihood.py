@@ -5,6 +5,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import log_likelihood
+from bayeseval.models.relevance.spreads import STEP
 from tests.posterior.handmade import handmade_fit
 from tests.small import small_collection
 
@@ -66,9 +67,10 @@ def states(model, fitted, truth: str) -> np.ndarray:
     logit += posterior["tail_effect"].to_numpy()[..., None] * model["tail_value"].get_value()
     reached = [1 / (1 + np.exp(-logit))]
     if truth == "grade":
-        level, slope = (posterior[f"step_{name}"].to_numpy() for name in ("intercept", "slope"))
+        level, slope, by_rank = (posterior[name].to_numpy() for name in STEP)
         own = posterior["topic_step_effect"].transpose("chain", "draw", "topic", "grade_step")
         odds = level + own.to_numpy()[:, :, topic, 0] + slope * np.log1p(np.exp(logit))
+        odds += by_rank * np.minimum(x, 1.0)
         reached.append(reached[0] / (1 + np.exp(-odds)))
     bounds = [np.ones_like(logit), *reached, np.zeros_like(logit)]
     return np.stack([high - low for high, low in zip(bounds, bounds[1:], strict=False)], axis=-1)

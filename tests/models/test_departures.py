@@ -242,12 +242,13 @@ def test_of_a_grade_the_very_grade_is_left_out(collection):
     pair = draws.frame.pair[(draws.frame.topic == 0) & ~np.isnan(draws.frame.grade[0])]
     grade = np.array([draws.scale[-1]] * pair.size)
     odds, _ = draws.left_out(0, ranks, pair, grade)
-    logit, _ = draws.logit(0, ranks, pair - draws.frame.rankings.start[0])
-    lowest = expit(logit)
+    logit, seen = draws.logit(0, ranks, pair - draws.frame.rankings.start[0])
+    lowest, log_rank = expit(logit), np.minimum(seen[:, :1] - 1.0, 1.0)
     odds_of_next = (
         draws._draws["step_intercept"][:, 0]
         + draws._draws["topic_step_effect"][:, 0, 0]
         + draws._draws["step_slope"][:, 0] * np.logaddexp(0.0, logit)
+        + draws._draws["step_log_rank"][:, 0] * log_rank
     )
     highest = lowest * expit(odds_of_next)
     expected = (lowest / highest).sum(axis=1) / (1.0 / highest).sum(axis=1)

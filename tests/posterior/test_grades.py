@@ -18,6 +18,7 @@ FLAT = dict.fromkeys(
         "topic_agreement_effect",
         "topic_step_effect",
         "step_slope",
+        "step_log_rank",
     ],
     0.0,
 )

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -21,6 +22,8 @@ from bayeseval.models.relevance.external import (
     label_codes,
     label_columns,
 )
+from bayeseval.models.relevance.spreads import STEP
+from bayeseval.models.relevance.steps import step_rank
 from bayeseval.models.relevance.topic_draws import TopicDraws
 
 BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
@@ -264,9 +267,8 @@ class RelevanceDraws:
         above = [expit(logit)]
         if self.scale.size > 2:
             share = np.logaddexp(0.0, logit if before is None else before, dtype=logit.dtype)
-            for level, slope in zip(*self._steps(pairs), strict=True):
-                odds = level.astype(logit.dtype) + slope.astype(logit.dtype) * share
-                above.append(above[-1] * expit(odds))
+            for level, slope in zip(*self._steps(pairs, logit.dtype), strict=True):
+                above.append(above[-1] * expit(level + slope * share))
         return above
 
     @property
@@ -274,19 +276,30 @@ class RelevanceDraws:
         """Whether external labels have a say in what documents are."""
         return bool(self._columns)
 
-    def _steps(self, pairs: NDArray) -> tuple[NDArray, NDArray]:
+    def _steps(self, pairs: NDArray, precision: Any = np.float64) -> tuple[NDArray, NDArray]:
         """Levels (step, pair, draw) and slopes (step, draw) of the steps to higher grades.
 
-        The pairs are positions in the collection; those of one topic have one row of levels.
+        The pairs are positions in the collection, of the model's, which has several such grades.
         """
-        level = self._draws["step_intercept"].T[:, None]
+        level, slope, by_rank = (self._draws[name].T.astype(precision) for name in STEP)
+        level = level[:, None]
         if "topic_step_effect" in self._draws:
             topic = np.searchsorted(self.frame.rankings.start, pairs, side="right") - 1
             if (topic == topic[:1]).all():
                 topic = topic[:1]
             own = self._draws["topic_step_effect"][:, self._topic[topic]]
-            level = level + own.transpose(2, 1, 0)
-        return level, self._draws["step_slope"].T
+            level = level + own.transpose(2, 1, 0).astype(precision)
+        rank = self._step_rank[pairs].astype(precision)
+        return level + by_rank[:, None] * rank[:, None], slope
+
+    @cached_property
+    def _step_rank(self) -> NDArray[np.float64]:
+        """What of the fused rank of all pairs (pair,) the steps go with."""
+        start = self.frame.rankings.start
+        rank = [
+            self.frame.ranks(topic).fused_rank for topic in np.flatnonzero(np.diff(start)).tolist()
+        ]
+        return step_rank(self._scale.shape_of(np.concatenate(rank))[:, 0])
 
     @cached_property
     def _label_logit(self) -> NDArray[np.float64]:

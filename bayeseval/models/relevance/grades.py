@@ -1,7 +1,7 @@
 """Hierarchical sequential logistic model of the grades of documents."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -18,10 +18,12 @@ from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
 from bayeseval.models.relevance.spreads import STEP
+from bayeseval.models.relevance.steps import step_rank
 
 STEP_PRIORS: dict[str, tuple[float, ...]] = {
     "step_intercept": (0.0, 1.5),
     "step_slope": (0.5, 0.5),
+    "step_log_rank": (0.0, 1.0),
     "topic_step_sd": (1.0,),
 }
 
@@ -42,15 +44,19 @@ def grade_model(
 
     .. math:: \mathrm{logit} P(grade_d \ge v_1) = \eta_d, \qquad
               \mathrm{logit} P(grade_d \ge v_{k+1} \mid grade_d \ge v_k)
-              = a_k + u_{tk} + \lambda_k \log(1 + e^{\eta_d})
+              = a_k + u_{tk} + \lambda_k \log(1 + e^{\eta_d}) + \gamma_k \min(x_d, 1)
 
-    with :math:`\eta` the linear predictor of :func:`relevance_model` and :math:`v_1 < v_2 < \dots`
-    the grades above the lowest. Topics differ in their share of high grades, by
-    :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade beyond relevance is learned:
-    with :math:`\lambda_1 = 1` and no u the first two grades are cut from one ordered scale
-    (proportional odds, the cutpoints :math:`\log(1 + e^{-a_1})` apart), with :math:`\lambda = 0`
-    relevant documents have the same chance of a higher grade wherever they stand. For two grades it
-    is :func:`relevance_model`. The table of priors is its too, and three more:
+    with :math:`\eta` the linear predictor of :func:`relevance_model`, x the scaled log of the fused
+    rank in it, and :math:`v_1 < v_2 < \dots` the grades above the lowest. Topics differ in their
+    share of high grades, by :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade
+    beyond relevance is learned: with :math:`\lambda_1 = 1`, :math:`\gamma_1 = 0` and no u the first
+    two grades are cut from one ordered scale (proportional odds, the cutpoints
+    :math:`\log(1 + e^{-a_1})` apart), with :math:`\lambda = \gamma = 0` relevant documents have the
+    same chance of a higher grade wherever they stand. Where runs rank the highest grade alone well
+    :math:`\gamma` is below 0: relevant documents at rank 100 hardly ever have it, those at rank 10
+    often do, and :math:`\log(1 + e^{\eta})`, next to 0 at both, does not tell them apart. From rank
+    300 or so on, where x is 1, few judgments tell any more, and it levels off. For two grades it is
+    :func:`relevance_model`. The table of priors is its too, and four more:
 
     =====================  ==================  ===================================================
     name in ``priors``     default             why
@@ -58,6 +64,8 @@ def grade_model(
     step_intercept         Normal(0, 1.5)      of documents that are relevant against all odds,
                                                between .05 and .95 reach the next grade
     step_slope             Normal(0.5, 0.5)    between 0 and 1 two times in three
+    step_log_rank          Normal(0, 1)        per standard deviation of log rank: may say nothing
+                                               beyond relevance, or half as much as of relevance
     topic_step_sd          HalfNormal(1)       may be none; learned
     =====================  ==================  ===================================================
 
@@ -141,10 +149,12 @@ def _steps(predictors: Predictors, values, latent, n_steps: int) -> list[Any]:
 
     normal = np.array([values[name] for name in STEP]).T
     pm.Data("step_prior", normal, dims=("prior_number", "step_number"))
-    level: Any = pm.Normal("step_intercept", *values["step_intercept"], dims="grade_step")
-    slope: Any = pm.Normal("step_slope", *values["step_slope"], dims="grade_step")
+    level, slope, by_rank = (
+        cast("Any", pm.Normal(name, *values[name], dims="grade_step")) for name in STEP
+    )
     above: Any = pt.softplus(latent)
-    steps = [level[step] + slope[step] * above for step in range(n_steps)]
+    rank = step_rank(predictors.blocks[0].values[:, 1])
+    steps = [level[step] + slope[step] * above + by_rank[step] * rank for step in range(n_steps)]
     if predictors.parts.topic_effects:
         pm.Data("topic_step_prior", values["topic_step_sd"][0])
         sd: Any = pm.HalfNormal("topic_step_sd", *values["topic_step_sd"])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.models.relevance.blocks import EFFECTS
-from bayeseval.models.relevance.steps import Steps, step_rows
+from bayeseval.models.relevance.steps import Steps, step_rank, step_rows
 
 
 class Regression(NamedTuple):
@@ -74,6 +74,9 @@ class Regression(NamedTuple):
         if n_steps:
             taking = np.concatenate([np.full(grade.size, -1), step])[:, None] == np.arange(n_steps)
             shared |= {"step_intercept": taking, "step_slope": np.zeros_like(taking)}
+            level = held["topic" if "topic" in held else "population"]  # 1, and the log rank
+            rank = step_rank(np.concatenate([level, level[document]])[:, 1:])
+            shared["step_log_rank"] = taking * rank
             if "topic" in held:
                 by_topic["topic_step"] = taking
             own = slice(grade.size, None)

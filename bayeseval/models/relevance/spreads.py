@@ -11,7 +11,7 @@ from bayeseval.models.relevance.regression import Regression
 
 TOPIC: tuple[str, ...] = ("intercept", "slope")
 CORRELATION = "fisher_z"
-STEP = "step_intercept", "step_slope"
+STEP = "step_intercept", "step_slope", "step_log_rank"
 TOPIC_STEP = "topic_step"
 N_TRIES = 6  # of Metropolis steps that need no likelihood
 PROPOSAL = 1.7

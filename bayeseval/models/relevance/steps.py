@@ -5,14 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+DEEPEST = 1.0  # scaled log of the fused rank: rank 300 or so
+
 
 class Steps(NamedTuple):
     r"""Rows of the documents that reached a grade from which another can be reached.
 
     Such a row is relevant where its document reached the next grade. Its log odds are those of
-    effects of its own, :math:`a_k + u_{tk}`, and a share of what its document's row has,
+    effects of its own, :math:`a_k + u_{tk} + \gamma_k \min(x_d, 1)`, and a share of what its
+    document's row has,
 
-    .. math:: a_k + u_{tk} + \lambda_k \log(1 + e^{\eta_d})
+    .. math:: a_k + u_{tk} + \gamma_k \min(x_d, 1) + \lambda_k \log(1 + e^{\eta_d})
 
     Parameters
     ----------
@@ -82,6 +85,17 @@ class Steps(NamedTuple):
             values[self.topic, self.row] += slope[:, None] * values[self.topic, self.parent]
         shared[self.topic, self.row, self.slopes.start + self.step] = np.logaddexp(0.0, above)
         return shared, apart
+
+
+def step_rank(log_rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What of the scaled log of the fused rank the steps go with: it levels off.
+
+    Examples
+    --------
+    >>> step_rank(np.array([-2.0, 0.5, 1.0, 3.0])).tolist()
+    [-2.0, 0.5, 1.0, 1.0]
+    """
+    return np.minimum(log_rank, DEEPEST)
 
 
 def step_rows(grade: NDArray[np.integer], n_steps: int) -> tuple[NDArray, NDArray, NDArray]:

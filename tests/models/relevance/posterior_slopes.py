@@ -15,7 +15,7 @@ def check_mode_and_arrow(energy, common, own, arrow, accuracy: float) -> None:
         size = sum((part**2).sum() for part in noise)
         step = [0.01 * part[..., 0] / np.sqrt(size) for part in arrow.effects(*noise)]
         down, here, up = (energy(common + k * step[0], own + k * step[1]) for k in (-1, 0, 1))
-        assert abs(up - down) < 1e-6
+        assert abs(up - down) < 1e-5  # a further Newton step would gain less than 1e-6
         assert (up - 2 * here + down) / 0.01**2 == pytest.approx(1.0, rel=accuracy)
 
 

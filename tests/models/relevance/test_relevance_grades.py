@@ -20,7 +20,7 @@ def centred(monkeypatch):
         monkeypatch.setattr(predictor, limit, 0)
 
 
-LEVEL, SLOPE = -0.4, 0.7
+LEVEL, SLOPE, BY_RANK = -0.4, 0.7, -0.3
 
 
 def topics_at(intercept: float) -> dict[str, np.ndarray]:
@@ -33,6 +33,7 @@ def grades_logp(model, latent: float) -> np.ndarray:
     point = topics_at(latent) | {
         "step_intercept": np.array([LEVEL]),
         "step_slope": np.array([SLOPE]),
+        "step_log_rank": np.array([BY_RANK]),
     }
     point["topic_step_deviation"] = np.zeros((2, 1))
     point["component_effect"] = np.zeros(len(model.coords["component"]))
@@ -67,9 +68,10 @@ def test_grades_reach_each_level_by_the_steps():
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
     found = grades_logp(model, 0.0)
-    further = 1 / (1 + np.exp(-LEVEL - SLOPE * np.log(2.0)))
-    mass = np.log([0.5, 0.5 * (1 - further), 0.5 * further])
-    np.testing.assert_allclose(found, mass[known], rtol=1e-9)
+    log_rank = np.minimum(model["topic_value"].get_value()[:, 1], 1.0)
+    further = expit(LEVEL + SLOPE * np.log(2.0) + BY_RANK * log_rank)
+    mass = np.log([0.5 + 0.0 * further, 0.5 * (1 - further), 0.5 * further])
+    np.testing.assert_allclose(found, mass[known, np.arange(known.size)], rtol=1e-9)
     np.testing.assert_array_equal(known, collection["judgments/grade"])
 
 
@@ -79,10 +81,13 @@ def test_grades_that_are_all_but_impossible_keep_their_digits(latent):
     model = be.models.grade_model(collection)
     known = model["judged_grade"].get_value()
     found = grades_logp(model, latent)
-    odds = np.array([latent, LEVEL + SLOPE * np.logaddexp(0.0, latent)])
+    step = LEVEL + SLOPE * np.logaddexp(0.0, latent)
+    step = step + BY_RANK * np.minimum(model["topic_value"].get_value()[:, 1], 1.0)
+    odds = np.array([np.full(known.size, latent), step])
     missed, reached = (-np.logaddexp(0.0, sign * odds) for sign in (1, -1))
-    mass = [missed[0], reached[0] + missed[1], reached.sum()]
-    np.testing.assert_allclose(found, np.array(mass)[known], rtol=1e-12, atol=1e-15)
+    mass = np.array([missed[0], reached[0] + missed[1], reached.sum(axis=0)])
+    expected = mass[known, np.arange(known.size)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_a_prior_of_another_model_is_refused():

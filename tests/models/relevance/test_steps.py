@@ -10,6 +10,7 @@ from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.mode import normal_start
 from bayeseval.models.relevance.regression import Regression
+from bayeseval.models.relevance.spreads import STEP
 from tests.models.relevance.posterior_slopes import (
     check_mode_and_arrow,
     check_moments,
@@ -63,17 +64,19 @@ def columns_of(model) -> tuple[np.ndarray, ...]:
 def minus_log_posterior(model, spreads, common, own) -> float:
     """Of effects given the spreads, by the chances of all grades; the last effects are of steps."""
     shared, apart, topic, grade = columns_of(model)
-    logit = shared @ common[:-4] + (apart * own[topic, :-2]).sum(axis=1)
-    level, slope = common[-4:-2], common[-2:]
+    logit = shared @ common[:-6] + (apart * own[topic, :-2]).sum(axis=1)
+    level, slope, by_rank = common[-6:].reshape(3, 2)
     odds = level + own[topic, -2:] + slope * np.log1p(np.exp(logit))[:, None]
+    odds += by_rank * np.minimum(apart[:, [1]], 1.0)
     reached = np.cumprod(expit(np.column_stack([logit, odds])), axis=1)
     bounds = np.column_stack([np.ones(grade.size), reached, np.zeros(grade.size)])
     row = np.arange(grade.size)
     fit = np.log(bounds[row, grade] - bounds[row, grade + 1])
     mean = np.zeros(common.size)
-    mean[:4], mean[-2:] = model["fixed_prior"].get_value()[0], 0.5
+    mean[:4], mean[-4:-2] = model["fixed_prior"].get_value()[0], 0.5
     precision, own_precision = spreads.precisions()
-    np.testing.assert_allclose(precision[-4:, 0] ** -0.5, [1.5, 1.5, 0.5, 0.5])
+    np.testing.assert_allclose(precision[-6:-2, 0] ** -0.5, [1.5, 1.5, 0.5, 0.5])
+    np.testing.assert_allclose(precision[-2:, 0] ** -0.5, 1.0)
     prior = (precision[:, 0] * (common - mean) ** 2).sum()
     prior += sum(effect @ own_precision[0] @ effect for effect in own)
     return 0.5 * prior - fit.sum()
@@ -146,21 +149,22 @@ def test_steps_are_drawn_from_their_posterior():
     """Exact means and standard deviations by importance sampling, effects without spreads."""
     model = be.models.grade_model(graded(2, 0.05, 30, (0.3, 0.5)), **PLAIN)
     fitted = be.fit(model, approximation="laplace", draws=2000, random_seed=1)["posterior"]
-    names = ("population_effect", "curvature", "tail_effect", "step_intercept", "step_slope")
+    names = ("population_effect", "curvature", "tail_effect", *STEP)
     draws = np.column_stack([fitted[name].to_numpy().reshape(8000, -1) for name in names])
     values = ("population_value", "curve_value", "tail_value")
     features = np.column_stack([model[name].get_value() for name in values])
     grade = model["judged_grade"].get_value()
     mean, spread = model["fixed_prior"].get_value()
-    mean, spread = np.r_[mean, 0.0, 0.0, 0.5, 0.5], np.r_[spread, 1.5, 1.5, 0.5, 0.5]
+    mean, spread = np.r_[mean, 0, 0, 0.5, 0.5, 0, 0], np.r_[spread, 1.5, 1.5, 0.5, 0.5, 1, 1]
     random = np.random.default_rng(1)
     root = np.linalg.cholesky(np.cov(draws.T) * 1.5)
-    noise = random.standard_t(8, size=(50_000, 8))
+    noise = random.standard_t(8, size=(50_000, 10))
     tried = draws.mean(axis=0) + noise @ root.T
     logit = tried[:, :4] @ features.T
     reached = [expit(logit)]
     for step in (4, 5):
         odds = tried[:, [step]] + tried[:, [step + 2]] * np.logaddexp(0.0, logit)
+        odds += tried[:, [step + 4]] * np.minimum(features[:, 1], 1.0)
         reached.append(reached[-1] * expit(odds))
     bounds = [np.ones_like(logit), *reached, np.zeros_like(logit)]
     target = -0.5 * (((tried - mean) / spread) ** 2).sum(axis=1)
@@ -192,7 +196,28 @@ def test_topics_differ_in_their_share_of_high_grades_where_topics_may_differ(top
     if topic_effects:
         assert share[topic % 2 == 0].max() < 0.15 and share[topic % 2 == 1].min() > 0.85
     else:
-        assert 0.2 < share.min() == share.max() < 0.8
+        assert 0.2 < share.min() and share.max() < 0.8
+        _, first, rank = np.unique(draws._step_rank[pairs], return_index=True, return_inverse=True)
+        np.testing.assert_allclose(share, share[first][rank])  # alike at a rank, in all topics
+
+
+def test_where_runs_rank_the_highest_grade_alone_well_it_is_not_expected_deep_down():
+    """Grade 1 is everywhere; without a slope over ranks twice as many have grade 2 as there are."""
+    collection = be.simulate.urn_collection(
+        [0.02, 0.04, 0.08], n_topics=12, n_documents=1000, prevalence=0.02, random_seed=1
+    )
+    node = collection["judgments"].to_dataset(inherit=False)
+    high = node.grade > 0
+    low = ~high & (np.random.default_rng(1).random(high.size) < 0.3)
+    collection["judgments"] = xr.DataTree(node.assign(grade=2.0 * high + low))
+    design = be.designs.pps_strata(collection, budget=60, n_strata=8)
+    some = be.reveal(collection, design, be.draw(design, random_seed=1))
+    fitted = be.fit(be.models.grade_model(some), approximation="laplace", draws=200, random_seed=1)
+    slope = fitted["posterior/step_log_rank"]
+    assert float(slope.mean() + 3.0 * slope.std()) < 0.0
+    post = be.posterior_scores(fitted, some, "NumRel(rel=2)", random_seed=1).estimate.isel(run=0)
+    truth = float(high.sum()) / 12
+    assert abs(float(post.mean()) - truth) < 3.0 * float(post.std()) < truth
 
 
 def test_of_two_grades_it_is_the_approximation_of_the_model_of_relevance():
