@@ -5,7 +5,8 @@ document a linear predictor eta, the posterior mean. Each form is fitted to the 
 with a grade above the lowest, and predicts which of those that were not judged reach the next
 grade: mean log loss, for the first and the second step. ``one scale`` has cutpoints on eta; the
 others have log odds that are linear in what they are named by. ``topics``: with an effect of every
-topic, whose standard deviation is 0.7.
+topic, whose standard deviation is 0.7. ``log rank``: scaled, of the fused rank; it levels off 1
+above its mean.
 """
 
 import argparse
@@ -19,7 +20,8 @@ from scipy.special import expit
 
 import bayeseval as be
 from bayeseval.frame.frame import Frame
-from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.draws import TOP, RelevanceDraws
+from bayeseval.models.relevance.steps import step_rank
 from benchmarks.coverage_collections import EVERY, at_hand, whole
 
 GRADED = ["graded", "factors-38", "trec-covid-5", "trec-covid-1"]
@@ -36,34 +38,36 @@ def main() -> None:
     options.chunks.mkdir(exist_ok=True)
     rows: dict[tuple[str, int], dict[str, float]] = {}
     for name in at_hand(options.collection or GRADED):
-        eta, topic, grade, judged = documents(whole(name, options.chunks))
+        eta, log_rank, topic, grade, judged = documents(whole(name, options.chunks))
         scale = np.unique(grade[grade >= 0])
         for step, (here, there) in enumerate(zip(scale[1:-1], scale[2:], strict=True), 1):
             at, up = grade >= here, grade >= there
-            rows[name, step] = losses(eta[at], topic[at], up[at], judged[at])
+            rows[name, step] = losses(eta[at], log_rank[at], topic[at], up[at], judged[at])
     print(pd.DataFrame(rows).to_string(float_format="%.3f"))
 
 
 def documents(collection) -> tuple[np.ndarray, ...]:
-    """Linear predictor, topic, true grade (NaN: none) and whether it was drawn, of every pair."""
+    """Linear predictor, log rank, topic, true grade (NaN: none), whether drawn, of every pair."""
     design = be.designs.pps_strata(collection, budget=100)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=SEED))
     model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=100, random_seed=1)
     draws = RelevanceDraws(fitted, sampled, 1).at_mean()
     start = draws.frame.rankings.start
-    eta = [
-        draws.logit(topic, draws.frame.ranks(topic), np.arange(size))[0][:, 0]
-        for topic, size in enumerate(np.diff(start))
-    ]
+    eta, log_rank = [], []
+    for topic, size in enumerate(np.diff(start)):
+        logit, seen = draws.logit(topic, draws.frame.ranks(topic), np.arange(size))
+        eta.append(logit[:, 0])
+        log_rank.append(seen[:, 0] + TOP)
     complete = Frame.of_one_sample(collection)
     grade = np.full(start[-1], np.nan)
     grade[complete.pair] = complete.grade[0]
     topic = np.repeat(np.arange(start.size - 1), np.diff(start))
-    return np.concatenate(eta), topic, grade, ~np.isnan(draws.grade[:-1])
+    parts = np.concatenate(eta), np.concatenate(log_rank)
+    return *parts, topic, grade, ~np.isnan(draws.grade[:-1])
 
 
-def losses(eta, topic, up, judged) -> dict[str, float]:
+def losses(eta, log_rank, topic, up, judged) -> dict[str, float]:
     """Mean log loss of what was not judged, by form."""
     above = np.logaddexp(0.0, eta)
     columns = {
@@ -72,6 +76,8 @@ def losses(eta, topic, up, judged) -> dict[str, float]:
         "eta": (eta[:, None], 0.0 * eta),
         "log(1 + exp eta)": (above[:, None], 0.0 * eta),
         "both": (np.column_stack([eta, above]), 0.0 * eta),
+        "log(1 + exp eta), log rank": (np.column_stack([above, log_rank]), 0.0 * eta),
+        "the same, levelling off": (np.column_stack([above, step_rank(log_rank)]), 0.0 * eta),
     }
     found = {}
     for name, (values, offset) in columns.items():

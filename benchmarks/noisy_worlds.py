@@ -4,7 +4,8 @@ A relevant document has a quality, any other none. A run's score is its own mult
 less on hard topics, plus what the two runs of its team believe wrongly, plus heavy-tailed noise of
 its own: what hard topics show at their tops says little of how many relevant documents there are.
 Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred;
-or a third has none. Runs of another kind match exactly: what they find ends abruptly.
+or a third has none. Runs of another kind match exactly: what they find ends abruptly. In worlds of
+four grades the quality goes with the highest.
 """
 
 import numpy as np
@@ -77,3 +78,24 @@ def _world(
         label = random.permutation(size)  # must not tell who is relevant
         topics.append((top_documents(score, DEPTH), relevant.astype(int), label))
     return gathered(topics, TEAM)
+
+
+def steep_world(seed: int) -> xr.DataTree:
+    """Forty runs that rank the highest of four grades well, and the others hardly above chance."""
+    random = np.random.default_rng(seed)
+    team = np.arange(40) // 2
+    skill = random.permutation(np.linspace(3.0, 8.0, team.size))
+    topics = []
+    for _ in range(N_TOPICS):
+        size = int(random.integers(2000, 7000))
+        drawn = np.exp(random.normal(np.log([40, 20, 10]), 0.8))
+        number = drawn.round().clip(1, 300).astype(int)
+        grade = np.zeros(size, dtype=int)
+        grade[: number.sum()] = np.repeat([1, 2, 3], number)
+        seen = np.array([0.0, 0.03, 0.05, 1.0])[grade] * random.gamma(6.0, 1.0 / 6.0, size)
+        believed = random.normal(0.0, 0.7, (team.max() + 1, size))
+        noise = 0.8 * random.standard_t(5, (team.size, size))
+        ease = np.exp(random.normal(0.0, 0.3))
+        score = np.outer(ease * skill, seen) + believed[team] + noise
+        topics.append((top_documents(score, DEPTH), grade, random.permutation(size)))
+    return gathered(topics, team)
