@@ -54,8 +54,8 @@ def arguments() -> argparse.Namespace:
 def simulated(options):
     """A sample of a collection with grades 0, 1 and 2: 12 runs from an urn, 20 topics.
 
-    Ranks tell its relevant documents from others but not grade 2 from grade 1: step_slope is 0,
-    which the model finds out.
+    Ranks tell its relevant documents from others but not grade 2 from grade 1: step_slope and
+    step_log_rank are 0, which the model finds out.
     """
     collection = be.simulate.urn_collection(
         np.geomspace(0.02, 0.3, 12),
