@@ -15,7 +15,10 @@ OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviati
 SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
-SURE = 13.0  # the same of a slope that is taken, each topic judged by the others; of scattered ones
+SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
+SCATTERED = 13.0  # log of how much likelier scattered documents must make the counts, both ways,
+PER_TOPIC = SCATTERED / 60.0  # and for each topic: small misfits of many topics add up
+FAR = 5.0  # and that by what a slope that levels off makes them, each topic judged by the others
 
 
 def fit_counts(
@@ -46,10 +49,11 @@ def fit_counts(
     sooner it levels off, by however little, as where spam leads some lists, no slope describes
     them, and the usual one stays. A slope by which nothing was found is passed over.
 
-    Where systems match exactly, lists end abruptly, and what no system finds lies anywhere: where
-    topics differ along the whole of their lists by both distributions, a share of scattered
-    documents is taken (:class:`.scattered.ScatteredFit`) if it makes the counts exp(13) times as
-    likely, by both again (exp(11) is seen with 200 judgments where it would make errors larger).
+    Where systems match exactly, lists end abruptly, and what no system finds lies anywhere: a share
+    of scattered documents (:class:`.scattered.ScatteredFit`) comes before any slope if it makes the
+    counts exp(13) times as likely, and exp(13 / 60) times for each topic, with normal topics and
+    with each judged by the others, and by the latter its log is above five times that of the slope
+    that levels off later (where runs are noisy both are large, and scattered documents wrong).
 
     What else was tried: ``benchmarks/interval_coverage/TRIED.md``.
 
@@ -92,14 +96,22 @@ def fit_counts(
     # a share of topics without any has two modes, of which the usual fit may be at the lesser
     fit = partial(CountFit, shows_none=lacking, near=usual if lacking is None else None)
     later = fit(replace(counts, slope=levelling[0]))
-    if _clearly_likelier(later, usual):
-        sooner = fit(replace(counts, slope=levelling[1]))
-        return _levelling_off(usual, later, sooner, told=lowest)
     if lowest and left is not None:
         scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
-        if _clearly_likelier(scattered, usual, SURE) and later.evidence < usual.evidence:
+        if _are_scattered(scattered, usual, later):
             return scattered
-    return usual
+    if not _clearly_likelier(later, usual):
+        return usual
+    sooner = fit(replace(counts, slope=levelling[1]))
+    return _levelling_off(usual, later, sooner, told=lowest)
+
+
+def _are_scattered(scattered: ScatteredFit, usual: CountFit, later: CountFit) -> bool:
+    """Whether scattered documents make the counts far likelier, and no slope nearly as much."""
+    if not _clearly_likelier(scattered, usual, max(SCATTERED, PER_TOPIC * usual.n_topics)):
+        return False
+    rise = later.evidence - usual.evidence if later.converged else 0.0
+    return scattered.evidence - usual.evidence > FAR * rise
 
 
 def _levelling_off(usual: CountFit, later: CountFit, sooner: CountFit, *, told: bool) -> CountFit:

@@ -85,7 +85,7 @@ class CountFit(Mode):
     ) -> None:
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
-        n_topics = counts.start.size - 1
+        n_topics = self.n_topics
         self._zero_inflated = shows_none is not None
         self._shows_none = np.zeros(n_topics, dtype=bool) if shows_none is None else shows_none
         self._mode = np.zeros((n_topics, 2))
@@ -140,6 +140,11 @@ class CountFit(Mode):
         self._likelihood(self.hyper)  # others may have placed the nodes since
         likelier = self._zero + (1.0 - self._zero) * (self._share * likelier_node).sum(axis=1)
         return float(self.log_density + np.log(likelier).sum())
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics."""
+        return self._counts.start.size - 1
 
     @property
     def n_hyper(self) -> int:
