@@ -1,10 +1,12 @@
 """Counts where a share of the relevant documents is scattered over the lists."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from bayeseval.estimators.counts.choice import fit_counts
+from bayeseval.estimators.counts.choice import _are_scattered, fit_counts
 from bayeseval.estimators.counts.kernel import scattered_slopes
 from bayeseval.estimators.counts.model import CountFit, Counts, _covariance
 from bayeseval.estimators.counts.scattered import ScatteredFit
@@ -54,6 +56,16 @@ def lists(n_topics: int, share: float, seed: int, abrupt: bool = True):
     )
     rest = np.tile(SIZE - N_SAMPLED, n_topics)
     return counts, np.array(levelling), rest, np.array(left).sum(axis=1)
+
+
+@dataclass
+class Stated:
+    """What is asked of a fit before it is taken."""
+
+    log_density: float
+    evidence: float
+    converged: bool = True
+    n_topics: int = 60
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +162,32 @@ def test_lists_that_end_abruptly_have_their_scattered_documents(seed):
 def test_lists_that_fade_have_no_scattered_documents(seed):
     counts, levelling, rest, _ = lists(80, 0.0, seed, abrupt=False)
     assert not isinstance(fit_counts(counts, levelling, left=rest), ScatteredFit)
+
+
+def test_a_topic_without_documents_changes_nothing():
+    """Neither the last one nor one in the middle."""
+    counts, levelling, rest, _ = lists(80, 0.3, seed=1)
+    fit = fit_counts(counts, levelling, left=rest)
+    start = np.concatenate([counts.start[:5], counts.start[4:], counts.start[-1:]])
+    more = fit_counts(replace(counts, start=start), levelling, left=rest)
+    assert isinstance(more, ScatteredFit)
+    assert more.log_density == pytest.approx(fit.log_density, abs=1e-3)
+
+
+def test_scattered_documents_must_be_likelier_for_each_topic():
+    usual, later = Stated(0.0, 0.0), Stated(-20.0, -20.0)
+    for n_topics, least in ((10, 13.0), (60, 13.0), (120, 26.0)):
+        usual.n_topics = n_topics
+        assert _are_scattered(Stated(least + 0.1, least + 0.1), usual, later)
+        assert not _are_scattered(Stated(least - 0.1, 99.0), usual, later)
+        assert not _are_scattered(Stated(99.0, least - 0.1), usual, later)
+
+
+def test_scattered_documents_must_be_far_likelier_than_a_slope_that_levels_off():
+    usual, later = Stated(0.0, 0.0), Stated(0.0, 10.0)
+    assert _are_scattered(Stated(51.0, 51.0), usual, later)
+    assert not _are_scattered(Stated(51.0, 49.0), usual, later)
+    assert _are_scattered(Stated(51.0, 49.0), usual, Stated(0.0, 10.0, converged=False))
 
 
 def test_where_a_tenth_scattered_makes_the_counts_less_likely_none_is_looked_for():

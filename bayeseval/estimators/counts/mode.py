@@ -66,7 +66,8 @@ class Mode(ABC):
     def _root(self) -> NDArray[np.float64]:
         """Root of the inverse curvature (hyperparameter that moves, direction).
 
-        Where more move than there are directions, the narrowest directions are left out.
+        Where more move than there are directions, those are left out in which the
+        hyperparameters, in units of their own, vary least.
         """
         moving = self._moving
         hessian = np.empty((moving.size, moving.size))

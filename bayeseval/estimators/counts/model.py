@@ -180,6 +180,7 @@ class CountFit(Mode):
 
         point, log_weight = _rule()
         counts = self._counts
+        # the gradient in the log of the weights is for fits that have some
         value, gradient, slope, self._by_weight = log_likelihood(
             counts.start,
             counts.relevant,

@@ -7,7 +7,7 @@ from bayeseval.estimators.counts.model import CountFit, Counts
 
 START = np.log(0.1 / 0.9)
 MEAN, SD = -3.0, 1.5  # logit of the share of relevant documents that are scattered
-FARTHEST = 5.0
+FARTHEST = 5.0  # logit upwards, twice that downwards; a line search may try values far beyond
 
 
 class ScatteredFit(CountFit):
@@ -19,7 +19,8 @@ class ScatteredFit(CountFit):
     .. math:: 1 - P_{tc} = (1 - p_{tc}) \, e^{-b_t}, \qquad
               b_t = \frac{\varphi}{1 - \varphi} \, \frac{\sum_c N_{tc} p_{tc}}{\sum_c N_{tc}}
 
-    with p as in :class:`.model.CountFit` and N the number of documents of a cell. A curve with a
+    with p as in :class:`.model.CountFit` and N the number of documents of a cell; phi is the share
+    of the scattered while these are few among the documents of the curve. A curve with a
     level and a slope falls as steeply below a cliff as it does there, so that without such a share
     topics where systems find a set of documents exactly, and nothing beyond it, get far too few.
     The logit of the share phi is one more hyperparameter.
