@@ -397,13 +397,13 @@ def log_likelihood(
         for cell in range(first, last):
             if scattered.size:
                 residual = some * product_sum(share[topic], p[cell - first])
-                for column in range(gradient.size):
-                    gradient[column] += residual * curve[cell, column]
             elif sampled[cell] > 0.0:
                 expected = product_sum(share[topic], p[cell - first])
                 residual = some * (relevant[cell] - sampled[cell] * expected)
-                for column in range(gradient.size):
-                    gradient[column] += residual * curve[cell, column]
+            else:
+                continue
+            for column in range(gradient.size):
+                gradient[column] += residual * curve[cell, column]
     return total, gradient, scale_gradient(scale, precision, moment, number), in_weight
 
 
@@ -537,9 +537,9 @@ def unsampled_relevant(
     With probability ``zero`` (topic,) a topic has none. Else its effects are drawn from its nodes,
     the number over all its cells from the binomial distribution with the right mean and variance
     (from 40 on a rounded normal one), and the cells get their expected shares of it, so that a
-    cell's number need not be whole. Documents are scattered where ``weight`` (cell,) is not
-    empty. ``unsampled[cell, draw]`` may itself be drawn. ``shift``
-    (topic, 2) moves the points of the uniform sequence, modulo 1, so that topics are independent.
+    cell's number need not be whole. Documents are scattered where ``weight`` (cell,) is not empty.
+    ``unsampled[cell, draw]`` may itself be drawn. ``shift`` (topic, 2) moves the points of the
+    uniform sequence, modulo 1, so that topics are independent.
     """
     n_draws = out.shape[1]
     for topic in range(start.size - 1):

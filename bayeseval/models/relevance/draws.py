@@ -276,7 +276,7 @@ class RelevanceDraws:
         """Whether external labels have a say in what documents are."""
         return bool(self._columns)
 
-    def _steps(self, pairs: NDArray, precision: Any = np.float64) -> tuple[NDArray, NDArray]:
+    def _steps(self, pairs: NDArray, precision: Any) -> tuple[NDArray, NDArray]:
         """Levels (step, pair, draw) and slopes (step, draw) of the steps to higher grades.
 
         The pairs are positions in the collection, of the model's, which has several such grades.
