@@ -224,6 +224,13 @@ class EstimatedRelevance:
         name = at_least(measure.relevance_level)
         return model.level((name,), [self._relevant(name)])
 
+    def zero_inflated(self, measure: Measure) -> NDArray[np.bool_]:
+        """Whether by the counts a share of the topics has nothing relevant (replicate,)."""
+        model = self._count_model
+        if model is None:
+            return np.zeros(len(self._grade), dtype=bool)
+        return self._numbers(model, measure).zero_inflated
+
     def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
         """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""
         model = self._count_model

@@ -45,7 +45,9 @@ class Denominators:
     by the weight that brings the expected number of its cell (a stratum, as the counts have them)
     to the mean of both with the same w (the counts' at most ten times the model's): what a run has
     found and what there is change together. Where topics have few relevant documents and the counts
-    model their numbers themselves, draws are chosen that have such numbers instead.
+    model their numbers themselves, draws are chosen that have such numbers instead. Where a share
+    of the topics has nothing relevant by the counts, which no curve over ranks says, as many draws
+    of AP and R@k have nothing, and the numbers above are of the other draws.
 
     Parameters
     ----------
@@ -81,6 +83,20 @@ class Denominators:
         number = value.sum(axis=0).astype(np.int64)
         return chosen_draws(number, np.rint(counts.draw[0]), np.random.default_rng(topic))
 
+    def empty(self, topic: int, measure: Measure, value: NDArray) -> NDArray[np.int64]:
+        """Draws in which nothing is to be relevant for AP and R@k.
+
+        None where the counts see something in every topic; else as many as they say, those with
+        the fewest relevant documents. Parameters as for :meth:`factor`.
+        """
+        counts = self._counts(topic, measure) if measure.name in ("AP", "R") else None
+        if counts is None or not self._zero_inflated(measure):
+            return np.zeros(0, dtype=np.int64)
+        number = np.count_nonzero(value, axis=0)
+        wanted = round((1.0 - float(counts.some[0])) * number.size)
+        order = np.lexsort((np.random.default_rng(topic).random(number.size), number))
+        return order[: max(wanted, np.count_nonzero(number == 0))]
+
     def factor(self, topic: int, measure: Measure, value: NDArray) -> float:
         """What AP is to be multiplied by; 1 for other measures.
 
@@ -89,7 +105,8 @@ class Denominators:
         topic : int
         measure : Measure
         value : array (pair, draw)
-            Relevances of all documents of the topic's frame as the measure sees them.
+            Relevances of all documents of the topic's frame as the measure sees them, in the draws
+            that are not :meth:`empty`.
         """
         numbers = self._numbers(topic, measure, value) if measure.name == "AP" else None
         return 1.0 if numbers is None else numbers.model / numbers.expected
@@ -125,10 +142,18 @@ class Denominators:
         counts = self._counts(topic, measure)
         if counts is None:
             return None
-        one = np.maximum(value.sum(axis=0, dtype=np.float64), 1.0)
-        other = np.maximum(counts.draw[0], 1.0)
+        one, other = value.sum(axis=0, dtype=np.float64), counts.draw[0]
+        if self._zero_inflated(measure):
+            other = other[other > 0.0]
+            if not one.size or not other.size:
+                return None
+        one, other = np.maximum(one, 1.0), np.maximum(other, 1.0)
         both = one.var() + other.var()
         return _Numbers(one.mean(), other.mean(), one.var() / both if both > 0 else 0.0)
+
+    def _zero_inflated(self, measure: Measure) -> bool:
+        """Whether by the counts a share of the topics has nothing relevant."""
+        return self._relevance is not None and bool(self._relevance.zero_inflated(measure)[0])
 
     def _counts(self, topic: int, measure: Measure) -> TopicCounts | None:
         """Posterior of the topic's number by the counts; None where they know nothing of it."""

@@ -111,10 +111,13 @@ class DocumentScores:
         table = _relevance_of(measure, self._draws.scale)
         value = _looked_up(table, drawn.codes)
         chosen = self._denominators.chosen(topic, measure, value)
+        empty = self._denominators.empty(topic, measure, value)
         factor, weight = 1.0, None
         if chosen is None:
-            factor = self._denominators.factor(topic, measure, value)
-            weight = self._denominators.weight(topic, measure, value)
+            some = np.delete(value, empty, axis=1) if empty.size else value
+            factor = self._denominators.factor(topic, measure, some)
+            weight = self._denominators.weight(topic, measure, some)
+        value = _emptied(value, empty)
         if weight is not None:
             value = weight[:, None] * value
         total = topic_total(measure, value)
@@ -123,7 +126,7 @@ class DocumentScores:
         seen = value.copy() if departed else value
         for run, rank, every_row, codes in departed:
             reach = rank.size if measure.cutoff is None else np.searchsorted(rank, measure.cutoff)
-            rows, own = every_row[:reach], _looked_up(table, codes[:reach])
+            rows, own = every_row[:reach], _emptied(_looked_up(table, codes[:reach]), empty)
             seen[rows] = own if weight is None else weight[rows, None] * own
             scores[run] = plain_scores(measure, position[[run]], seen, total)[0]
             seen[rows] = value[rows]
@@ -137,6 +140,15 @@ def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:
     """Relevance of each grade of the scale, a byte where it is 0 or 1."""
     seen = relevance(measure, scale)
     return seen if measure.graded else seen.astype(np.int8)
+
+
+def _emptied(value: NDArray, empty: NDArray[np.int64]) -> NDArray:
+    """Relevances (row, draw), of some draws none."""
+    if not empty.size:
+        return value
+    kept = np.ones(value.shape[1], dtype=value.dtype)
+    kept[empty] = 0
+    return kept * value
 
 
 def _looked_up(table: NDArray, codes: NDArray[np.uint8]) -> NDArray:

@@ -109,10 +109,11 @@ def posterior_scores(
         collection (``benchmarks/relevance_model/README.md``). Factor and weights have no error of
         their own, and share what is random in the sample with ``dyn``. Where numbers are few and
         modelled themselves (:func:`evaluate`, Notes) draws are chosen instead whose numbers are as
-        the counts have them, with as many in place as can be. Needs a stratified or Poisson design
-        with all its probabilities, two topics that were not judged completely, and
-        ``outside="nonrelevant"``; else "model" (the attr ``denominator`` says which). nDCG, Rprec
-        and NumRel are as the model has them.
+        the counts have them, with as many in place as can be; where the counts have a share of
+        topics with nothing relevant, as many draws of a topic have nothing, those with the fewest
+        relevant documents. Needs a stratified or Poisson design with all its probabilities, two
+        topics that were not judged completely, and ``outside="nonrelevant"``; else "model" (the
+        attr ``denominator`` says which). All other measures are as the model has them.
     random_seed : int, optional
         Seed of the draws of relevance. The same draws whatever measures are asked for, but of
         ``urn_model``, whose lists are drawn as deep as the deepest of them looks.

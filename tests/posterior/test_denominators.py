@@ -223,6 +223,40 @@ def test_numbers_that_are_few_are_as_the_counts_have_them():
     np.testing.assert_array_equal(by_counts.sel(measure="P@10"), by_model.sel(measure="P@10"))
 
 
+def test_topics_have_nothing_relevant_as_often_as_the_counts_say():
+    """Twelve of 32 topics have none, which the model's curves over ranks can hardly say."""
+    number = np.concatenate([np.zeros(12, int), np.random.default_rng(5).integers(2, 16, 20)])
+    complete = be.simulate.urn_collection(
+        [0.03, 0.05, 0.1, 0.2], n_relevant=number, n_documents=400, depth=400, random_seed=5
+    )
+    design = be.designs.pps_strata(complete, budget=25, n_strata=8)
+    sampled = be.reveal(complete, design, be.draw(design, random_seed=5))
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=50, random_seed=1
+    )
+    how = {"measures": ["AP", "R@400", "P@10"], "over": None, "random_seed": 1}
+    by_counts = be.posterior_scores(fitted, sampled, **how).estimate
+    by_model = be.posterior_scores(fitted, sampled, denominator="model", **how).estimate
+    ratios = {"measure": ["AP", "R@400"]}
+    nothing, other = (
+        (scores.sel(ratios) == 0.0).all("run").mean(["chain", "draw"])
+        for scores in (by_counts, by_model)
+    )
+    n_draws = by_counts.sizes["chain"] * by_counts.sizes["draw"]
+    draws = RelevanceDraws(fitted, sampled, 1)
+    denominators = Denominators(draws.frame, "counts")
+    measure = parse_measures("AP")[0]
+    for topic in range(12):
+        known = denominators._counts(topic, measure)
+        assert known is not None
+        np.testing.assert_allclose(nothing[:, topic], 1.0 - known.some[0], atol=1.0 / n_draws)
+    assert float(nothing[:, :12].min()) > 0.85 > 0.75 > float(other[:, :12].max())
+    seen = sampled["judgments/grade"].groupby(sampled["pair_topic"]).max() > 0
+    assert float(nothing.values[:, seen.values].max()) == 0.0
+    precision = {"measure": "P@10"}
+    xr.testing.assert_identical(by_counts.sel(precision), by_model.sel(precision))
+
+
 def test_draws_stay_in_place_as_far_as_numbers_let_them():
     random = np.random.default_rng(2)
     number = random.poisson(0.8, 2000)

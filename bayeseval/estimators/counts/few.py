@@ -46,6 +46,8 @@ class FewFit(Mode):
     curve : float array (cell, column)
     """
 
+    zero_inflated = False  # what topics without any there are is in the distribution
+
     def __init__(self, start, relevant, sampled, left, curve: NDArray[np.float64]) -> None:
         self._first, self._topic = start[:-1], np.repeat(np.arange(start.size - 1), np.diff(start))
         self._relevant, self._left, self._size = relevant, left, sampled + left

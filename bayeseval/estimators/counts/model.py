@@ -74,6 +74,8 @@ class CountFit(Mode):
     ----------
     log_density : float
         As of every :class:`.mode.Mode`, the effects normal.
+    zero_inflated : bool
+        Whether a share of the topics has none.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class CountFit(Mode):
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
         n_topics = self.n_topics
-        self._zero_inflated = shows_none is not None
+        self.zero_inflated = shows_none is not None
         self._shows_none = np.zeros(n_topics, dtype=bool) if shows_none is None else shows_none
         self._mode = np.zeros((n_topics, 2))
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
@@ -153,7 +155,7 @@ class CountFit(Mode):
 
     def _initial(self) -> NDArray[np.float64]:
         share = (self._counts.relevant.sum() + 0.5) / (self._counts.sampled.sum() + 1.0)
-        hyper = np.zeros(self._n_beta + 3 + self._zero_inflated)
+        hyper = np.zeros(self._n_beta + 3 + self.zero_inflated)
         hyper[0] = np.log(share / (1.0 - share))
         hyper[self._n_beta : self._n_beta + 3] = EFFECT_MEAN
         hyper[self._n_beta + 3 :] = ZERO_START
@@ -165,7 +167,7 @@ class CountFit(Mode):
 
     def _zero_share(self, hyper) -> float:
         """Probability that a topic has none."""
-        if not self._zero_inflated:
+        if not self.zero_inflated:
             return 0.0
         logit = np.clip(hyper[self._n_beta + 3], -ZERO_FARTHEST, ZERO_FARTHEST)
         return float(1.0 / (1.0 + np.exp(-logit)))
@@ -210,7 +212,7 @@ class CountFit(Mode):
         beta_pull, effect_pull = beta / beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
         parts = [gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD]
-        if self._zero_inflated:
+        if self.zero_inflated:
             pull = (hyper[self._n_beta + 3] - ZERO_MEAN) / ZERO_SD
             value -= 0.5 * pull * pull
             beyond = self._zero.sum() - self._zero.size * self._zero_share(hyper)

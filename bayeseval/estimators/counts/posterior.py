@@ -36,6 +36,8 @@ class LevelCounts:
         Sum of relevance by inclusion probability over the sampled documents.
     few : bool array (replicate,)
         Whether the numbers themselves are what is known best (:class:`.few.FewFit`).
+    zero_inflated : bool array (replicate,)
+        Whether a share of the topics has none.
     """
 
     total: NDArray[np.float64]
@@ -45,6 +47,7 @@ class LevelCounts:
     own_variance: NDArray[np.float64]
     expanded: NDArray[np.float64]
     few: NDArray[np.bool_]
+    zero_inflated: NDArray[np.bool_]
 
 
 class CountModel:
@@ -131,17 +134,25 @@ class CountModel:
             if above is None:
                 warn_of_dispersion(fit)
             drawn = fit.draws(left[replicate], number=number, random_seed=self._random_seed)
-            return drawn, isinstance(fit, FewFit)
+            return drawn, isinstance(fit, FewFit), fit.zero_inflated
 
-        found_of = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
-        unsampled = [drawn for drawn, _ in found_of]
-        few = np.array([of_few for _, of_few in found_of])
+        fitted = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
+        unsampled, few, zero_inflated = zip(*fitted, strict=True)
         direction = draw_directions(self._cells.curve.shape[1] + 3, number)
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
         total = np.array([self._by_topic(drawn) for drawn in unsampled]) + found[..., None]
         own = self._own_variance(unsampled)
-        return LevelCounts(total, unsampled, direction, seen, own, self._expanded(observed), few)
+        return LevelCounts(
+            total,
+            list(unsampled),
+            direction,
+            seen,
+            own,
+            self._expanded(observed),
+            np.array(few),
+            np.array(zero_inflated),
+        )
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""
