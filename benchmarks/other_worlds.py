@@ -4,7 +4,8 @@
 seeds, and of ``latent``, on which nothing was learned, ``noisy`` and ``navigational`` (on worlds of
 the last two it was seen that a topic's slope may have to level off, and on one like the last that
 the distribution of topics takes many steps to find), of ``empty`` (a third of the topics has
-nothing relevant) and of ``abrupt`` (runs that match exactly), half of the runs contributing, and
+nothing relevant) and of ``abrupt`` (runs that match exactly), and cuts of the real collections by
+their runs (level 2: documents with grade 1 are not relevant), half of the runs contributing, and
 samples of 100 judgments a topic (``--budget``): eight for ``dyn``, with the denominators of the
 counts and of the topic's own sample, of which the first two go to the relevance model (by its
 approximation), with errors of its own, and to the combination, with constants learned without the
@@ -14,6 +15,7 @@ a world: 1000 + 10 x its number; of its samples: its number.
 """
 
 import argparse
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,6 +38,8 @@ from benchmarks.coverage_collections import (
 from benchmarks.held import held
 from benchmarks.latent_worlds import latent_world
 from benchmarks.noisy_worlds import abrupt_world, empty_world, navigational_world, noisy_world
+from benchmarks.real_cuts import real_cut
+from benchmarks.real_data import REAL_DATA
 
 MECHANISMS = {
     "few-relevant": few_relevant,
@@ -47,6 +51,18 @@ MECHANISMS = {
     "empty": empty_world,
     "abrupt": abrupt_world,
 }
+# cuts of the real collections: name -> collection, number of runs, level of relevance
+CUTS = {
+    "round 5, 17 runs": ("round 5", 17, 1),
+    "round 5, 38 runs": ("round 5", 38, 1),
+    "round 5, 6 runs": ("round 5", 6, 1),
+    "round 5, 17 runs, level 2": ("round 5", 17, 2),
+    "round 5, 6 runs, level 2": ("round 5", 6, 2),
+    "round 1, 17 runs": ("round 1", 17, 1),
+    "round 1, 17 runs, level 2": ("round 1", 17, 2),
+    "clef, 10 runs": ("clef", 10, 1),
+}
+FAMILY = {"round 5": "trec-covid-5", "round 1": "trec-covid-5", "clef": "clef-tar-2017"}
 RATIOS = ["AP", "nDCG@10", "R@100"]
 OF_MODELS = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
 SAMPLES, MODELLED, BUDGET = 8, 2, 100
@@ -57,7 +73,7 @@ KEY = ["mechanism", "by", "measure", "runs"]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act", choices=["run", "report"])
-    parser.add_argument("--mechanism", action="append", choices=list(MECHANISMS))
+    parser.add_argument("--mechanism", action="append", choices=[*MECHANISMS, *CUTS])
     parser.add_argument("--worlds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--folder", type=Path, default=Path("other-worlds-output"))
@@ -67,8 +83,9 @@ def main() -> None:
         report(options.folder)
         return
     options.folder.mkdir(exist_ok=True)
+    every = [*MECHANISMS, *(CUTS if os.environ.get(REAL_DATA) else [])]
     for number in range(options.worlds):
-        for name in options.mechanism or list(MECHANISMS):
+        for name in options.mechanism or every:
             label = name if options.budget == BUDGET else f"{name}, {options.budget} judgments"
             file = options.folder / f"{label}~{number}.csv"
             if not file.exists():
@@ -79,7 +96,7 @@ def main() -> None:
 
 def world(name: str, number: int, budget: int) -> pd.DataFrame:
     """One world: a row for each estimator, measure and kind of run."""
-    collection = halved(MECHANISMS[name](1000 + 10 * number))
+    collection = halved(made(name, 1000 + 10 * number))
     measures = list(dict.fromkeys(OF_MODELS + RATIOS))
     truth = be.evaluate(collection, measures, estimator="assumed").estimate.mean("topic")
     design = be.designs.pps_strata(collection, budget=budget)
@@ -99,6 +116,11 @@ def world(name: str, number: int, budget: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def made(name: str, seed: int) -> xr.DataTree:
+    """World of a mechanism, or cut of a real collection."""
+    return MECHANISMS[name](seed) if name in MECHANISMS else real_cut(*CUTS[name], seed)
+
+
 def by_design(sampled: xr.DataTree, measures: list[str], **options) -> xr.Dataset:
     """Means over topics by ``dyn``."""
     return be.mean_over_topics(be.evaluate(sampled, measures, estimator="dyn", **options))
@@ -114,8 +136,9 @@ def of_models(sampled: xr.DataTree, name: str, seed: int) -> Iterator[tuple[str,
     yield "relevance_model", be.summarize(post)
     wider, both = [], []
     learned: Mapping[str, Any] = dict.fromkeys(OF_MODELS)  # None: those of the package
-    if name in COLLECTIONS:
-        learned = constants_without(name, OF_MODELS, "counts")
+    family = FAMILY[CUTS[name][0]] if name in CUTS else name
+    if family in COLLECTIONS:
+        learned = constants_without(family, OF_MODELS, "counts")
     for label, constants in learned.items():
         one = post.sel(measure=[label])
         errors = be.with_model_errors(one, constants=constants, random_seed=seed)
