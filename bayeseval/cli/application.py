@@ -98,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("default", category)
+        # to developers; some libraries' are UserWarnings too
+        warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", TopicsUnranked)  # said by `remark_lacking`
         warnings.showwarning = _shown_once()
         try:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import warnings
 
 import pytest
 import xarray as xr
@@ -248,3 +249,22 @@ def test_a_weight_that_would_show_as_0_is_not_told():
         coords={"measure": ["AP", "P@10"], "run": ["a", "b"]},
     )
     assert remarks.outside_shares(weight) == "P@10 0.000, up to 0.001 (run a)"
+
+
+class Outdated(UserWarning, DeprecationWarning):
+    """As pyparsing's, which matplotlib 3.10 meets."""
+
+
+def test_what_libraries_tell_developers_is_not_told_to_users(command, files, monkeypatch):
+    read = be.read_collection
+
+    def reading(*arguments, **options):
+        warnings.warn("'oneOf' deprecated", Outdated, stacklevel=1)
+        warnings.warn("about the files", UserWarning, stacklevel=1)
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(be, "read_collection", reading)
+    code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "P@5", *WORDS)
+    assert code == 0
+    assert "deprecated" not in err
+    assert "about the files" in err
