@@ -6,6 +6,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Else pytest, which imports the modules of doctests one by one, would leave a module such as
+# `be.designs.poisson` in the place of the function of its name.
+import bayeseval.combination
+import bayeseval.designs
+import bayeseval.experiments
+import bayeseval.inference
+import bayeseval.predictors
+import bayeseval.rankings  # noqa: F401
 from benchmarks.real_data import REAL_DATA, unpacked
 
 # The same examples on every run: a failure is the change's, not the day's.

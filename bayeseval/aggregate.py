@@ -101,9 +101,10 @@ def calc_aggregate(
 
     Examples
     --------
+    >>> import bayeseval as be
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
     >>> run = {"1": {"a": 2.0, "b": 1.0}, "2": {"d": 2.0, "c": 1.0}}
-    >>> scores = calc_aggregate(["P@1", "RR"], qrels, run)
+    >>> scores = be.calc_aggregate(["P@1", "RR"], qrels, run)
     >>> scores["RR"], round(scores["RR"].standard_error, 3)
     (0.75, 0.25)
     """

@@ -35,6 +35,7 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> mean = xr.Dataset(
     ...     {
     ...         "estimate": (("measure", "run"), [[0.4, 0.5]]),
@@ -42,7 +43,7 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     ...     },
     ...     coords={"measure": ["P@10"], "run": ["a", "b"], "ci_bound": ["lower", "upper"]},
     ... )
-    >>> print(to_frame(mean).to_string(index=False))
+    >>> print(be.to_frame(mean).to_string(index=False))
     measure run  estimate  lower  upper
        P@10   a       0.4   0.30   0.50
        P@10   b       0.5   0.45   0.55

@@ -90,9 +90,10 @@ def adjust_by_topics(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> true = xr.DataArray([0.5, 0.7, np.nan, np.nan], dims="topic")
     >>> cheap = xr.DataArray([0.4, 0.4, 0.3, 0.1], dims="topic")
-    >>> adjusted = adjust_by_topics(true, cheap, true.notnull(), random_seed=1)
+    >>> adjusted = be.adjust_by_topics(true, cheap, true.notnull(), random_seed=1)
     >>> round(adjusted.adjustment.item(), 6), round(adjusted.adjusted.item(), 6)
     (0.2, 0.5)
     """

@@ -35,11 +35,12 @@ def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
 
     Examples
     --------
+    >>> import bayeseval as be
     >>> from bayeseval.collection import assemble
     >>> collection = assemble(
     ...     topics=["1", "2"], runs=[], document=["a", "a"], pair_topic=[0, 1], grade=[1, 0]
     ... )
-    >>> select(collection, topics=["2"])["judgments/grade"].to_numpy().tolist()
+    >>> be.select(collection, topics=["2"])["judgments/grade"].to_numpy().tolist()
     [0.0]
     """
     check_collection(collection)

@@ -71,12 +71,13 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile, pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("xyz"), "score": [3, 2, 1]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "collection.nc"
     ...     be.save_collection(be.read_collection(None, run), path)
-    ...     collection = open_collection(path)
+    ...     collection = be.open_collection(path)
     >>> collection["rankings/ranking"].to_numpy().tolist()
     [[[0, 1, 2]]]
     """

@@ -114,6 +114,7 @@ def combine(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> coords = {"measure": ["P@10"], "run": ["a"], "contributed": ("run", [True])}
     >>> dims = ("measure", "run")
     >>> mean = xr.Dataset(
@@ -129,7 +130,7 @@ def combine(
     >>> draws = np.random.default_rng(1).normal(0.48, 0.01, (1, 1000, 1, 1))
     >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
     >>> errors = {"near_ratio": 1.0, "design_ratio": 0.3, "far_sd": 0.15, "far_weight": 0.05}
-    >>> combined = combine(mean, post, constants={"contributed": errors})
+    >>> combined = be.combine(mean, post, constants={"contributed": errors})
     >>> combined.estimate.values.round(3), combined.conflict.values.round(2)
     (array([[0.483]]), array([[0.01]]))
     """

@@ -84,6 +84,7 @@ def compare_intervals(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> def scores(estimate, error):
     ...     bounds = [[[estimate - 2 * error, estimate + 2 * error]]]
     ...     return xr.Dataset(
@@ -94,7 +95,7 @@ def compare_intervals(
     ...         },
     ...         coords={"measure": ["P@10"], "run": ["a"], "ci_bound": ["lower", "upper"]},
     ...     )
-    >>> table = compare_intervals(scores(0.5, 0.04), scores(0.3, 0.01))
+    >>> table = be.compare_intervals(scores(0.5, 0.04), scores(0.3, 0.01))
     >>> table.length_ratio.sel(source="model").item(), table.flagged.item()
     (0.25, True)
     """
@@ -190,11 +191,12 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> combined = xr.Dataset(
     ...     {"estimate": ("run", [0.5, 0.45]), "model_weight": ("run", [0.75, 0.25])},
     ...     coords={"run": ["a", "b"]},
     ... )
-    >>> sign_turning_bias(combined, "a", "b").round(3).item()
+    >>> be.sign_turning_bias(combined, "a", "b").round(3).item()
     0.1
     """
     for run in (run_a, run_b):

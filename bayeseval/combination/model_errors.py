@@ -96,6 +96,7 @@ def with_model_errors(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> draws = np.random.default_rng(1).normal(0.4, 0.01, (1, 4000, 1, 20))
     >>> post = xr.Dataset(
     ...     {"estimate": (("chain", "draw", "measure", "run"), draws)},
@@ -103,7 +104,7 @@ def with_model_errors(
     ... ).assign_coords(run=list("abcdefghijklmnopqrst"))
     >>> own = {"contributed": {"alone_ratio": 0.0}, "new": {"alone_ratio": 1.0}}
     >>> own = {group: known | {"apart_ratio": 0.0} for group, known in own.items()}
-    >>> wider = with_model_errors(post, constants=own).estimate.std(("chain", "draw"))
+    >>> wider = be.with_model_errors(post, constants=own).estimate.std(("chain", "draw"))
     >>> (wider / post.estimate.std(("chain", "draw"))).sel(run=["a", "t"]).values.round(1)
     array([[1. , 1.4]])
     """

@@ -103,7 +103,7 @@ def combined_scores(
     ... )
     >>> design = be.designs.pps_strata(collection, budget=20)
     >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    >>> scores = combined_scores(sampled, "P@10", draws=100, random_seed=1)
+    >>> scores = be.combined_scores(sampled, "P@10", draws=100, random_seed=1)
     >>> bool((scores.interval.diff("ci_bound") < scores.design_length).all())
     True
     """

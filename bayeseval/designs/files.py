@@ -86,7 +86,7 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
     >>> design = be.designs.pps_strata(collection, budget=2, n_strata=1)
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "design.nc"
     >>> be.save_design(design.assign(selected=be.draw(design, random_seed=1)), path)
-    >>> read = read_design(path)
+    >>> read = be.read_design(path)
     >>> read.inclusion_probability.values, int(read.selected.sum())
     (array([0.5, 0.5, 0.5, 0.5]), 2)
     """

@@ -59,6 +59,7 @@ def mean_over_topics(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> scores = xr.Dataset(
     ...     {
     ...         "estimate": ("topic", [0.2, 0.4]),
@@ -67,7 +68,7 @@ def mean_over_topics(
     ...         "limited": ("topic", [False, False]),
     ...     }
     ... )
-    >>> mean = mean_over_topics(scores)
+    >>> mean = be.mean_over_topics(scores)
     >>> mean.estimate.item(), mean.standard_error.item()
     (0.30000000000000004, 0.025)
     """

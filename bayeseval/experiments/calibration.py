@@ -94,7 +94,7 @@ def simulation_based_calibration(
 
     Examples
     --------
-    >>> import bayeseval as be
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> def study(seed):
     ...     random = np.random.default_rng(seed)
     ...     truth = random.normal()  # and the data say nothing: the posterior is the prior

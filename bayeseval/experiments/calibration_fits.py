@@ -28,13 +28,13 @@ class RepeatedFits:
 
     Examples
     --------
-    >>> import pymc as pm
+    >>> import pymc as pm, bayeseval as be
     >>> def model(values):
     ...     with pm.Model() as built:
     ...         pm.Data("judged_score", values)
     ...         pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
     ...     return built
-    >>> fits = RepeatedFits(draws=200, tune=200, chains=2)
+    >>> fits = be.experiments.RepeatedFits(draws=200, tune=200, chains=2)
     >>> means = [fits(model([v, v, v]), random_seed=1)["posterior/mean"].mean() for v in (0.0, 1.0)]
     >>> [abs(round(float(mean), 1)) for mean in means]
     [0.0, 1.0]

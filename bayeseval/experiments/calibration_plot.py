@@ -45,12 +45,12 @@ def plot_ranks(calibration: xr.Dataset, *, level: float = 0.05) -> Figure:
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, numpy as np, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> ranks = np.random.default_rng(1).integers(0, 20, (50, 2))
     >>> found = xr.Dataset({"rank": (("simulation", "quantity"), ranks)},
     ...     coords={"quantity": ["slope", "P@10"]}, attrs={"n_draws": 19})
-    >>> [ax.get_title() for ax in plot_ranks(found).axes]
+    >>> [ax.get_title() for ax in be.experiments.plot_ranks(found).axes]
     ['slope', 'P@10']
     """
     from matplotlib.figure import Figure

@@ -55,7 +55,8 @@ def prior_predictive(
     >>> import bayeseval as be
     >>> collection = be.simulate.urn_collection(
     ...     [0.1, 0.4], n_topics=2, n_documents=20, prevalence=0.3, depth=10, random_seed=1)
-    >>> found = prior_predictive(collection, be.models.relevance_model, ["P@5"], range(3))
+    >>> model = be.models.relevance_model
+    >>> found = be.experiments.prior_predictive(collection, model, ["P@5"], range(3))
     >>> dict(found.mean_score.sizes)
     {'simulation': 3, 'measure': 1, 'run': 2}
     """

@@ -42,13 +42,15 @@ def recovery(calibration: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> column = ("simulation", "quantity")
     >>> found = xr.Dataset(
     ...     {"rank": (column, np.arange(20)[:, None]), "truth": (column, np.zeros((20, 1))),
     ...      "mean": (column, np.tile([[-0.1], [0.1]], (10, 1))),
     ...      "standard_error": (column, np.full((20, 1), 0.1))},
     ...     coords={"quantity": ["slope"]}, attrs={"n_draws": 19})
-    >>> float(recovery(found).coverage[0]), round(float(recovery(found).rms_error[0]), 2)
+    >>> recovered = be.experiments.recovery(found)
+    >>> float(recovered.coverage[0]), round(float(recovered.rms_error[0]), 2)
     (0.9, 0.1)
     """
     over = "simulation"

@@ -96,7 +96,7 @@ def relevance_study(
     >>> import bayeseval as be
     >>> collection = be.simulate.urn_collection(
     ...     [0.1, 0.4], n_topics=2, n_documents=20, prevalence=0.3, depth=10, random_seed=1)
-    >>> study = relevance_study(
+    >>> study = be.experiments.relevance_study(
     ...     collection, be.models.relevance_model, be.fit,
     ...     budget=5, n_strata=2, measures=["P@5"])
     """
@@ -156,7 +156,7 @@ def prior_truth(
     >>> import bayeseval as be
     >>> collection = be.simulate.urn_collection(
     ...     [0.1, 0.4], n_topics=2, n_documents=20, prevalence=0.3, depth=10, random_seed=1)
-    >>> complete, parameters = prior_truth(collection, be.models.relevance_model)(1)
+    >>> complete, parameters = be.experiments.prior_truth(collection, be.models.relevance_model)(1)
     >>> dict(complete["judgments/grade"].sizes), parameters["topic_effect"].dims
     ({'pair': 40}, ('topic', 'predictor'))
     """

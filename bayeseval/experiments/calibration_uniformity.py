@@ -57,12 +57,13 @@ def rank_uniformity(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> random = np.random.default_rng(1)
     >>> ranks = np.stack([random.integers(0, 100, 200), random.integers(30, 70, 200)], axis=1)
     >>> found = xr.Dataset(
     ...     {"rank": (("simulation", "quantity"), ranks)},
     ...     coords={"quantity": ["right", "too wide"]}, attrs={"n_draws": 99})
-    >>> rank_uniformity(found).passed.values
+    >>> be.experiments.rank_uniformity(found).passed.values
     array([ True, False])
     """
     _check_level(level)
@@ -128,7 +129,8 @@ def rank_band(
 
     Examples
     --------
-    >>> band = rank_band(200, 99)
+    >>> import bayeseval as be
+    >>> band = be.experiments.rank_band(200, 99)
     >>> round(float(band.upper.sel(share=0.5)), 2)
     0.6
     """

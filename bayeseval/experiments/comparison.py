@@ -80,7 +80,7 @@ def comparison(
     >>> collection = be.simulate.urn_collection(
     ...     [0.1, 0.2, 0.4], n_topics=2, prevalence=0.1, random_seed=1
     ... )
-    >>> table = comparison(
+    >>> table = be.experiments.comparison(
     ...     collection, budgets=[20], pool_depths=[5], n_strata=4, n_replicates=3, random_seed=2
     ... )
     >>> table.sizes["method"], sorted(set(table["sample"].values.tolist()))

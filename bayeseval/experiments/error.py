@@ -54,6 +54,7 @@ def error_summary(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> values = np.array([[0.1, 0.3], [0.3, 0.5]])
     >>> dims = ("estimator", "measure", "replicate", "run")
     >>> result = xr.Dataset(
@@ -67,7 +68,7 @@ def error_summary(
     ...         "contributed": ("run", [True, True]),
     ...     }
     ... )
-    >>> round(error_summary(result).bias.item(), 6)
+    >>> round(be.experiments.error_summary(result).bias.item(), 6)
     0.05
     """
     if groups is None:

@@ -77,7 +77,7 @@ def sampled_pools(
     >>> collection = be.simulate.urn_collection(
     ...     [0.1, 0.2, 0.4], n_topics=3, prevalence=0.1, random_seed=1
     ... )
-    >>> pools = sampled_pools(
+    >>> pools = be.experiments.sampled_pools(
     ...     collection, pool_widths=[2], unpooled_from="contributed", n_samples=4, random_seed=2
     ... )
     >>> bool((pools.unpooled.sel(base="nonrelevant") <= pools.true).all())
@@ -171,11 +171,12 @@ def pool_width_errors(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> dims = ("pool_width", "sample", "topic")
     >>> true = xr.DataArray([[[0.5, 0.7, 0.6]]], dims=dims, coords={"pool_width": [2]})
     >>> pools = xr.Dataset({"true": true, "unpooled": (true - 0.2).expand_dims(base=["b"])})
     >>> pools["left_out_adjustment"] = pools.unpooled.isel(topic=0) * 0 + 0.1
-    >>> errors = pool_width_errors(pools, n_common=[2], n_samples=5, random_seed=1)
+    >>> errors = be.experiments.pool_width_errors(pools, n_common=[2], n_samples=5, random_seed=1)
     >>> [round(errors[name].item(), 3) for name in ("unadjusted", "left_out", "mixed", "adjusted")]
     [0.2, 0.1, 0.067, 0.0]
     """

@@ -106,13 +106,13 @@ def diagnostic_plots(
 
     Examples
     --------
-    >>> import tempfile, xarray as xr
+    >>> import tempfile, numpy as np, xarray as xr, bayeseval as be
     >>> draws = np.random.default_rng(1).normal(size=(1, 200, 2))
     >>> posterior = xr.Dataset(
     ...     {"reliability": (("chain", "draw", "run"), draws)}, coords={"run": ["a", "b"]}
     ... )
     >>> fitted = xr.DataTree.from_dict({"posterior": posterior})
-    >>> [path.name for path in diagnostic_plots(fitted, tempfile.mkdtemp())]
+    >>> [path.name for path in be.diagnostic_plots(fitted, tempfile.mkdtemp())]
     ['forest_reliability.png']
     """
     import arviz  # noqa: F401  matplotlib knows its styles from then on

@@ -55,13 +55,13 @@ def plot_judgments(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> seen = xr.Dataset(
     ...     {"observed": ("group", [9.0]), "predicted": ("group", [3.0]),
     ...      "difference": ("group", [3.0]), "null": (("group", "replicate"), [[-2.0, 1.0]])},
     ...     coords={"kind": ("group", ["relevant"]), "label": ("group", ["all documents"])})
-    >>> [label.get_text() for label in plot_judgments(seen, "relevant").get_yticklabels()]
+    >>> [label.get_text() for label in be.plots.plot_judgments(seen, "relevant").get_yticklabels()]
     ['all documents (9, predicted 3)']
     """
     check_choice("kind", kind, KINDS)

@@ -106,7 +106,7 @@ def predicted_judgments(
     >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     >>> model = be.models.relevance_model(sampled)
     >>> fitted = be.fit(model, approximation="laplace", draws=100, random_seed=1)
-    >>> found = predicted_judgments(fitted, sampled)
+    >>> found = be.inference.predicted_judgments(fitted, sampled)
     >>> [str(label) for label in found["label"].values[:3]]
     ['stratum 1', 'stratum 2', 'stratum 3']
     """

@@ -44,12 +44,13 @@ def prior_overlap(drawn: xr.DataTree) -> xr.Dataset:
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> random = np.random.default_rng(1)
     >>> draws = {name: random.normal(0, sd, (1, 500)) for name, sd in (("a", 1), ("b", 0.1))}
     >>> wide = {name: (("chain", "draw"), random.normal(size=(1, 500))) for name in draws}
     >>> narrow = {name: (("chain", "draw"), values) for name, values in draws.items()}
     >>> groups = {"prior": xr.Dataset(wide), "posterior": xr.Dataset(narrow)}
-    >>> prior_overlap(xr.DataTree.from_dict(groups)).overlap.values.round(1)
+    >>> be.inference.prior_overlap(xr.DataTree.from_dict(groups)).overlap.values.round(1)
     array([0.9, 0.2])
     """
     for group in ("prior", "posterior"):

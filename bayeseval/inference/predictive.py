@@ -51,14 +51,14 @@ def predictive_draws(
 
     Examples
     --------
-    >>> import pymc as pm, xarray as xr
+    >>> import numpy as np, pymc as pm, xarray as xr, bayeseval as be
     >>> with pm.Model() as model:
     ...     known = pm.Data("judged_score", [0.2, 0.4])
     ...     score = pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=2)
     >>> fitted = xr.DataTree.from_dict(
     ...     {"posterior": xr.Dataset({"mean": (("chain", "draw"), np.full((2, 100), 0.3))})}
     ... )
-    >>> drawn = predictive_draws(model, fitted, n_draws=200, random_seed=1)
+    >>> drawn = be.inference.predictive_draws(model, fitted, n_draws=200, random_seed=1)
     >>> round(float(drawn["posterior_predictive/score"].mean()), 1)
     0.3
     >>> round(float(drawn["prior/mean"].std()), 0)
@@ -122,10 +122,10 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
 
     Examples
     --------
-    >>> import pymc as pm
+    >>> import pymc as pm, bayeseval as be
     >>> with pm.Model() as model:
     ...     mean = pm.Normal("mean", 0.0, 1.0)
-    >>> round(float(prior_fit(model, random_seed=1)["posterior/mean"].std()), 0)
+    >>> round(float(be.inference.prior_fit(model, random_seed=1)["posterior/mean"].std()), 0)
     1.0
     """
     import pymc as pm

@@ -24,11 +24,11 @@ def save_fit(fitted: xr.DataTree, path) -> None:
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import pathlib, tempfile, xarray as xr, bayeseval as be
     >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "fit.nc"
-    >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
-    >>> open_fit(path)["posterior/mean"].values
+    >>> be.save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
+    >>> be.open_fit(path)["posterior/mean"].values
     array([[0.1, 0.2]])
     """
     check_fit(fitted)
@@ -55,11 +55,11 @@ def open_fit(path) -> xr.DataTree:
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import pathlib, tempfile, xarray as xr, bayeseval as be
     >>> posterior = xr.Dataset({"mean": (("chain", "draw"), [[0.1, 0.2]])})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "fit.nc"
-    >>> save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
-    >>> dict(open_fit(path)["posterior"].sizes)
+    >>> be.save_fit(xr.DataTree.from_dict({"posterior": posterior}), path)
+    >>> dict(be.open_fit(path)["posterior"].sizes)
     {'chain': 1, 'draw': 2}
     """
     path = expanded_path(path)

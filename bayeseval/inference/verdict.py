@@ -61,11 +61,11 @@ def verdict(
 
     Examples
     --------
-    >>> import arviz as az, numpy as np
+    >>> import arviz as az, numpy as np, bayeseval as be
     >>> random = np.random.default_rng(1)
     >>> draws = {"mean": random.normal(size=(4, 500))}
     >>> stats = {"diverging": np.zeros((4, 500), bool), "energy": random.normal(size=(4, 500))}
-    >>> found = verdict(az.from_dict({"posterior": draws, "sample_stats": stats}))
+    >>> found = be.verdict(az.from_dict({"posterior": draws, "sample_stats": stats}))
     >>> bool(found.passed.all())
     True
     """
@@ -104,11 +104,12 @@ def judgments_verdict(seen: xr.Dataset) -> xr.Dataset:
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> seen = xr.Dataset(
     ...     {"observed": ("group", [9.0]), "predicted": ("group", [3.0]),
     ...      "difference": ("group", [3.0]), "null": (("group", "replicate"), [[-2.0, 1.0]])},
     ...     coords={"kind": ("group", ["relevant"]), "label": ("group", ["all documents"])})
-    >>> judgments_verdict(seen)["passed"].item()
+    >>> be.inference.judgments_verdict(seen)["passed"].item()
     False
     """
     if not isinstance(seen, xr.Dataset) or not {"null", "difference"} <= set(seen.data_vars):
@@ -190,6 +191,7 @@ def verdict_text(found: xr.Dataset) -> str:
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> found = xr.Dataset(
     ...     {
     ...         "value": ("check", [3.0, 1.002]),
@@ -199,7 +201,7 @@ def verdict_text(found: xr.Dataset) -> str:
     ...     },
     ...     coords={"check": ["divergences", "r_hat"]},
     ... )
-    >>> verdict_text(found)
+    >>> be.inference.verdict_text(found)
     'divergences 3 (allowed: at most 0); r_hat 1.002'
     """
     parts = []

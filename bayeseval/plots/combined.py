@@ -58,7 +58,7 @@ def plot_combined(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, numpy as np, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> source = ["design", "model", "combined"]
     >>> table = xr.Dataset(
@@ -71,7 +71,7 @@ def plot_combined(
     ...     },
     ...     coords={"source": source, "measure": ["P@10"], "run": ["a"]},
     ... )
-    >>> [label.get_text() for label in plot_combined(table).get_yticklabels()]
+    >>> [label.get_text() for label in be.plots.plot_combined(table).get_yticklabels()]
     ['a']
     """
     if "combined" not in table.get("source", []):

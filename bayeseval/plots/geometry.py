@@ -42,9 +42,9 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
-    >>> ax = plot_bias_variance({"dyn": xr.Dataset({"bias": 0.01, "sigma": 0.09})})
+    >>> ax = be.plots.plot_bias_variance({"dyn": xr.Dataset({"bias": 0.01, "sigma": 0.09})})
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('bias |b|', 'standard deviation')
     """

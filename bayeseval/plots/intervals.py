@@ -81,13 +81,13 @@ def plot_intervals(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> scores = xr.Dataset(
     ...     {"estimate": ("run", [0.3, 0.4]),
     ...      "interval": (("run", "ci_bound"), [[0.25, 0.35], [0.3, 0.5]])},
     ...     coords={"run": ["a", "b"], "ci_bound": ["lower", "upper"]}, attrs={"ci_prob": 0.9})
-    >>> ax = plot_intervals({"dyn": scores})
+    >>> ax = be.plots.plot_intervals({"dyn": scores})
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['b', 'a']
     """

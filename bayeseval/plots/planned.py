@@ -47,7 +47,7 @@ def plot_plan(planned: xr.Dataset, measure: str | None = None, *, ax: Axes | Non
     ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     ... )
     >>> planned = be.plan(collection, "P@10", budgets=[20, 80], n_topics=[10, 50], random_seed=2)
-    >>> plot_plan(planned).get_ylabel()
+    >>> be.plots.plot_plan(planned).get_ylabel()
     'half-width of 90% intervals, P@10'
     """
     from matplotlib.ticker import FixedLocator, LogLocator

@@ -44,12 +44,12 @@ def plot_rank_probabilities(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> ranks = xr.Dataset(
     ...     {"probability": (("run", "rank"), [[0.2, 0.8], [0.8, 0.2]]),
     ...      "expected_rank": ("run", [1.8, 1.2])}, coords={"run": ["a", "b"], "rank": [1, 2]})
-    >>> [label.get_text() for label in plot_rank_probabilities(ranks).get_yticklabels()]
+    >>> [label.get_text() for label in be.plots.plot_rank_probabilities(ranks).get_yticklabels()]
     ['b', 'a']
     """
     shown = of_measure(having(ranks, ("probability", "expected_rank")), measure)
@@ -97,13 +97,13 @@ def plot_better(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> ranks = xr.Dataset(
     ...     {"better": (("run", "run_other"), [[0.5, 0.2], [0.8, 0.5]]),
     ...      "expected_rank": ("run", [1.8, 1.2])},
     ...     coords={"run": ["a", "b"], "run_other": ["a", "b"]})
-    >>> [label.get_text() for label in plot_better(ranks).get_yticklabels()]
+    >>> [label.get_text() for label in be.plots.plot_better(ranks).get_yticklabels()]
     ['1  b', '2  a']
     """
     shown = of_measure(having(ranks, ("better", "expected_rank")), measure)

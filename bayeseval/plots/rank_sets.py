@@ -46,13 +46,13 @@ def plot_rank_sets(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> sets = xr.Dataset(
     ...     {"rank": ("run", [2, 1]), "tie_group": ("run", [1, 1]),
     ...      "interval": (("run", "ci_bound"), [[1, 2], [1, 2]])},
     ...     coords={"run": ["a", "b"], "ci_bound": ["lower", "upper"]})
-    >>> [label.get_text() for label in plot_rank_sets(sets).get_yticklabels()]
+    >>> [label.get_text() for label in be.plots.plot_rank_sets(sets).get_yticklabels()]
     ['b', 'a']
     """
     shown = of_measure(having(sets, ("rank", "interval", "tie_group")), measure)

@@ -55,10 +55,10 @@ def plot_reliability(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, pandas as pd, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> table = pd.DataFrame({"probability": [0.55, 0.9], "right": [0.5, 0.8], "error": 0.02})
-    >>> plot_reliability({"flat prior": table}).get_ylabel()
+    >>> be.plots.plot_reliability({"flat prior": table}).get_ylabel()
     'share that was right'
     """
     from scipy.stats import norm

@@ -54,13 +54,13 @@ def plot_scores(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> draws = np.random.default_rng(1).random((2, 50, 1, 3))
     >>> post = xr.Dataset(
     ...     {"estimate": (("chain", "draw", "measure", "run"), draws)},
     ...     coords={"measure": ["P@10"], "run": ["a", "b", "c"]},
     ... )
-    >>> plot_scores(post, backend="none").backend
+    >>> be.plots.plot_scores(post, backend="none").backend
     'none'
     """
     shown = of_measure(having(post, ["estimate"]), measure)

@@ -59,13 +59,13 @@ def plot_topics(
 
     Examples
     --------
-    >>> import matplotlib
+    >>> import matplotlib, xarray as xr, bayeseval as be
     >>> matplotlib.use("Agg")
     >>> scores = xr.Dataset(
     ...     {"estimate": (("run", "topic"), [[0.3, 0.4]]),
     ...      "interval": (("run", "topic", "ci_bound"), [[[0.25, 0.35], [0.3, 0.5]]])},
     ...     coords={"run": ["a"], "topic": ["1", "2"], "ci_bound": ["lower", "upper"]})
-    >>> ax = plot_topics({"dyn": scores}, run="a")
+    >>> ax = be.plots.plot_topics({"dyn": scores}, run="a")
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['2', '1']
     """

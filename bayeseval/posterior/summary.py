@@ -32,9 +32,10 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> draws = [[[0.1, 0.2, 0.3, 0.4, 0.5]]]
     >>> post = xr.Dataset({"estimate": (("measure", "chain", "draw"), draws)})
-    >>> summarize(post, ci_prob=0.5).interval.values
+    >>> be.summarize(post, ci_prob=0.5).interval.values
     array([[0.2, 0.4]])
     """
     check_ci_prob(ci_prob)

@@ -38,13 +38,15 @@ def constant(
 
     Examples
     --------
+    >>> from bayeseval.frame.sample import Sample
+    >>> import numpy as np, bayeseval as be
     >>> sample = Sample(
     ...     np.arange(6), np.zeros(6, int), np.array([0, 6]), np.full(6, 0.5),
     ...     np.array([0, 0, 1, 1, 2, 2]), np.array([[1, 0, 1, 0, 0, 1]], bool),
     ...     np.arange(1, 7), np.arange(1, 7)[:, None])
-    >>> constant(sample, np.array([[1.0, 0, 0, 0, 0, 0]]))
+    >>> be.predictors.constant(sample, np.array([[1.0, 0, 0, 0, 0, 0]]))
     array([[0. , 0. , 0.5, 0.5, 0.5, 0.5]])
-    >>> constant(sample, np.array([[1.0, 0, 0, 0, 0, 0]]), value=0.25)
+    >>> be.predictors.constant(sample, np.array([[1.0, 0, 0, 0, 0, 0]]), value=0.25)
     array([[0.25, 0.25, 0.25, 0.25, 0.25, 0.25]])
     """
     if value is None:

@@ -56,14 +56,17 @@ def external(
 
     Examples
     --------
+    >>> from bayeseval.frame.sample import Sample
+    >>> import numpy as np, bayeseval as be
     >>> sample = Sample(
     ...     np.arange(4), np.zeros(4, int), np.array([0, 4]), np.full(4, 0.5),
     ...     np.array([0, 0, 1, 1]), np.array([[1, 0, 0, 1]], bool),
     ...     np.arange(1, 5), np.arange(1, 5)[:, None])
     >>> judged = np.array([[1.0, 0, 0, 0]])
-    >>> external(sample, judged, values=np.array([0.9, 0.2, 0.1, np.nan]))
+    >>> be.predictors.external(sample, judged, values=np.array([0.9, 0.2, 0.1, np.nan]))
     array([[0.9, 0.2, 0.1, 1. ]])
-    >>> external(sample, judged, values=np.array([3.0, 1.0, 2.0, 0.0]), counted=(2.0, np.inf))
+    >>> grades = np.array([3.0, 1.0, 2.0, 0.0])
+    >>> be.predictors.external(sample, judged, values=grades, counted=(2.0, np.inf))
     array([[1., 0., 1., 0.]])
     """
     known = values[~np.isnan(values)]
@@ -115,12 +118,14 @@ def recalibrated(
 
     Examples
     --------
+    >>> from bayeseval.frame.sample import Sample
+    >>> import numpy as np, bayeseval as be
     >>> sample = Sample(
     ...     np.arange(4), np.zeros(4, int), np.array([0, 4]), np.full(4, 0.5),
     ...     np.array([0, 0, 1, 1]), np.array([[1, 0, 0, 1]], bool),
     ...     np.arange(1, 5), np.arange(1, 5)[:, None])
     >>> judged = np.array([[1.0, 0, 0, 0]])
-    >>> recalibrated(sample, judged, values=np.array([2.0, 0.0, 2.0, 0.0])).round(2)
+    >>> be.predictors.recalibrated(sample, judged, values=np.array([2.0, 0.0, 2.0, 0.0])).round(2)
     array([[0.25, 0.22, 0.78, 0.75]])
     """
     if np.isinf(values).any():

@@ -71,11 +71,13 @@ def pooled(
 
     Examples
     --------
+    >>> from bayeseval.frame.sample import Sample
+    >>> import numpy as np, bayeseval as be
     >>> sample = Sample(
     ...     np.arange(6), np.zeros(6, int), np.array([0, 6]), np.full(6, 0.5),
     ...     np.array([0, 0, 1, 1, 2, 2]), np.array([[1, 0, 1, 0, 0, 1]], bool),
     ...     np.arange(1, 7), np.arange(1, 7)[:, None])
-    >>> pooled(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
+    >>> be.predictors.pooled(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
     array([[0.34, 0.24, 0.44, 0.29, 0.15, 0.11]])
     """
     rank, runs = log_ranks(sample.fused_rank), run_features(sample)

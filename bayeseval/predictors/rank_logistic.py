@@ -46,11 +46,13 @@ def rank_logistic(sample: Sample, relevance: NDArray[np.float64]) -> NDArray[np.
 
     Examples
     --------
+    >>> from bayeseval.frame.sample import Sample
+    >>> import numpy as np, bayeseval as be
     >>> sample = Sample(
     ...     np.arange(6), np.zeros(6, int), np.array([0, 6]), np.full(6, 0.5),
     ...     np.array([0, 0, 1, 1, 2, 2]), np.array([[1, 0, 1, 0, 0, 1]], bool),
     ...     np.arange(1, 7), np.arange(1, 7)[:, None])
-    >>> rank_logistic(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
+    >>> be.predictors.rank_logistic(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
     array([[0.  , 0.  , 0.55, 0.16, 0.  , 0.  ]])
     """
     from bayeseval.predictors.rank_kernel import held_out_predictions

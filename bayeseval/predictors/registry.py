@@ -87,10 +87,12 @@ def predicted_relevance(
 
     Examples
     --------
+    >>> from bayeseval.frame.sample import Sample
+    >>> import numpy as np, bayeseval as be
     >>> sample = Sample(
     ...     np.arange(2), np.zeros(2, int), np.array([0, 2]), np.full(2, 0.5),
     ...     np.array([0, 0]), np.array([[1, 0]], bool), np.arange(1, 3), np.arange(1, 3)[:, None])
-    >>> predicted_relevance(sample, np.array([[1.0, 0.0]]), ("constant", 0.3))
+    >>> be.predictors.predicted_relevance(sample, np.array([[1.0, 0.0]]), ("constant", 0.3))
     array([[0.3, 0.3]])
     """
     name, argument = name_and_argument(specification)

@@ -128,11 +128,12 @@ def bias_variance(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> random = np.random.default_rng(1)
     >>> gold = random.normal([[0.3], [0.5], [0.7]], 0.1, size=(3, 20))
     >>> table = xr.DataArray(gold, dims=("run", "topic"))
     >>> worse = table * xr.DataArray([2.0, 1.0, 1.0], dims="run")  # one run is overrated
-    >>> geometry = bias_variance(worse, table, n_boot=200, random_seed=1)
+    >>> geometry = be.rankings.bias_variance(worse, table, n_boot=200, random_seed=1)
     >>> geometry.bias.item() > 0.5
     True
     """

@@ -57,8 +57,9 @@ def bootstrap_scores(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> table = xr.DataArray([[0.1, 0.3], [0.2, 0.2]], dims=("run", "topic"))
-    >>> bootstrap_scores(table, n_boot=3, random_seed=1).shape
+    >>> be.rankings.bootstrap_scores(table, n_boot=3, random_seed=1).shape
     (3, 2)
     """
     values = table_values(table)

@@ -67,12 +67,13 @@ def compare_draws(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> draws = [[[[0.5, 0.4], [0.6, 0.3], [0.5, 0.2], [0.4, 0.5]]]]
     >>> post = xr.Dataset(
     ...     {"estimate": (("measure", "chain", "draw", "run"), draws)},
     ...     coords={"measure": ["P@10"], "run": ["a", "b"]},
     ... )
-    >>> pairs = compare_draws(post)
+    >>> pairs = be.rankings.compare_draws(post)
     >>> pairs.estimate.item(), pairs.probability_better.item()
     (0.15, 0.75)
     """

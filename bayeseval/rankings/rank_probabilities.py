@@ -81,12 +81,13 @@ def rank_probabilities(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> draws = [[[[0.5, 0.4], [0.6, 0.3], [0.5, 0.2], [0.4, 0.5]]]]
     >>> post = xr.Dataset(
     ...     {"estimate": (("measure", "chain", "draw", "run"), draws)},
     ...     coords={"measure": ["P@10"], "run": ["a", "b"]},
     ... )
-    >>> rank_probabilities(post).better.sel(run="a", run_other="b").item()
+    >>> be.rankings.rank_probabilities(post).better.sel(run="a", run_other="b").item()
     0.75
     """
     check_ci_prob(ci_prob)

@@ -79,6 +79,7 @@ def rank_sets(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> mean = xr.Dataset(
     ...     {"estimate": (("measure", "run"), [[0.50, 0.49, 0.20]])},
     ...     coords={"measure": ["P@10"], "run": ["a", "b", "c"]},
@@ -87,7 +88,7 @@ def rank_sets(
     ...     0.0004 * np.eye(3)[None], dims=("measure", "run", "run_other"),
     ...     coords={"measure": ["P@10"], "run": ["a", "b", "c"], "run_other": ["a", "b", "c"]},
     ... )
-    >>> sets = rank_sets(mean, covariance=errors)
+    >>> sets = be.rankings.rank_sets(mean, covariance=errors)
     >>> sets.interval.values.tolist(), sets.tie_group.values.tolist()
     ([[[1, 2], [1, 2], [3, 3]]], [[1, 1, 2]])
     """

@@ -55,10 +55,11 @@ def rank_similarity(
 
     Examples
     --------
+    >>> import xarray as xr, bayeseval as be
     >>> runs = {"run": ["a", "b", "c"]}
     >>> one = xr.DataArray([[0.3, 0.2, 0.1]], dims=("resample", "run"), coords=runs)
     >>> two = xr.DataArray([[0.3, 0.1, 0.2]], dims=("resample", "run"), coords=runs)
-    >>> rank_similarity(one, two).round(4).values
+    >>> be.rankings.rank_similarity(one, two).round(4).values
     array([[0.3333]])
     """
     check_choice("similarity", similarity, SIMILARITIES)

@@ -97,7 +97,7 @@ def evaluation_page(
     >>> collection = be.simulate.urn_collection(
     ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     ... )
-    >>> text = evaluation_page(collection, "P@10", random_seed=1)
+    >>> text = be.report.evaluation_page(collection, "P@10", random_seed=1)
     >>> text.startswith("<!doctype html>"), "Possible ranks" in text
     (True, True)
     """

@@ -36,7 +36,8 @@ def demo_collection() -> xr.DataTree:
 
     Examples
     --------
-    >>> dict(demo_collection()["rankings/ranking"].sizes)
+    >>> import bayeseval as be
+    >>> dict(be.simulate.demo_collection()["rankings/ranking"].sizes)
     {'run': 129, 'topic': 50, 'rank': 100}
     """
     with xr.open_dataset(_shipped_path(), engine="h5netcdf", mask_and_scale=False) as dataset:

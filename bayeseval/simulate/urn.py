@@ -91,7 +91,10 @@ def urn_collection(
 
     Examples
     --------
-    >>> collection = urn_collection([0.02, 0.1], n_topics=3, n_relevant=50, random_seed=1)
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.02, 0.1], n_topics=3, n_relevant=50, random_seed=1
+    ... )
     >>> dict(collection["rankings/ranking"].sizes)
     {'run': 2, 'topic': 3, 'rank': 100}
     >>> int((collection["judgments"]["grade"] > 0).sum())

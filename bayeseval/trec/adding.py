@@ -62,10 +62,10 @@ def add_runs(
 
     Examples
     --------
-    >>> from bayeseval.trec import read_collection
+    >>> import pandas as pd, bayeseval as be
     >>> one = pd.DataFrame({"run": ["r"], "topic": ["1"], "document": ["b"], "score": [1.0]})
-    >>> collection = read_collection(None, one)
-    >>> grown = add_runs(collection, one.assign(run="s", document="a"))
+    >>> collection = be.read_collection(None, one)
+    >>> grown = be.add_runs(collection, one.assign(run="s", document="a"))
     >>> grown["rankings/ranking"].to_numpy().tolist()
     [[[1]], [[0]]]
     """

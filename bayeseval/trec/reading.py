@@ -84,9 +84,10 @@ def read_collection(
 
     Examples
     --------
+    >>> import pandas as pd, bayeseval as be
     >>> qrels = pd.DataFrame({"topic": ["1"], "document": ["a"], "grade": [1]})
     >>> run = pd.DataFrame({"run": "r", "topic": "1", "document": ["a", "b"], "score": [1.0, 2.0]})
-    >>> collection = read_collection(qrels, run)
+    >>> collection = be.read_collection(qrels, run)
     >>> collection["document"].to_numpy()[collection["rankings/ranking"].to_numpy()[0, 0]].tolist()
     ['b', 'a']
     """

@@ -27,7 +27,7 @@ def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import bayeseval as be
+    >>> import pandas as pd, bayeseval as be
     >>> qrels = pd.DataFrame({"topic": ["1", "1"], "document": ["a", "b"], "grade": [2, -1]})
     >>> be.qrels_frame(be.read_collection(qrels))
       topic document  grade
@@ -75,7 +75,7 @@ def runs_frame(collection: xr.DataTree) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import bayeseval as be
+    >>> import pandas as pd, bayeseval as be
     >>> runs = pd.DataFrame({"run": "a", "topic": "1", "document": ["x", "y"], "score": [1.5, 3.0]})
     >>> be.runs_frame(be.read_collection(None, runs))
       run topic document  score

@@ -1,5 +1,9 @@
 """The API pages of the site have every public name, and no other; the site needs no Sphinx here."""
 
+import ast
+import builtins
+import doctest
+import inspect
 import operator
 import re
 from pathlib import Path
@@ -21,6 +25,26 @@ def listed() -> list[str]:
     text = "\n".join(path.read_text() for path in sorted(PAGES.glob("*.rst")))
     tables = re.findall(r"^\.\. autosummary::\n((?: {3}.*\n|\n)*)", text, flags=re.MULTILINE)
     return re.findall(r"^ {3}([\w.]+)$", "\n".join(tables), flags=re.MULTILINE)
+
+
+def unbound(example: str) -> set[str]:
+    """Names that an example uses and does not make."""
+    tree = list(ast.walk(ast.parse(example)))
+    names = [node for node in tree if isinstance(node, ast.Name)]
+    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    made |= {node.arg for node in tree if isinstance(node, ast.arg)}
+    made |= {node.name for node in tree if isinstance(node, ast.FunctionDef)}
+    for node in tree:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return {node.id for node in names} - made - set(dir(builtins))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_example_of_a_public_name_runs_where_it_is_pasted(name):
+    text = inspect.getdoc(operator.attrgetter(name)(be)) or ""
+    lines = [example.source for example in doctest.DocTestParser().get_examples(text)]
+    assert unbound("".join(lines)) == set()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

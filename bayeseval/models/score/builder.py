@@ -90,6 +90,7 @@ def score_model(
 
     Examples
     --------
+    >>> import numpy as np, xarray as xr, bayeseval as be
     >>> coords = {"measure": ["P@10"], "run": ["a", "b"], "contributed": ("run", [True, True])}
     >>> dims = ("measure", "run")
     >>> mean = xr.Dataset(
@@ -104,7 +105,7 @@ def score_model(
     ... )
     >>> draws = np.random.default_rng(1).normal(0.45, 0.01, (1, 100, 1, 2))
     >>> post = xr.Dataset({"estimate": (("chain", "draw", *dims), draws)}, coords=coords)
-    >>> [variable.name for variable in score_model(mean, post).free_RVs]
+    >>> [variable.name for variable in be.models.score_model(mean, post).free_RVs]
     ['log_near_ratio', 'logit_far_weight', 'common', 'model_deviation', 'discrepancy', 'estimate']
     """
     import pymc as pm

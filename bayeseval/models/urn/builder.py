@@ -162,7 +162,7 @@ def urn_model(
     ... )
     >>> pool = be.designs.depth_pool(collection, 5)
     >>> sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
-    >>> model = urn_model(sampled, depth=5, frame="retrieved")
+    >>> model = be.models.urn_model(sampled, depth=5, frame="retrieved")
     >>> [variable.name for variable in model.free_RVs][-2:]
     ['relevance', 'shared_relevance']
     """
