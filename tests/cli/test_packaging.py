@@ -25,6 +25,12 @@ def test_the_citation_has_the_version_of_the_package():
     assert f"license: {project['license']}" in lines
 
 
+def test_the_source_distribution_has_the_folders_that_its_tests_read():
+    hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]
+    included = hatch["build"]["targets"]["sdist"]["include"]
+    assert {"/benchmarks", "/conftest.py", "/data", "/docs", "/models", "/tests"} <= set(included)
+
+
 def test_every_command_has_an_example():
     assert set(EXAMPLES) == set(COMMANDS)
 
