@@ -17,6 +17,9 @@ POOR = 0.25  # relative error of a number of relevant documents above which a ra
 POOR_SHARE = 0.2  # of the topics: .69 on CLEF TAR 2017, .04 on TREC-COVID round 5 at 100 judgments
 FEW_BESIDE_CERTAIN = 100  # judgments a topic, and the share of topics that have certain ones:
 CERTAIN_SHARE = 0.2
+INTERLEAVED = 0.25  # of the documents judged for certain, behind others by fused rank: .57 to .93
+# of a pool to rank 10, 0 of a sample by fused rank
+APART = 0.5  # which the largest other probability of a topic is not below in a sample by rank
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
     """Model of the counts of all topics; None where it is not wanted or cannot be had.
 
     It needs to know how many documents were not sampled, their fused ranks and more than one topic.
+    A pool that was judged whole misleads it: a document that some run ranks high is likelier to be
+    relevant than others of its fused rank, and the topic's own number is then well known.
     """
     if options.denominator == "topic":
         return None
@@ -56,6 +61,11 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
         return None
     elif (unsampled == unsampled[0]).all():
         lacking = "only one topic has documents that were not sampled"
+    elif _has_whole_pool(frame):
+        lacking = (
+            "a pool was judged whole beside the sample, and its documents are not like others of "
+            "the same fused rank"
+        )
     else:
         _warn_few_beside_certain(frame)
         try:
@@ -74,6 +84,25 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
         stacklevel=2,
     )
     return None
+
+
+def _has_whole_pool(frame: Frame) -> bool:
+    """Whether what others judged for certain is not what comes first by fused rank."""
+    by_others = frame.scheme == "poisson" or frame.design_name == "sampleval"
+    if not by_others or frame.made_certain or frame.design_labels:
+        return False
+    try:
+        sample = frame.ranked_sample
+    except ValueError:  # no contributing run
+        return False
+    certain = sample.inclusion_probability == 1.0
+    topic, others = sample.topic, sample.topic[~certain]
+    first, largest = np.full(sample.n_topics, np.inf), np.zeros(sample.n_topics)
+    np.minimum.at(first, others, sample.fused_rank[~certain])
+    np.maximum.at(largest, others, sample.inclusion_probability[~certain])
+    behind = sample.fused_rank[certain] > first[topic[certain]]
+    interleaved = np.count_nonzero(behind) > INTERLEAVED * behind.size
+    return bool(interleaved and np.median(largest[largest > 0.0]) < APART)
 
 
 def _warn_few_beside_certain(frame: Frame) -> None:

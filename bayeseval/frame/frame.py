@@ -97,6 +97,12 @@ class Frame:
         design = self.collection.children.get("design")
         return None if design is None else design.attrs["scheme"]
 
+    @property
+    def design_name(self) -> str | None:
+        """Name of the design, or of the format of a file that it was read with; or None."""
+        design = self.collection.children.get("design")
+        return None if design is None else design.attrs.get("name")
+
     @cached_property
     def rankings(self) -> Rankings:
         """Rankings of all runs."""
