@@ -7,22 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from bayeseval.cli.options import (
-    CiProb,
-    Denominator,
-    Depth,
-    DesignRead,
-    Estimator,
-    Labels,
-    MissingTopics,
-    NegativeGrades,
-    OnDuplicate,
-    Outside,
-    Predictor,
-    QrelsFormat,
-    RelevanceLevel,
-    ScoreType,
-)
+from bayeseval.cli import options as option
 from bayeseval.whole_file import expanded_path
 
 
@@ -30,32 +15,32 @@ from bayeseval.whole_file import expanded_path
 class Rankings:
     """How run files are read."""
 
-    depth: Depth = None
-    on_duplicate: OnDuplicate = "error"
-    score_type: ScoreType = "float64"
+    depth: option.Depth = None
+    on_duplicate: option.OnDuplicate = "error"
+    score_type: option.ScoreType = "float64"
 
 
 @dataclass(kw_only=True)
 class Judged:
     """How judgments are read and joined to runs."""
 
-    qrels_format: QrelsFormat = "qrels"
-    negative_grades: NegativeGrades = "unjudged"
-    design: DesignRead = None
-    labels: Labels = None
+    qrels_format: option.QrelsFormat = "qrels"
+    negative_grades: option.NegativeGrades = "unjudged"
+    design: option.DesignRead = None
+    labels: option.Labels = None
 
 
 @dataclass(kw_only=True)
 class Estimated:
     """How scores are estimated."""
 
-    estimator: Estimator
-    predictor: Predictor = None
-    denominator: Denominator = None
-    ci_prob: CiProb = 0.9
-    outside: Outside = "nonrelevant"
-    missing_topics: MissingTopics = "zero"
-    relevance_level: RelevanceLevel = 1
+    estimator: option.Estimator
+    predictor: option.Predictor = None
+    denominator: option.Denominator = None
+    ci_prob: option.CiProb = 0.9
+    outside: option.Outside = "nonrelevant"
+    missing_topics: option.MissingTopics = "zero"
+    relevance_level: option.RelevanceLevel = 1
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
