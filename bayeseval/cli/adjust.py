@@ -23,7 +23,7 @@ from bayeseval.cli.reading import (
 )
 from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth, remark_lacking
 from bayeseval.cli.tables import COLUMNS, add_cells, new_table
-from bayeseval.cli.typeset import WRITERS, as_rows
+from bayeseval.cli.typeset import as_rows, as_scores
 from bayeseval.messages import counted, percent
 from bayeseval.whole_file import expanded_path
 
@@ -135,7 +135,10 @@ def adjust(
         result["interval"] = result["bootstrap_interval"]
     about = {"algorithm": result.attrs["algorithm"], "base": base}
     about |= {"pool_depth": pool_depth, "ci_prob": ci_prob}
-    write_result(_text(_rows(result), about, written), output)
+    own = written not in ("json", "trec_eval")  # which are those of evaluate
+    rows = _rows(result)
+    text = as_rows(rows, about, written, _table) if own else as_scores(rows, about, written)
+    write_result(text, output)
 
 
 def _checked_measures(measures: list[str], relevance_level: int) -> list[Measure]:
@@ -253,13 +256,6 @@ def _rows(result: xr.Dataset) -> pd.DataFrame:
     rows = rows.rename(columns={"adjusted": "estimate"})
     rows["helps"] = rows["helps"].astype("boolean")
     return rows.assign(topic="all", estimator="adjusted").loc[:, COLUMNS + EXTRA]
-
-
-def _text(rows: pd.DataFrame, about: dict, format: str) -> str:
-    """Rows in the format that was asked for, of which two are those of ``evaluate``."""
-    if format in ("json", "trec_eval"):
-        return WRITERS[format](rows, about)
-    return as_rows(rows, about, format, _table)
 
 
 def _table(rows: pd.DataFrame, about: dict) -> Table:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import bayeseval as be
 from bayeseval.cli.output import remark, working, write_result, written_whole
-from bayeseval.cli.typeset import WRITERS
+from bayeseval.cli.typeset import as_scores
 from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
 
@@ -126,7 +126,7 @@ def write_combined(
     write_result(rows.to_csv(index=False), output / INTERVALS)
     if request["format"] in READ:
         about = request | {"estimator": "dyn and the model combined"}
-        text = WRITERS[request["format"]](rows.query("estimator == 'combined'"), about)
+        text = as_scores(rows.query("estimator == 'combined'"), about, request["format"])
         write_result(text, None)
     written = [INTERVALS]
     if plots:

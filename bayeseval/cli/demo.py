@@ -11,7 +11,7 @@ import bayeseval as be
 from bayeseval.cli.demo_files import write_files
 from bayeseval.cli.options import chosen_seed, folder
 from bayeseval.cli.output import check_folder, remark, working, write_result, written_whole
-from bayeseval.cli.tables import FURTHER, as_csv, rendered, score_rows
+from bayeseval.cli.tables import FURTHER, add_cells, as_csv, new_table, rendered, score_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,18 +93,13 @@ def _best_runs(truth: xr.Dataset) -> list[str]:
 
 def _table(truth: xr.Dataset, means: dict[str, xr.Dataset], budget: int) -> Table:
     """The best runs: the truth, then each estimate with its interval."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=f"{SHOWN} of the {N_BEST} best runs, {budget} documents judged per topic")
-    table.add_column("run")
-    table.add_column("truth", justify="right")
-    for name in means:
-        table.add_column(f"{name} (90%)" if name != "assumed" else name, justify="right")
+    title = f"{SHOWN} of the {N_BEST} best runs, {budget} documents judged per topic"
+    named = [name if name == "assumed" else f"{name} (90%)" for name in means]
+    table = new_table(title, ("run",), ("truth", *named))
     for run in _best_runs(truth):
         place = {"measure": SHOWN, "run": run}
         cells = [_cell(mean.sel(place)) for mean in means.values()]
-        table.add_row(Text(run), f"{truth['estimate'].sel(place).item():.3f}", *cells)
+        add_cells(table, run, f"{truth['estimate'].sel(place).item():.3f}", *cells)
     return table
 
 

@@ -14,7 +14,7 @@ from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.significance import compared, with_marks
 from bayeseval.cli.tables import check_topics, score_rows, sorted_rows
-from bayeseval.cli.typeset import WRITERS
+from bayeseval.cli.typeset import as_scores
 
 
 @grouped
@@ -88,7 +88,7 @@ def evaluate(
             pairs = compared(collection, measure, against, population, options)
         rows = with_marks(rows, pairs)
         about["against"] = against
-    write_result(WRITERS[written](rows, about), output)
+    write_result(as_scores(rows, about, written), output)
 
 
 def _check_combining(population: str, per_topic: bool, against: str | None) -> None:

@@ -26,7 +26,7 @@ from bayeseval.cli.reading import (
 )
 from bayeseval.cli.remarks import cut_measures, remark_depth, remark_lacking
 from bayeseval.cli.tables import FURTHER, as_json, score_rows
-from bayeseval.cli.typeset import WRITERS
+from bayeseval.cli.typeset import as_scores
 from bayeseval.messages import counted
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def fit(
     files = ["fit.nc", "scores.csv", "scores.json"]
     listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
     write_fit(fitted, rows, listed, output)
-    write_result(WRITERS[format](rows, about), None)
+    write_result(as_scores(rows, about, format), None)
     drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
     if post.attrs["draws_of"] == "documents":

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from bayeseval.cli.output import printable
-from bayeseval.cli.significance import marks_note
 from bayeseval.messages import percent
 
 if TYPE_CHECKING:
@@ -138,16 +137,6 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_table(rows: pd.DataFrame, about: dict) -> str:
-    """A table for people: a line for each run (and topic), estimate and interval by measure."""
-    keys, measures, lines = cells(rows, "({})".format, str)
-    notes = [*caption(rows), *marks_note(rows, about)]
-    table = new_table(title(rows, about), keys, measures)
-    for line in lines:
-        add_cells(table, *line)
-    return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
-
-
 def title(rows: pd.DataFrame, about: dict) -> str:
     """The estimator, and what the intervals are where there are any."""
     if rows["lower"].isna().to_numpy().all():
@@ -180,29 +169,26 @@ def caption(rows: pd.DataFrame) -> list[str]:
     return parts
 
 
-def cells(
-    rows: pd.DataFrame, raised: Callable[[str], str], escape: Callable[[str], str]
-) -> tuple[list[str], list[str], list[list[str]]]:
-    """Head of a table, of labels and of scores, and its lines: one for each run (and topic)."""
+def score_table(rows: pd.DataFrame, about: dict) -> Table:
+    """A line for each run (and topic), estimate and interval by measure."""
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows.to_dict("records"):
-        mark = row.get("mark") or ""
-        text = _cell(row, raised(escape(mark)) if mark else "")
-        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = text
-    body = [
-        [*(escape(printable(label)) for label in labels), *(of_run[name] for name in measures)]
-        for labels, of_run in lines.items()
-    ]
-    return keys, [escape(name) for name in measures], body
+        labels = tuple(row[key] for key in keys)
+        lines.setdefault(labels, {})[row["measure"]] = _cell(row)
+    table = new_table(title(rows, about), keys, measures)
+    for labels, of_run in lines.items():
+        add_cells(table, *labels, *(of_run[name] for name in measures))
+    return table
 
 
-def _cell(row: dict, mark: str) -> str:
+def _cell(row: dict) -> str:
     """Estimate, mark and interval, of what was not sampled the estimate; a dash where none is."""
     if math.isnan(row["estimate"]):
         return "-"
-    text = f"{row['estimate']:z.4f}{mark}"
+    mark = row.get("mark")
+    text = f"{row['estimate']:z.4f}" + (f"({mark})" if mark else "")
     if not math.isnan(row["lower"]):
         text += f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"
     return text

@@ -1,21 +1,14 @@
-"""Scores as LaTeX and Markdown tables, with marks of significance where they were asked for."""
+"""Rows in every format: tables for people, LaTeX and Markdown, with marks where there are some."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bayeseval.cli.output import printable
 from bayeseval.cli.significance import marks_note, with_places
-from bayeseval.cli.tables import (
-    as_csv,
-    as_json,
-    as_table,
-    as_trec_eval,
-    caption,
-    cells,
-    rendered,
-    title,
-)
+from bayeseval.cli.tables import as_csv, as_json, as_trec_eval, caption, rendered, score_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,23 +19,16 @@ _LATEX = {
     **{letter: f"\\{letter}" for letter in "_&%#${}"},
     "↑": r"\uparrow", "↓": r"\downarrow", "<": r"$<$", ">": r"$>$",
 }  # fmt: skip
+_MARK = re.compile(r"\(([^)]*)\)")
 
 
-def as_latex(rows: pd.DataFrame, about: dict) -> str:
-    """A tabular for the package booktabs, the title and the notes as comments."""
-    named = with_places(rows, about)
-    keys, measures, lines = cells(named, lambda text: f"$^{{{text}}}$", _latex)
-    notes = [title(rows, about), *caption(rows), *marks_note(rows, about)]
-    return _tabular([*keys, *measures], lines, len(keys), notes)
-
-
-def as_markdown(rows: pd.DataFrame, about: dict) -> str:
-    """A table of Markdown, the title above and the notes below."""
-    named = with_places(rows, about)
-    keys, measures, lines = cells(named, lambda text: f"<sup>{text}</sup>", _markdown)
-    notes = [*caption(rows), *marks_note(rows, about)]
-    table = _pipes([*keys, *measures], lines, len(keys))
-    return "\n".join([title(rows, about), "", *table, *(f"\n{note}" for note in notes)]) + "\n"
+def as_scores(rows: pd.DataFrame, about: dict, format: str) -> str:
+    """Rows of scores: as a table for people, typeset, as CSV or JSON, or as trec_eval has them."""
+    if format in WRITERS:
+        return WRITERS[format](rows, about)
+    # beside a table for people the letters are told below alone
+    table = score_table(rows if format == "table" else with_places(rows, about), about)
+    return _typeset(table, format, [*caption(rows), *marks_note(rows, about)])
 
 
 def as_rows(rows: pd.DataFrame, about: dict, format: str, table) -> str:
@@ -54,40 +40,38 @@ def as_rows(rows: pd.DataFrame, about: dict, format: str, table) -> str:
         return rows.to_csv(index=False, lineterminator="\n")
     if format == "json":
         return as_json(rows, about, "rows")
-    made = table(rows, about)
-    return rendered(made) if format == "table" else _typeset(made, format)
+    return _typeset(table(rows, about), format)
 
 
-def _typeset(table: Table, format: str) -> str:
-    """A table made for people, in LaTeX or Markdown; columns to the right have numbers."""
-    escape = _latex if format == "latex" else _markdown
-    header = [escape(str(column.header)) for column in table.columns]
-    columns = [[escape(str(cell)) for cell in column.cells] for column in table.columns]
-    lines = [list(line) for line in zip(*columns, strict=True)]
-    n_keys = sum(column.justify != "right" for column in table.columns)
-    if format == "latex":
-        return _tabular(header, lines, n_keys, [str(table.title)])
-    return "\n".join([str(table.title), "", *_pipes(header, lines, n_keys)]) + "\n"
+def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
+    """A table with notes, for people, in LaTeX or Markdown.
 
-
-def _tabular(header: list[str], lines: list[list[str]], n_keys: int, notes: list[str]) -> str:
-    """LaTeX, the first columns to the left and the others to the right."""
-    text = [f"% {_ascii(note)}" for note in notes]
-    text += [f"\\begin{{tabular}}{{{'l' * n_keys}{'r' * (len(header) - n_keys)}}}", r"\toprule"]
-    text += [" & ".join(header) + r" \\", r"\midrule"]
-    text += [" & ".join(_with_minus(line, n_keys)) + r" \\" for line in lines]
-    return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _with_minus(line: list[str], n_keys: int) -> list[str]:
-    """A line whose numbers, the cells after the first, have a minus where text has a hyphen."""
-    return [*line[:n_keys], *(cell.replace("-", "$-$") for cell in line[n_keys:])]
-
-
-def _pipes(header: list[str], lines: list[list[str]], n_keys: int) -> list[str]:
-    """Lines of a Markdown table, the first columns to the left and the others to the right."""
-    rule = ["---"] * n_keys + ["---:"] * (len(header) - n_keys)
-    return [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
+    Columns to the right have numbers; what stands there in brackets is a mark, which is raised.
+    """
+    if format == "table":
+        return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
+    latex = format == "latex"
+    escape, raised = (_latex, r"$^{\1}$") if latex else (_markdown, r"<sup>\1</sup>")
+    columns, sides = [], ""
+    for column in table.columns:
+        cells = [escape(str(cell)) for cell in column.cells]
+        if column.justify == "right":
+            cells = [_MARK.sub(raised, cell) for cell in cells]
+        if latex and column.justify == "right":  # a minus where text has a hyphen
+            cells = [cell.replace("-", "$-$") for cell in cells]
+        columns.append([escape(str(column.header)), *cells])
+        sides += "r" if column.justify == "right" else "l"
+    header, *lines = zip(*columns, strict=True)
+    title = str(table.title)
+    if latex:
+        text = [f"% {note}".replace("↑", "up").replace("↓", "down") for note in (title, *notes)]
+        text += [f"\\begin{{tabular}}{{{sides}}}", r"\toprule"]
+        text += [" & ".join(header) + r" \\", r"\midrule"]
+        text += [" & ".join(line) + r" \\" for line in lines]
+        return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    rule = ["---:" if side == "r" else "---" for side in sides]
+    pipes = [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
+    return "\n".join([title, "", *pipes, *(f"\n{note}" for note in notes)]) + "\n"
 
 
 def _latex(text: str) -> str:
@@ -98,15 +82,4 @@ def _markdown(text: str) -> str:
     return "".join(f"\\{letter}" if letter in "\\|*_`<" else letter for letter in text)
 
 
-def _ascii(text: str) -> str:
-    return text.replace("↑", "up").replace("↓", "down")
-
-
-WRITERS: dict[str, Callable[[pd.DataFrame, dict], str]] = {
-    "table": as_table,
-    "markdown": as_markdown,
-    "latex": as_latex,
-    "csv": as_csv,
-    "json": as_json,
-    "trec_eval": as_trec_eval,
-}
+WRITERS = {"csv": as_csv, "json": as_json, "trec_eval": as_trec_eval}
