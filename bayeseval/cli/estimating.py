@@ -74,13 +74,6 @@ def check_population(population: str | None, estimator: str) -> None:
         )
 
 
-def usual_population(estimator: str) -> str:
-    """What runs are compared over by default: these topics where their errors are known."""
-    from bayeseval.evaluation import default_population
-
-    return default_population(design_estimator(estimator))
-
-
 def read_judged(
     qrels: str, runs: list[str], judged: Judged, rankings: Rankings, output: Path | None
 ) -> "xr.DataTree":

@@ -24,7 +24,7 @@ from bayeseval.cli.reading import (
     judged_files,
     label_files,
 )
-from bayeseval.cli.remarks import cut_measures, remark_depth, remark_lacking
+from bayeseval.cli.remarks import cut_measures, judged_topics, remark_depth, remark_lacking
 from bayeseval.cli.tables import FURTHER, as_json, score_rows
 from bayeseval.cli.typeset import as_scores
 from bayeseval.messages import counted
@@ -285,12 +285,8 @@ def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
     """Rows of the means over topics, with how many topics were judged."""
     import xarray as xr
 
-    judged = collection["judgments/grade"].notnull().to_numpy()
-    n_topics = len(set(collection["pair_topic"].to_numpy()[judged].tolist()))
-    counts = {
-        name: xr.full_like(summary["estimate"], value, dtype=int)
-        for name, value in (("n_topics", n_topics), ("n_limited", 0))
-    }
+    none = xr.zeros_like(summary["estimate"], dtype=int)
+    counts = {"n_topics": none + judged_topics(collection).sum(), "n_limited": none}
     return score_rows(summary.assign(counts)).drop(columns=["n_limited", *FURTHER])
 
 

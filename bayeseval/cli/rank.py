@@ -7,13 +7,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, with_model
-from bayeseval.cli.estimating import (
-    COMBINED,
-    check_population,
-    estimating,
-    read_judged,
-    usual_population,
-)
+from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -67,6 +61,7 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
+    from bayeseval.evaluation import default_population
     from bayeseval.rankings.rank_sets import check_top
 
     written = option.chosen_format(format, output)
@@ -79,7 +74,7 @@ def rank(
     check_top(top, collection.sizes["run"])
     if estimator == COMBINED:
         check_combinable(collection, measure, estimated.relevance_level)
-    over = population or usual_population(estimator)
+    over = population or default_population(options["estimator"])
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
         mean = be.mean_over_topics(scores, population=over, ci_prob=ci_prob)

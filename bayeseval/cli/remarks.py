@@ -143,14 +143,10 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
 
     Topics with a judgment count; ``counting`` (topic,) says which others do.
     """
-    import numpy as np
-
     from bayeseval.frame.rankings import Rankings
 
-    n_topics = collection.sizes["topic"]
-    counting = np.zeros(n_topics, dtype=bool) if counting is None else counting.copy()
-    grade = collection["judgments/grade"].to_numpy()
-    counting[np.unique(collection["pair_topic"].to_numpy()[~np.isnan(grade)])] = True
+    judged = judged_topics(collection)
+    counting = judged if counting is None else judged | counting
     lacks = (Rankings.of(collection).length == 0)[:, counting]
     number = lacks.sum(axis=1)
     n_runs = int((number > 0).sum())
@@ -165,6 +161,15 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
         f"{collection['run'].to_numpy()[worst]} lacks most, {number[worst]} of "
         f"{counted(lacks.shape[1], 'topic')}"
     )
+
+
+def judged_topics(collection: xr.DataTree) -> np.ndarray:
+    """Topics (topic,) that have a judgment."""
+    import numpy as np
+
+    judged = collection["judgments/grade"].notnull().to_numpy()
+    of_topic = collection["pair_topic"].to_numpy()[judged]
+    return np.bincount(of_topic, minlength=collection.sizes["topic"]) > 0
 
 
 def remark_no_error(mean: xr.Dataset) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bayeseval as be
+from bayeseval.cli.remarks import judged_topics
 from bayeseval.cli.tables import add_cells, new_table
 from bayeseval.messages import counted, some_of
 
@@ -79,16 +80,17 @@ def of_runs(collection: "xr.DataTree") -> "Table":
     """A line for each run: topics that it lacks, its length, judged among the first ranks."""
     import numpy as np
 
-    length, judged_topics = _lengths(collection)
+    from bayeseval.frame.rankings import Rankings
+
+    length, counting = Rankings.of(collection).length, judged_topics(collection)
     columns = ["topics lacking", "ranks, median", "fewest", f"judged@{CUTOFF}"]
     table = new_table("runs", ("run",), columns)
     for run, share, ranks in zip(*_judged_shares(collection), length, strict=True):
         there = ranks[ranks > 0]
         middle = f"{np.median(there):.0f}" if there.size else "-"
         fewest = f"{there.min()}" if there.size else "-"
-        add_cells(
-            table, run, str((ranks[judged_topics] == 0).sum()), middle, fewest, f"{share:.2f}"
-        )
+        lacking = str((ranks[counting] == 0).sum())
+        add_cells(table, run, lacking, middle, fewest, f"{share:.2f}")
     return table
 
 
@@ -96,8 +98,8 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
     """Sentences on lacking topics, unjudged top ranks and runs that are the same."""
     from bayeseval.frame.rankings import Rankings
 
-    length, judged_topics = _lengths(collection)
-    lacking = (length == 0)[:, judged_topics].sum(axis=1)
+    rankings = Rankings.of(collection)
+    lacking = (rankings.length == 0)[:, judged_topics(collection)].sum(axis=1)
     names, share = _judged_shares(collection)
     if lacking.any():
         which = _listed(names, lacking > 0)
@@ -116,7 +118,7 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
                 "did not make the pool"
             )
     seen: dict[bytes, str] = {}
-    for name, places in zip(names, Rankings.of(collection).pair, strict=True):
+    for name, places in zip(names, rankings.pair, strict=True):
         twin = seen.setdefault(places.tobytes(), name)
         if twin != name:
             yield f"the runs {twin} and {name} are one and the same ranking"
@@ -127,18 +129,6 @@ def _is_sampled(collection: "xr.DataTree") -> bool:
     if "design" not in collection.children:
         return False
     return collection["design"].attrs["scheme"] != "deterministic"
-
-
-def _lengths(collection: "xr.DataTree") -> "tuple[np.ndarray, np.ndarray]":
-    """Ranks (run, topic), and which topics have judgments."""
-    import numpy as np
-
-    from bayeseval.frame.rankings import Rankings
-
-    grade = collection["judgments/grade"].to_numpy()
-    topic = collection["pair_topic"].to_numpy()[grade == grade]
-    judged = np.bincount(topic, minlength=collection.sizes["topic"]) > 0
-    return Rankings.of(collection).length, judged
 
 
 def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
