@@ -29,11 +29,10 @@ def largest_sizes(errors, inverse_error):
 
 
 @numba.njit(cache=True, nogil=True)
-def largest_ratio(errors, inverse_error, family, turned, draws):
+def largest_ratio(errors, inverse_error, family, draws):
     """Largest (errors[r] - errors[s]) / error[r, s] over the pairs (r, s) of a family, some draws.
 
-    ``family`` bool (run, run) and ``turned``, the same with its dims the other way round, ``draws``
-    (chosen,); -inf where the family is empty.
+    ``family`` bool (run, run), ``draws`` (chosen,); -inf where the family is empty.
     """
     n_runs = errors.shape[1]
     largest = np.full(draws.size, -np.inf)
@@ -45,15 +44,15 @@ def largest_ratio(errors, inverse_error, family, turned, draws):
                 ratio = (errors[draw, run] - errors[draw, other]) * inverse_error[run, other]
                 if family[run, other] and ratio > found:
                     found = ratio
-                if turned[run, other] and -ratio > found:
+                if family[other, run] and -ratio > found:
                     found = -ratio
         largest[place] = found
     return largest
 
 
 @numba.njit(cache=True, nogil=True)
-def largest_ratio_of_run(errors, inverse_error, run, above, below, draws):
-    """The same over the pairs of one run: with those in ``above`` it first, in ``below`` second."""
+def largest_ratio_of_run(errors, inverse_error, run, family, draws):
+    """The same of one run: ``family`` bool (2, run), of its pairs where it is first, or second."""
     n_runs = errors.shape[1]
     largest = np.full(draws.size, -np.inf)
     for place in range(draws.size):
@@ -61,9 +60,9 @@ def largest_ratio_of_run(errors, inverse_error, run, above, below, draws):
         for other in range(n_runs):
             # the run first, or second
             ratio = (errors[draw, run] - errors[draw, other]) * inverse_error[other]
-            if above[other] and ratio > found:
+            if family[0, other] and ratio > found:
                 found = ratio
-            if below[other] and -ratio > found:
+            if family[1, other] and -ratio > found:
                 found = -ratio
         largest[place] = found
     return largest

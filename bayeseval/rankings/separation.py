@@ -64,12 +64,26 @@ def separated(
     """
     if evidence.draws is not None:
         return _posterior(evidence, ci_prob, simultaneous)
-    statistic = studentised(evidence.difference, evidence.error, evidence.freedom)
+    from bayeseval.rankings.largest_ratio import largest_ratio, largest_ratio_of_run, largest_sizes
+
+    error = evidence.error
+    statistic = studentised(evidence.difference, error, evidence.freedom)
     errors = normal_draws(evidence.covariance, n_draws, random)
+    inverse = ratio(1.0, error)  # 0 for runs that are one and the same
+    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse)
+    statistics = np.stack([statistic, -statistic])
+    found = np.isposinf(statistics)
     if simultaneous:
-        found = _step_down(statistic, errors, evidence.error, ci_prob)
-        return np.stack([found, found.T])
-    return _step_down_by_run(statistic, errors, evidence.error, ci_prob)
+        largest = partial(largest_ratio, errors, inverse)
+        found[0] |= _step_down(
+            statistic, (error > 0) & ~found[0], bound.max(axis=0), ci_prob, largest
+        )
+        return np.stack([found[0], found[0].T])
+    for run in range(len(error)):
+        family = (error[run] > 0) & ~found[:, run]
+        largest = partial(largest_ratio_of_run, errors, inverse[run], run)
+        found[:, run] |= _step_down(statistics[:, run], family, bound[run], ci_prob, largest)
+    return found
 
 
 def normal_draws(covariance: Floats, n_draws: int, random: np.random.Generator) -> Floats:
@@ -90,49 +104,24 @@ def covariance_of_differences(square: Floats) -> Floats:
     return -0.5 * (square - row - row[:, None] + row.mean())
 
 
-def _step_down(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
-    """Pairs found apart in the family of all pairs, both directions of each.
+def _step_down(
+    statistic: Floats, family: Pairs, bound: Floats, ci_prob: float, largest: Callable[..., Floats]
+) -> Pairs:
+    """Pairs of a family that are found apart, where the first of a pair is said to be better.
 
-    The hypothesis of (r, s) is that r is not better than s. Those whose statistic exceeds the
-    quantile of the largest over the family are rejected, and the family is what is left, until
-    nothing more is rejected (Romano and Wolf 2005).
+    The hypotheses, that it is not, whose statistic exceeds the quantile of the largest over the
+    family are rejected, and the family is what is left, until nothing more is rejected (Romano and
+    Wolf 2005). ``bound`` (draw,) and ``largest``, after the family, are those of the quantile.
     """
-    from bayeseval.rankings.largest_ratio import largest_ratio, largest_sizes
-
-    rejected = np.isposinf(statistic)
-    family = (error > 0) & ~rejected
-    inverse = ratio(1.0, error)  # 0 for runs that are one and the same
-    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse).max(axis=0)
+    rejected = np.zeros_like(family)
     while family.any():
-        pairs = errors, inverse, family, np.ascontiguousarray(family.T)
-        limit = _quantile(bound, ci_prob, partial(largest_ratio, *pairs))
+        limit = _quantile(bound, ci_prob, partial(largest, family))
         more = family & (statistic > limit)
         if not more.any():
             break
         rejected |= more
-        family &= ~more
+        family = family & ~more
     return rejected
-
-
-def _step_down_by_run(statistic: Floats, errors: Floats, error: Floats, ci_prob: float) -> Pairs:
-    """The same in the family of each run's pairs, both directions of each."""
-    from bayeseval.rankings.largest_ratio import largest_ratio_of_run, largest_sizes
-
-    better, worse = np.isposinf(statistic), np.isneginf(statistic)
-    inverse = ratio(1.0, error)
-    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse)
-    for run in range(len(error)):
-        above, below = ((error[run] > 0) & ~found[run] for found in (better, worse))
-        while above.any() or below.any():
-            family = errors, inverse[run], run, above, below
-            limit = _quantile(bound[run], ci_prob, partial(largest_ratio_of_run, *family))
-            more = above & (statistic[run] > limit), below & (-statistic[run] > limit)
-            if not (more[0].any() or more[1].any()):
-                break
-            better[run] |= more[0]
-            worse[run] |= more[1]
-            above, below = above & ~more[0], below & ~more[1]
-    return np.stack([better, worse])
 
 
 def _quantile(bound: Floats, ci_prob: float, largest: Callable[[NDArray], Floats]) -> float:

@@ -253,8 +253,7 @@ def test_the_quantile_of_the_largest_ratios_is_that_of_all_draws(ci_prob):
     np.testing.assert_array_equal(bound, np.abs(ratios).max(axis=2).T)
     bound, family = bound.max(axis=0), ~np.eye(8, dtype=bool)
     while family.any():
-        pairs = errors, inverse, family, np.ascontiguousarray(family.T)
-        found = _quantile(bound, ci_prob, partial(largest_ratio, *pairs))
+        found = _quantile(bound, ci_prob, partial(largest_ratio, errors, inverse, family))
         largest = np.where(family, ratios, -np.inf).max(axis=(1, 2))
         assert found == np.quantile(largest, ci_prob)
         family = family & (random.uniform(size=(8, 8)) < 0.6)
