@@ -18,6 +18,7 @@ from bayeseval.designs.placing import (
     check_design,
     drawn_counts,
     frame_pairs,
+    own_sample,
     placed_design,
     placed_sample,
 )
@@ -80,7 +81,8 @@ def reveal(
     check_choice("unjudged", unjudged, ("error", "nonrelevant"))
     check_design(design)
     if selected is None:
-        selected = _own_sample(design)
+        hint = "give selected, which be.draw(design, random_seed=...) returns"
+        selected = own_sample(design, hint)
     sample = placed_sample(collection, design, selected)
     mask = sample > 0
     truth = collection["judgments/grade"].to_numpy()
@@ -107,18 +109,6 @@ def reveal(
         judgments = judgments.assign(draw_count=(dims, sample.astype(np.int64)))
     designed = with_node(collection, "design", placed_design(collection, design))
     return with_node(designed, "judgments", judgments)
-
-
-def _own_sample(design: xr.Dataset) -> xr.DataArray:
-    """The sample that a design holds, or all that a deterministic one asks for."""
-    for name in ("draw_count", "selected"):
-        if name in design:
-            return design[name]
-    if design.attrs["scheme"] == "deterministic":
-        return design["inclusion_probability"] > 0
-    raise ValueError(
-        "the design has no sample; give selected, which be.draw(design, random_seed=...) returns"
-    )
 
 
 def attach_judgments(

@@ -116,6 +116,16 @@ def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataAr
     return np.where(rows >= 0, values[..., rows], values.dtype.type(0))
 
 
+def own_sample(design: xr.Dataset, hint: str) -> xr.DataArray:
+    """The sample that a design holds, or all that a deterministic one asks for."""
+    for name in ("draw_count", "selected"):
+        if name in design:
+            return design[name]
+    if design.attrs["scheme"] == "deterministic":
+        return design["inclusion_probability"] > 0
+    raise ValueError(f"the design has no sample; {hint}")
+
+
 def drawn_counts(design: xr.Dataset, source: str) -> np.ndarray:
     """How often each pair of a design with replacement was drawn, as the design records it."""
     if "draw_count" not in design:

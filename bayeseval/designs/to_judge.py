@@ -6,7 +6,7 @@ import xarray as xr
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_seed
-from bayeseval.designs.placing import check_design, design_rows
+from bayeseval.designs.placing import check_design, design_rows, own_sample
 
 
 def to_judge(
@@ -53,9 +53,17 @@ def to_judge(
     """
     check_design(design)
     check_seed(random_seed)
-    chosen = _selected(design)
+    sample = own_sample(design, "draw one, design.assign(selected=draw(design, random_seed=...))")
+    if sample.ndim > 1:
+        raise ValueError("the design has replicates of a sample; select one of them")
+    chosen = sample.to_numpy() > 0
     if judged is not None:
-        grade = _grades(judged)
+        check_collection(judged)
+        if "judgments" not in judged.children:
+            raise ValueError("judged has no judgments, and says nothing of what is left to judge")
+        grade = judged["judgments/grade"]
+        if "replicate" in grade.dims:
+            raise ValueError("judged holds replicates of a sample; select one of them")
         row = design_rows(judged, design)
         chosen[row[(row >= 0) & grade.notnull().to_numpy()]] = False
     pair = np.flatnonzero(chosen)
@@ -70,29 +78,4 @@ def to_judge(
             "topic": design["topic"].to_numpy()[topic[order]],
             "document": design["document"].to_numpy()[pair[order]],
         }
-    )
-
-
-def _grades(judged: xr.DataTree) -> xr.DataArray:
-    """Grades of the pairs of a collection with one sample."""
-    check_collection(judged)
-    if "judgments" not in judged.children:
-        raise ValueError("judged has no judgments, and says nothing of what is left to judge")
-    grade = judged["judgments"].to_dataset()["grade"]
-    if "replicate" in grade.dims:
-        raise ValueError("judged holds replicates of a sample; select one of them")
-    return grade
-
-
-def _selected(design: xr.Dataset) -> np.ndarray:
-    """The pairs of the one sample that a design has."""
-    for name in ("selected", "draw_count"):
-        if name in design:
-            if design[name].ndim > 1:
-                raise ValueError("the design has replicates of a sample; select one of them")
-            return design[name].to_numpy() > 0
-    if design.attrs["scheme"] == "deterministic":
-        return design["inclusion_probability"].to_numpy() > 0
-    raise ValueError(
-        "the design has no sample; draw one, design.assign(selected=draw(design, random_seed=...))"
     )
