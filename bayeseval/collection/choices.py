@@ -49,14 +49,10 @@ def check_seed(random_seed: int | None) -> None:
     >>> check_seed(None)
     >>> check_seed(-1)
     Traceback (most recent call last):
-    ValueError: random_seed must be a whole number, 0 or more, not -1
+    ValueError: random_seed is -1; allowed: a whole number, 0 or more
     """
-    if random_seed is not None and (not _is_whole(random_seed) or random_seed < 0):
-        raise ValueError(
-            Message(
-                Option("random_seed"), f" must be a whole number, 0 or more, not {random_seed!r}"
-            )
-        )
+    if random_seed is not None:
+        check_whole_numbers(0, random_seed=random_seed)
 
 
 def generator(random_seed: int | None) -> np.random.Generator:
@@ -79,14 +75,14 @@ def check_whole_numbers(least: int, **numbers) -> None:
     ValueError: pool_depth is 10.0; allowed: a whole number, 1 or more, as an int: 10
     """
     for name, number in numbers.items():
-        if not _is_whole(number) or number < least:
+        if not is_whole(number) or number < least:
             allowed = f"allowed: a whole number, {least} or more"
             if isinstance(number, float | np.floating) and number.is_integer() and number >= least:
                 allowed += f", as an int: {int(number)}"
             raise ValueError(Message(Option(name), f" is {number!r}; {allowed}"))
 
 
-def _is_whole(number: object) -> bool:
+def is_whole(number: object) -> bool:
     """Whether this is an integer; True and False are none."""
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 

@@ -19,7 +19,6 @@ from bayeseval.designs.pooling import simulated_relevance
 from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design, warn_of_fewer
 from bayeseval.frame.members import contributing_runs
-from bayeseval.measures.parameters import check_relevance_level
 
 
 def dynamic_sampling(
@@ -151,7 +150,7 @@ def planned(
 ) -> tuple[dict, StagePlan]:
     """Attributes of the design, and the plan of its stages."""
     check_budget(budget)
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     _check_options(n_strata, n_stages, aim, prior)
     n_used = min(n_strata, budget)
     warn_of_fewer(np.array([n_used]), n_strata)

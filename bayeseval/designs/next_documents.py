@@ -3,12 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.designs.hedge import check_rate, chosen_by_hedge
 from bayeseval.designs.move_to_front import walked
 from bayeseval.designs.pooling import followed_frame, grades_so_far, ordered_design
 from bayeseval.designs.prepared import Budget
-from bayeseval.measures.parameters import check_relevance_level
 
 
 def next_documents(
@@ -81,7 +80,7 @@ def next_documents(
     check_rate(learning_rate, list_length)
     start = followed_frame(collection, n_documents, frame, pool_depth, runs)
     grade = grades_so_far(collection, "next_documents")
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     relevant, known = grade >= relevance_level, ~np.isnan(grade)
     if method == "hedge":
         order = chosen_by_hedge(start, relevant, known, learning_rate, list_length, learn=False)

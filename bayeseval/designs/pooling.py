@@ -7,13 +7,13 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import check_collection, check_one_sample
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.schema import no_strata
 from bayeseval.designs.prepared import Budget, started
 from bayeseval.designs.stratified import labelled_design
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, pooled_by
 from bayeseval.frame.rankings import Rankings
-from bayeseval.measures.parameters import check_relevance_level
 
 
 def depth_pool(
@@ -109,7 +109,7 @@ def simulated_relevance(
     A warning says so where the grades are a random sample, and pairs of ``frame`` (bool, or
     positions) lack theirs for that reason.
     """
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     if "judgments" not in collection.children:
         raise ValueError(
             f"{name} follows the judgments, and the collection has none; dynamic_stage and "

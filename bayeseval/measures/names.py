@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.parameters import (
     EXAMPLES,
     check_params,
-    check_relevance_level,
     gain_table,
     name_and_params,
 )
@@ -74,7 +74,7 @@ def parse_measures(
     listed = list(measures) if isinstance(measures, list | tuple) else [measures]
     if not listed:
         raise ValueError(f"measures is empty; name at least one, such as {EXAMPLES}.")
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     table = gain_table(gain, grades)
     parsed = [_measure(measure, relevance_level, table) for measure in listed]
     labels = [measure.label for measure in parsed]

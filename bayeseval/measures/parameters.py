@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeseval.collection.choices import is_whole
 from bayeseval.measures.aliases import canonical_name, nearest_name, read_alias
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
@@ -92,7 +93,7 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
         raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
     for parameter in ("cutoff", "rel"):
         value = params.get(parameter, 1)
-        if not _is_whole(value):
+        if not is_whole(value) or value < 1:
             raise ValueError(
                 f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}."
             )
@@ -104,20 +105,6 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
         )
     if params.get("dcg", "log2") not in ("log2", "exp-log2"):
         raise ValueError(f"{where} has dcg={params['dcg']!r}; allowed are 'log2' and 'exp-log2'.")
-
-
-def check_relevance_level(level: Any) -> None:
-    """Refuse a least relevant grade that is no whole number of at least 1."""
-    if not _is_whole(level):
-        raise ValueError(
-            Message(
-                Option("relevance_level"), f" must be a whole number, 1 or more, not {level!r}."
-            )
-        )
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
 def gain_table(

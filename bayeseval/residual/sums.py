@@ -7,11 +7,10 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_choice
+from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import without_judgment
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.frame.rankings import Rankings
-from bayeseval.measures.parameters import check_relevance_level
 
 OPTIONS = {
     "tail": ("unjudged", "nonrelevant"),
@@ -70,7 +69,7 @@ def residual_sums(
     >>> [sums[name].item() for name in ("base", "weight", "squares")]
     [0.625, 0.375, 0.0677]
     """
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     parts = [
         _topic_sums(topic, persistence, relevance_level, cutoff, tail)
         for topic in checked_lists(collection)

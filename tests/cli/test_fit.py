@@ -223,7 +223,7 @@ BAD = [
     (["--ci-prob", "1"], ["--ci-prob", "between 0 and 1"]),
     (["--approximation", "advi"], ["--approximation", "laplace"]),
     (["--model", "grades", "--relevance-level", "2"], ["P(rel=2)@10"]),
-    (["--relevance-level", "0"], ["--relevance-level", "1 or more, not 0"]),
+    (["--relevance-level", "0"], ["--relevance-level is 0", "whole number, 1 or more"]),
     (["--relevance-level", "7"], ["--relevance-level 1"]),
     (["--outside", "missing"], ["--outside", "model"]),
     (["--format", "trec_eval"], ["--format", "json"]),

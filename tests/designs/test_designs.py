@@ -77,9 +77,9 @@ def test_certain_pairs_are_always_drawn_and_count_in_the_budget(collection):
 
 def test_a_negative_seed_is_refused(collection):
     design = be.designs.pps_strata(collection, budget=4, n_strata=2)
-    with pytest.raises(ValueError, match="random_seed must be a whole number, 0 or more, not '1'"):
+    with pytest.raises(ValueError, match="random_seed is '1'; allowed: a whole number, 0 or more"):
         be.draw(design, random_seed="1")
-    with pytest.raises(ValueError, match="random_seed must be a whole number, 0 or more, not -1"):
+    with pytest.raises(ValueError, match="random_seed is -1; allowed: a whole number, 0 or more"):
         be.draw(design, random_seed=-1)
 
 

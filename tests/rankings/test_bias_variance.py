@@ -353,7 +353,7 @@ def test_corrected_distances_have_less_bias_than_the_bootstraps():
         ({"n_outer": 3}, "n_outer is 3; allowed: a whole number, 20 or more"),
         ({"n_topics": 0}, "n_topics is 0; allowed: a whole number, 1 or more"),
         ({"ci_prob": 2}, "ci_prob must lie between 0 and 1, not 2"),
-        ({"random_seed": -1}, "random_seed must be a whole number, 0 or more, not -1"),
+        ({"random_seed": -1}, "random_seed is -1; allowed: a whole number, 0 or more"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(options, message):

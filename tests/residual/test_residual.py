@@ -167,7 +167,7 @@ def test_options_that_do_not_exist_are_refused(options, message):
     [
         ("0.8", {}, "persistence must be a number between 0 and 1.*not '0.8'"),
         (0.8, {"cutoff": 2.5}, "cutoff must be a whole number, 1 or more, not 2.5"),
-        (0.8, {"relevance_level": float("nan")}, "relevance_level must be a whole number"),
+        (0.8, {"relevance_level": float("nan")}, "relevance_level is nan; allowed: a whole"),
     ],
 )
 def test_what_is_no_parameter_is_refused(persistence, options, message):

@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.estimators.counts.cells import Cells, cells
 from bayeseval.frame.frame import BY_CHANCE, Frame
-from bayeseval.measures.parameters import check_relevance_level
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
 
@@ -115,7 +115,7 @@ def count_model(
     'relevant'
     """
     values = checked_priors(PRIORS, priors)
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     frame, cut = _framed(sampled)
     observed = (frame.grade[0] >= relevance_level).astype(float)
     judged = cut.sums(frame.sample.selected[0])

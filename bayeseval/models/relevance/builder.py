@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.frame.frame import Frame
-from bayeseval.measures.parameters import check_relevance_level
 from bayeseval.models.identity import keep_parts, name_model
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.relevance.external import label_judgments
@@ -177,7 +177,7 @@ def relevance_model(
     import pymc as pm
 
     values = checked_priors(PRIORS, priors)
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(
         frame,

@@ -17,7 +17,6 @@ from bayeseval.collection.schema import check_one_sample, design_parameters
 from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.members import contributing_runs, frame_mask
 from bayeseval.frame.rankings import Rankings
-from bayeseval.measures.parameters import check_relevance_level
 
 UNJUDGED, NOTHING = -1, -2
 DOCUMENTS = ("unshared", "all")
@@ -223,7 +222,7 @@ def judged_tops(
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs, and an urn is fitted to their tops")
     check_choice("gaps", gaps, GAPS)
-    check_relevance_level(relevance_level)
+    check_whole_numbers(1, relevance_level=relevance_level)
     check_whole_numbers(1, depth=depth)
     check_one_sample(collection, "an urn is fitted to one sample of judgments")
     pool = _pool(collection)
