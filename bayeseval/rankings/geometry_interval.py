@@ -1,6 +1,6 @@
 """Intervals of bias, variance and error: corrected by an outer bootstrap of the tables' topics."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,23 +121,17 @@ def _paired(
     return (first, second), True
 
 
-@dataclass(frozen=True)
-class _Outer:
-    """Distances (sample, 3) of outer samples, how often each has each topic, and their noise."""
-
-    value: Floats
-    count: NDArray[np.int64]
-    noise: Floats
-
-
 def _outer(
     tables: tuple[Floats, Floats],
     paired: bool,
     request: Request,
     n_outer: int,
     random: np.random.Generator,
-) -> _Outer:
-    """Outer samples of the topics, the same for both tables where they are paired."""
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Distances (sample, 3) of outer samples, how often each has each topic, and their noise.
+
+    The samples of topics are the same for both tables where they are paired.
+    """
     few = replace(request, n_boot=min(request.n_boot, INNER))
     sizes = [table.shape[1] for table in tables]
     drawn = [random.integers(size, size=(n_outer, size)) for size in sizes]
@@ -150,7 +144,7 @@ def _outer(
         row[:] = found.distances
         noise += _noise(found) / n_outer
     counts = [topic_counts(d, size) for d, size in zip(drawn, sizes, strict=True)]
-    return _Outer(value, counts[0] if paired else np.concatenate(counts, axis=1), noise)
+    return value, counts[0] if paired else np.concatenate(counts, axis=1), noise
 
 
 def _noise(found: Geometry) -> Floats:
@@ -166,24 +160,25 @@ def _joined(by_table: list[Influence], paired: bool) -> Influence:
     return Influence(*(np.concatenate(parts, axis=-1) for parts in (found, freed, size)))
 
 
-def _corrected(found: Geometry, influence: Influence, outer: _Outer) -> tuple[Floats, Floats]:
+def _corrected(found: Geometry, influence: Influence, outer: tuple) -> tuple[Floats, Floats]:
     """Corrected distances (3,) and the covariance (3, 3) of their errors."""
     here, size = found.distances, influence.size
-    linear = outer.count @ (influence.found / size).T  # (sample, distance), of mean 0
-    away, off = linear - linear.mean(axis=0), outer.value - outer.value.mean(axis=0)
+    value, count, noise = outer
+    linear = count @ (influence.found / size).T  # (sample, distance), of mean 0
+    away, off = linear - linear.mean(axis=0), value - value.mean(axis=0)
     seen = ratio((away * off).sum(axis=0), np.square(away).sum(axis=0))
-    there = outer.value.mean(axis=0) - seen * linear.mean(axis=0)
+    there = value.mean(axis=0) - seen * linear.mean(axis=0)
     corrected = here * ratio(here, there, 1.0)
     by_here = 2.0 * ratio(corrected, here, 1.0)
     by_there = ratio(corrected, there)
     # noise of the influences, which makes `seen` too small, is no part of how v* follows v, and v*
     # follows v at most one for one
-    free = outer.count @ (influence.freed / size).T
+    free = count @ (influence.freed / size).T
     squares = np.square(free - free.mean(axis=0)).sum(axis=0)
     slope = np.clip(ratio((away * off).sum(axis=0), squares), 0.0, 1.0)
     of_square = 1.0 / (size * np.maximum(size - 1.0, 1.0))  # what one counts in a variance
     jackknife = (influence.freed * of_square) @ influence.freed.T
-    variance = _between(jackknife, np.cov(outer.value.T) - outer.noise)
+    variance = _between(jackknife, np.cov(value.T) - noise)
     change = by_here - by_there * slope
     left = (off - seen * away) * by_there
     variance = change[:, None] * variance * change
