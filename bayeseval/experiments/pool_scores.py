@@ -8,27 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import rank_weight
 
-
-@dataclass(frozen=True, eq=False)
-class SampledPool:
-    """A pool of some runs, and one run outside it.
-
-    Parameters
-    ----------
-    members : int array (member,)
-        Positions of the pooled runs.
-    run : int
-        Position of the unpooled run.
-    count : int array (row + 1,)
-        Number of pooled runs that return a document to the pool depth; the last entry is 0.
-    returned : bool array (row + 1,)
-        Whether the unpooled run does.
-    """
-
-    members: NDArray[np.int64]
-    run: int
-    count: NDArray[np.int64]
-    returned: NDArray[np.bool_]
+BASES = ("nonrelevant", "condensed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,37 +48,36 @@ class PoolScores:
         weight = rank_weight(measure, ranking.shape[2])
         return cls(row_of_pair[ranking], value, weight, pool_depth, measure.label)
 
-    def pool(self, members: NDArray[np.int64], run: int) -> SampledPool:
-        """Pool of some runs beside another run."""
+    def of_pool(
+        self, members: NDArray[np.int64], run: int
+    ) -> tuple[NDArray[np.floating], list[NDArray[np.floating]], list[float]]:
+        """Scores of an unpooled run beside the pool of some members.
+
+        Its scores (topic,) by the pool of these and itself; by the pool of these alone, for each
+        base; and for each base the mean bias of the members, each left out with the unpooled run in
+        its place.
+        """
         count = np.bincount(self._top(members).ravel(), minlength=self.value.size)
         returned = np.zeros(self.value.size, dtype=bool)
-        returned[self._top(np.array([run])).ravel()] = True
-        count[-1], returned[-1] = 0, False
-        return SampledPool(members, run, count, returned)
+        returned[self._top(run).ravel()] = True
+        count[-1], returned[-1] = 0, False  # no document
+        row = self.ranking[run]
+        true = self._score(row, ((count > 0) | returned)[row], "nonrelevant")
+        unpooled = [self._score(row, (count > 0)[row], base) for base in BASES]
+        return true, unpooled, self._left_out(self.ranking[members], count, returned)
 
-    def true(self, pool: SampledPool) -> NDArray[np.floating]:
-        """Scores (topic,) of the unpooled run by the pool of the others and itself."""
-        row = self.ranking[pool.run]
-        return self._score(row, ((pool.count > 0) | pool.returned)[row], "nonrelevant")
-
-    def unpooled(self, pool: SampledPool, base: str) -> NDArray[np.floating]:
-        """Scores (topic,) of the unpooled run by the pool of the others."""
-        row = self.ranking[pool.run]
-        return self._score(row, (pool.count > 0)[row], base)
-
-    def left_out_adjustment(self, pool: SampledPool, base: str) -> float:
-        """Mean bias of the members, each left out with the unpooled run in its place."""
-        if pool.members.size < 2:
-            return np.nan
-        row = self.ranking[pool.members]
-        count = pool.count[row]
-        alone = (count == 1) & ~pool.returned[row]
+    def _left_out(self, row: NDArray, count: NDArray, returned: NDArray[np.bool_]) -> list[float]:
+        """Mean bias of the members, by base; ``count`` says how many have a document."""
+        if len(row) < 2:
+            return [np.nan] * len(BASES)
+        known = (count > 0)[row]
+        alone = (count[row] == 1) & ~returned[row]
         alone[:, :, self.pool_depth :] = False  # that other member's, not this one's
-        pooled = self._score(row, count > 0, "nonrelevant")
-        return float((pooled - self._score(row, (count > 0) & ~alone, base)).mean())
+        pooled = self._score(row, known, "nonrelevant")
+        return [float((pooled - self._score(row, known & ~alone, base)).mean()) for base in BASES]
 
-    def _top(self, runs: NDArray[np.int64]) -> NDArray[np.int32]:
-        return self.ranking[runs][:, :, : self.pool_depth]
+    def _top(self, runs) -> NDArray[np.int32]:
+        return self.ranking[runs][..., : self.pool_depth]
 
     def _score(self, row: NDArray, known: NDArray[np.bool_], base: str) -> NDArray[np.floating]:
         """Weighted sum over ranks, the last axis, by the judgments that are known."""

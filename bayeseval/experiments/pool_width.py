@@ -6,13 +6,11 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_ci_prob, generator
-from bayeseval.experiments.pool_scores import PoolScores
+from bayeseval.experiments.pool_scores import BASES, PoolScores
 from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.progress import track
-
-BASES = ("nonrelevant", "condensed")
 
 
 def sampled_pools(
@@ -100,11 +98,8 @@ def sampled_pools(
         run = int(random.choice(np.setdiff1d(others, members)))
         chosen[at, sample] = run
         teammate[at, sample] = bool((team[members] == team[run]).any()) and team[run] != ""
-        pool = scores.pool(members, run)
-        true[at, sample] = scores.true(pool)
-        for place, base in enumerate(BASES):
-            unpooled[place, at, sample] = scores.unpooled(pool, base)
-            left_out[place, at, sample] = scores.left_out_adjustment(pool, base)
+        found = scores.of_pool(members, run)
+        true[at, sample], unpooled[:, at, sample], left_out[:, at, sample] = found
     return xr.Dataset(
         {
             "true": (("pool_width", "sample", "topic"), true),
