@@ -295,11 +295,11 @@ def _check_design(collection) -> None:
                 f"{describe_pair(collection, int(np.argmax(wrong)))} is judged but has inclusion "
                 "probability 0; a judged pair must have one in (0, 1]."
             )
-    _check_strata(collection)
+    check_strata(collection["design"], collection["topic"].to_numpy())
 
 
-def _check_strata(collection) -> None:
-    design = collection["design"]
+def check_strata(design, topics: NDArray) -> None:
+    """Refuse strata whose sizes or samples disagree with their rows."""
     if "stratum" not in design or "stratum_size" not in design:
         return
     size = design["stratum_size"].to_numpy()
@@ -311,7 +311,7 @@ def _check_strata(collection) -> None:
     wrong = (rows != size) | (sampled < 0) | (sampled > size)
     if wrong.any():
         first = int(np.argmax(wrong))
-        topic = collection["topic"].to_numpy()[design["stratum_topic"].to_numpy()[first]]
+        topic = topics[design["stratum_topic"].to_numpy()[first]]
         raise ValueError(
             f"stratum {first} of topic '{topic}' is said to have {size[first]} documents, "
             f"{sampled[first]} of them sampled, but has {rows[first]} rows; its size must equal "

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.schema import describe_pair
+from bayeseval.collection.schema import check_strata, describe_pair
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
 from bayeseval.trec.compression import HDF5
@@ -152,13 +152,10 @@ def _check_design(design: xr.Dataset, path) -> None:
             f"'{path}': inclusion_probability must lie in (0, 1]; "
             f"{describe_pair(design, wrong[0])} has {probability[wrong[0]]}"
         )
-    rows = np.bincount(stratum[stratum >= 0], minlength=design.sizes["stratum_id"])
-    wrong = np.flatnonzero(rows != design["stratum_size"].to_numpy())
-    if wrong.size:
-        raise ValueError(
-            f"'{path}': stratum {wrong[0]} has {rows[wrong[0]]} rows but its stratum_size says "
-            f"{int(design['stratum_size'].to_numpy()[wrong[0]])}"
-        )
+    try:
+        check_strata(design, design["topic"].to_numpy())
+    except ValueError as error:
+        raise ValueError(f"'{path}': {error}") from error
     _check_sampling_fractions(design, path)
 
 
