@@ -154,9 +154,7 @@ def planned(
     _check_options(n_strata, n_stages, aim, prior)
     n_used = min(n_strata, budget)
     warn_of_fewer(np.array([n_used]), n_strata)
-    start = prepared_frame(
-        collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=None, runs=runs
-    )
+    start = prepared_frame(collection, budget, frame, pool_depth, None, runs)
     strata = {"n_strata": int(n_used), "n_stages": int(min(n_stages, n_used))}
     parameters = start["parameters"] | strata | {"aim": aim, "prior": prior}
     chosen = contributing_runs(collection, runs)

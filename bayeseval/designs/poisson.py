@@ -57,15 +57,7 @@ def poisson(
     >>> be.designs.poisson(collection, budget=2).inclusion_probability.values.round(3)
     array([0.96, 0.48, 0.32, 0.24])
     """
-    start = prepared_frame(
-        collection,
-        budget=budget,
-        frame=frame,
-        pool_depth=pool_depth,
-        certain=certain,
-        runs=runs,
-        labels=labels,
-    )
+    start = prepared_frame(collection, budget, frame, pool_depth, certain, runs, labels)
     probability = np.zeros(collection.sizes["pair"])
     for budget, sure, rest in zip(start["budgets"], start["certain"], start["rest"], strict=True):
         probability[sure] = 1.0

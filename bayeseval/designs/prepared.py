@@ -68,7 +68,7 @@ def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) ->
 
 
 def prepared_frame(
-    collection, *, budget, frame, pool_depth, certain, runs, labels: str | Sequence[str] = ()
+    collection, budget, frame, pool_depth, certain, runs, labels: str | Sequence[str] = ()
 ) -> dict:
     """Everything a sampling design starts from: order, certainty pairs, budget left, attributes.
 

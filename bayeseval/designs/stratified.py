@@ -98,15 +98,7 @@ def pps_strata(
     (array([2, 2, 5]), array([2, 2, 2]))
     """
     check_whole_numbers(1, n_strata=n_strata)
-    start = prepared_frame(
-        collection,
-        budget=budget,
-        frame=frame,
-        pool_depth=pool_depth,
-        certain=certain,
-        runs=runs,
-        labels=labels,
-    )
+    start = prepared_frame(collection, budget, frame, pool_depth, certain, runs, labels)
 
     def strata(documents, left, number):
         return documents, exponential_sizes(documents.size, number, max(1, -(-left // number)))
@@ -161,9 +153,7 @@ def uniform_strata(
     array([0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67, 0.67])
     """
     check_whole_numbers(1, n_strata=n_strata)
-    start = prepared_frame(
-        collection, budget=budget, frame=frame, pool_depth=pool_depth, certain=certain, runs=runs
-    )
+    start = prepared_frame(collection, budget, frame, pool_depth, certain, runs)
     random = generator(random_seed)
 
     def strata(documents, left, number):
