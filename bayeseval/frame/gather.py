@@ -38,9 +38,19 @@ def judged_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     return _sample(collection, frame, np.ones(frame.size))
 
 
-def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
-    """Frame, design and sample of a collection, and the grades (replicate, frame pair)."""
+def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
+    """Frame and sample of a collection, whatever its scheme, and the grades (replicate, pair).
+
+    Drawn with replacement, the frame is what can be drawn, and inclusion probabilities are not
+    known; without a design it is the pool.
+    """
+    if "design" not in collection.children:
+        frame = np.flatnonzero(collection["judgments/pooled"].to_numpy())
+        return _sample(collection, frame, np.ones(frame.size))
     design = collection["design"]
+    if design.attrs["scheme"] == "with_replacement":
+        frame = np.flatnonzero(design["draw_probability"].to_numpy() > 0)
+        return _sample(collection, frame, np.full(frame.size, np.nan))
     probability = design["inclusion_probability"].to_numpy()
     frame = np.flatnonzero(probability > 0)
     judged = ~np.isnan(grade_columns(collection)).all(axis=0)
@@ -55,21 +65,6 @@ def designed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
     if design.attrs["scheme"] == "stratified":
         _check_drawn(collection, sample)
     return sample, grade
-
-
-def framed_sample(collection: xr.DataTree) -> tuple[Sample, np.ndarray]:
-    """Frame and sample of a collection, whatever its scheme, and the grades (replicate, pair).
-
-    Drawn with replacement, the frame is what can be drawn, and inclusion probabilities are not
-    known. Without replacement this is :func:`designed_sample`; without a design it is the pool.
-    """
-    if "design" not in collection.children:
-        frame = np.flatnonzero(collection["judgments/pooled"].to_numpy())
-        return _sample(collection, frame, np.ones(frame.size))
-    if collection["design"].attrs["scheme"] != "with_replacement":
-        return designed_sample(collection)
-    frame = np.flatnonzero(collection["design/draw_probability"].to_numpy() > 0)
-    return _sample(collection, frame, np.full(frame.size, np.nan))
 
 
 def _sample(collection, frame, probability, stratum=None) -> tuple[Sample, np.ndarray]:
