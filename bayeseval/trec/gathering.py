@@ -7,7 +7,7 @@ import xarray as xr
 from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import floating_topics, label_positions
 from bayeseval.trec.labels import spans_of
-from bayeseval.trec.ranking import Ranked, ranked_pairs
+from bayeseval.trec.ranking import ranked_pairs
 from bayeseval.trec.run import Run, RunReader
 
 
@@ -46,7 +46,10 @@ def gathered(
         )
         for run in runs
     ]
-    keys = _table(rankings, topics.size)
+    deepest = max((int(rank.max()) + 1 for _, rank, _, _ in rankings), default=0)
+    keys = np.full((len(rankings), topics.size, deepest), -1, dtype=np.int64)  # pair at each rank
+    for of_run, (topic, rank, pair, _) in zip(keys, rankings, strict=True):
+        of_run[topic, rank] = pair
     filled = keys >= 0
     judged = (
         topic_position[judged_topic].astype(np.int64) * span + document_position[judged_document]
@@ -60,18 +63,9 @@ def gathered(
         document=documents[pairs % span],
         pair_topic=pairs // span,
         ranking=ranking if runs else None,
-        attrs=facts | {"runs_cut": sum(ranking.cut for ranking in rankings)},
+        attrs=facts | {"runs_cut": sum(cut for *_, cut in rankings)},
         **_run_facts([run.name for run in runs], run_table),
     )
-
-
-def _table(rankings: list[Ranked], n_topics: int) -> np.ndarray:
-    """Pair at each (run, topic, rank); -1 for none."""
-    deepest = max((int(ranking.rank.max()) + 1 for ranking in rankings), default=0)
-    keys = np.full((len(rankings), n_topics, deepest), -1, dtype=np.int64)
-    for run, ranking in enumerate(rankings):
-        keys[run, ranking.topic, ranking.rank] = ranking.pair
-    return keys
 
 
 def check_overlap(runs: list[Run], topics, topic_position, known) -> None:

@@ -1,25 +1,12 @@
 """Rankings: a run's lines in order of score, ties by document, duplicates found."""
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bayeseval.messages import Message, Option, counted
 from bayeseval.trec.run import Run
-
-
-class Ranked(NamedTuple):
-    """A run's ranked documents: topic, rank from 0, and pair as topic * span + document.
-
-    ``cut`` says whether there were more, below the depth.
-    """
-
-    topic: np.ndarray
-    rank: np.ndarray
-    pair: np.ndarray
-    cut: bool
 
 
 def ranked_pairs(
@@ -29,8 +16,11 @@ def ranked_pairs(
     *,
     depth: int | None,
     best: bool,
-) -> Ranked:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Ranking of a run, whose lines may have any order, cut at a depth.
+
+    Of every document its topic, rank from 0, and pair as topic * span + document; and whether there
+    were more, below the depth.
 
     ``topics`` and ``documents`` are labels, and the position of the label of each code; document
     labels ascend, so that ties can go by document descending. ``best`` keeps the best-ranked copy
@@ -49,7 +39,7 @@ def ranked_pairs(
     cut = depth is not None and bool(rank.max() >= depth)
     if cut:
         order, rank = order[rank < depth], rank[rank < depth]
-    return Ranked(topic[order], rank, pair[order], cut)
+    return topic[order], rank, pair[order], cut
 
 
 def ranking_order(
