@@ -104,20 +104,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _shown_once()
         try:
             if not words and COMPLETING not in os.environ:
-                write_aside(_help(command))
+                with command.make_context("bayeseval", [], resilient_parsing=True) as top:
+                    write_aside(command.get_help(top))
                 return MISTAKE
             code = command(words, prog_name="bayeseval", standalone_mode=False)
         except (KeyboardInterrupt, typer.Abort):
-            return _refuse("interrupted", INTERRUPTED)
+            remark("interrupted")
+            return INTERRUPTED
         except (USAGE_ERROR, ValueError, KeyError, OSError) as error:
-            return _refuse(_sentence(error), MISTAKE)
+            remark(_sentence(error))
+            return MISTAKE
     return code if isinstance(code, int) else 0
-
-
-def _help(command) -> str:
-    """What `--help` says."""
-    with command.make_context("bayeseval", [], resilient_parsing=True) as context:
-        return command.get_help(context)
 
 
 def _sentence(error: BaseException) -> str:
@@ -130,20 +127,9 @@ def _sentence(error: BaseException) -> str:
     text = _TOO_SMALL.sub(r"\1 must be at least \2", text)
     if text.startswith("Missing "):
         meant = getattr(getattr(error, "param", None), "help", None) or "not given"
-        text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {_command(error)} --help says more"
+        command = getattr(getattr(error, "ctx", None), "command_path", "bayeseval")
+        text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {command} --help says more"
     return typed(text)
-
-
-def _command(error: BaseException) -> str:
-    """The command that an error of usage is about, as one types it."""
-    context = getattr(error, "ctx", None)
-    return "bayeseval" if context is None else context.command_path
-
-
-def _refuse(text: str, code: int) -> int:
-    """Say on stderr what went wrong."""
-    remark(text)
-    return code
 
 
 def _shown_once() -> Callable[..., None]:

@@ -96,7 +96,10 @@ def compare(
     written = option.chosen_format(format, output)
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
-    _check_reference(reference, fail_if_worse)
+    if fail_if_worse and reference is None:
+        raise ValueError(
+            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
+        )
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, estimated.relevance_level, measure)
@@ -152,14 +155,6 @@ def _combined_pairs(
     plain = be.compare(collection, measure, **asked | {"equivalence": None}, **options)
     remark_differences(pairs, plain)
     return pairs
-
-
-def _check_reference(reference: str | None, fail_if_worse: bool) -> None:
-    """Refuse to look for runs that are worse than none."""
-    if fail_if_worse and reference is None:
-        raise ValueError(
-            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
-        )
 
 
 def _remark_errors(pairs: "xr.Dataset") -> None:

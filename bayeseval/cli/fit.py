@@ -130,15 +130,16 @@ def fit(
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
+    from bayeseval.posterior.modelled import modelled_measures
+
     _check_asked(measure, model, relevance_level, ci_prob)
     check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
-    _check_model(model, judged, sampling, relevance_level, pool_depth, outside)
-    _check_depths(pool_depth, rankings.depth)
-    _check_frame(judged.qrels_format, outside)
+    _check_options(model, judged, sampling, relevance_level, pool_depth, outside, rankings.depth)
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
     _check_cut(collection, measure, rankings.depth)
-    _check_grades(collection, measure, model, relevance_level)
+    if model == "relevance":  # which has no more grades than these
+        modelled_measures(measure, relevance_level, collection)
     remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     labels = list(label_files(judged.labels))
@@ -200,15 +201,16 @@ def _check_asked(measures: list[str], model: str, relevance_level: int, ci_prob:
     check_ci_prob(ci_prob)
 
 
-def _check_model(
+def _check_options(
     model: str,
     judged: Judged,
     sampling: Sampling,
     relevance_level: int,
     pool_depth: int | None,
     outside: str,
+    depth: int | None,
 ) -> None:
-    """Refuse options that the model lacks."""
+    """Refuse options that the model lacks, or that do not go together."""
     given = {
         "--labels": judged.labels,
         "--approximation": sampling.approximation,
@@ -218,22 +220,14 @@ def _check_model(
         "--outside model": outside == "model",
     }
     check_options(model, given)
-
-
-def _check_depths(pool_depth: int | None, depth: int | None) -> None:
-    """Refuse a pool beyond the ranks that are read."""
     if pool_depth is not None and depth is not None and pool_depth > depth:
         raise ValueError(
             f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
         )
-
-
-def _check_frame(qrels_format: str, outside: str) -> None:
-    """Refuse to count as non-relevant what may be left out by chance."""
-    if qrels_format in ("prels", "probs") and outside == "nonrelevant":
+    if judged.qrels_format in ("prels", "probs") and outside == "nonrelevant":
         raise ValueError(
-            f"{qrels_format} lists the sampled documents only, and all others would count as "
-            "non-relevant; let the model predict them with --outside model, or use evaluate"
+            f"{judged.qrels_format} lists the sampled documents only, and all others would count "
+            "as non-relevant; let the model predict them with --outside model, or use evaluate"
         )
 
 
@@ -245,16 +239,6 @@ def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) 
             f"--depth {depth} is below the cutoff of {', '.join(deeper)}; read as many ranks of "
             "the runs, or more"
         )
-
-
-def _check_grades(
-    collection: xr.DataTree, measures: list[str], model: str, relevance_level: int
-) -> None:
-    """Refuse, before the model is made, what counts more grades than a model of relevance has."""
-    from bayeseval.posterior.modelled import modelled_measures
-
-    if model == "relevance":
-        modelled_measures(measures, relevance_level, collection)
 
 
 def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:

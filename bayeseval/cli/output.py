@@ -104,15 +104,12 @@ def write_result(text: str, path: Path | None) -> None:
     from bayeseval.trec.compression import write_whole
 
     if path is None or path == STDOUT:
-        on_terminal = sys.stdout is not None and sys.stdout.isatty()
-        _write_stdout(_shown(text) if on_terminal else text)
+        if sys.stdout is not None and sys.stdout.isatty():
+            # a terminal would obey the escape characters of a label
+            text = re.sub(r"[^\n\t]+", lambda found: printable(found[0]), text)
+        _write_stdout(text)
         return
     write_whole(path, text)
-
-
-def _shown(text: str) -> str:
-    """A text for a terminal, which would obey the escape characters of a label."""
-    return re.sub(r"[^\n\t]+", lambda found: printable(found[0]), text)
 
 
 def _write_stdout(content: str | bytes) -> None:

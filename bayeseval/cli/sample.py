@@ -135,11 +135,12 @@ def _check_files(
             f"--output {output}: sample writes no {ending}; a name that ends in .csv gives a "
             "table, any other lines `topic TAB document`"
         )
-    if output is not None and not overwrite and _holds_something(output):
-        raise ValueError(
-            f"{output} exists, and may hold judgments; name another --output, or replace it with "
-            "--overwrite"
-        )
+    if output is not None and output != STDOUT and output.is_file() and not overwrite:
+        if output.stat().st_size:  # an empty file loses nothing
+            raise ValueError(
+                f"{output} exists, and may hold judgments; name another --output, or replace it "
+                "with --overwrite"
+            )
     if design_file == STDOUT or not design_file.exists() or is_special(design_file):
         return
     if not overwrite:
@@ -149,11 +150,6 @@ def _check_files(
         )
     if design_file.stat().st_size and not _holds_design(design_file):
         raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
-
-
-def _holds_something(path: Path) -> bool:
-    """Whether a file is there that writing would lose."""
-    return path != STDOUT and path.is_file() and path.stat().st_size > 0
 
 
 def _holds_design(path: Path) -> bool:

@@ -104,7 +104,8 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
     if lacking.any():
         which = _listed(names, lacking > 0)
         yield f"topics with judgments are lacking in {which}: a run scores 0 where it lacks a topic"
-    if not _is_sampled(collection):
+    design = collection.children.get("design")
+    if design is None or design.attrs["scheme"] == "deterministic":
         few = (share < FEW_JUDGED) | (share < share.max() - BEHIND)
         if few.any():
             order = share.argsort(kind="stable")  # the worst are named
@@ -122,13 +123,6 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
         twin = seen.setdefault(places.tobytes(), name)
         if twin != name:
             yield f"the runs {twin} and {name} are one and the same ranking"
-
-
-def _is_sampled(collection: "xr.DataTree") -> bool:
-    """Whether a design says that what is not judged was left to chance, as it should be."""
-    if "design" not in collection.children:
-        return False
-    return collection["design"].attrs["scheme"] != "deterministic"
 
 
 def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
