@@ -319,18 +319,22 @@ def _products(values: xr.DataArray, dim: str) -> xr.DataArray:
 
 def _planned(mean: xr.Dataset, scale: xr.DataArray, population: str, ci_prob: float) -> xr.Dataset:
     """Half-widths and errors for numbers of topics, whose variances fall in proportion."""
+    from scipy.special import ndtri, stdtrit
+
     square = (mean["square"] + mean["spread"]) * scale
-    own = _diagonal(square)
+    at = xr.DataArray(np.arange(square.sizes["run"]), dims="run")
+    own = square.isel(run=at, run_other=at).drop_vars("run_other")
     error = np.sqrt(own)
     apart = own + own.rename(run="run_other") - 2.0 * square
     pairs = np.triu(np.ones((own.sizes["run"],) * 2, dtype=bool), k=1)
     apart = apart.where(xr.DataArray(pairs, dims=("run", "run_other")))
     difference = (apart.clip(min=0.0) ** 0.5).median(["run", "run_other"])
     if population == "topics":
-        reach = _student(scale["n_topics"] - 1, ci_prob)
+        freedom = scale["n_topics"] - 1
+        reach = xr.apply_ufunc(stdtrit, freedom.where(freedom > 0), 0.5 + 0.5 * ci_prob)
         half_width = reach * error
     else:
-        reach = _normal(0.5 + 0.5 * ci_prob)
+        reach = float(ndtri(0.5 + 0.5 * ci_prob))
         half_width = mean["half"] * np.sqrt(scale)
     return xr.Dataset(
         {
@@ -338,29 +342,9 @@ def _planned(mean: xr.Dataset, scale: xr.DataArray, population: str, ci_prob: fl
             "error": error,
             "coverage": mean["coverage"],
             "difference_error": difference,
-            "detectable": (reach + _normal(POWER)) * difference,
+            "detectable": (reach + float(ndtri(POWER))) * difference,
         }
     )
-
-
-def _normal(probability: float) -> float:
-    """Quantile of the normal distribution."""
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))
-
-
-def _student(freedom: xr.DataArray, ci_prob: float) -> xr.DataArray:
-    """Quantile of Student's t for central intervals; NaN without degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return xr.apply_ufunc(stdtrit, freedom.where(freedom > 0), 0.5 + 0.5 * ci_prob)
-
-
-def _diagonal(matrix: xr.DataArray) -> xr.DataArray:
-    """Entries of every run with itself."""
-    at = xr.DataArray(np.arange(matrix.sizes["run"]), dims="run")
-    return matrix.isel(run=at, run_other=at).drop_vars("run_other")
 
 
 def _budget_needed(half_width: xr.DataArray, judged: xr.DataArray, wanted: float) -> xr.DataArray:

@@ -76,7 +76,9 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     if "rankings" in collection:
         ranking = collection["rankings/ranking"].to_numpy()[runs]
         ranking = np.concatenate([ranking, np.full_like(ranking[:, :1], -1)], axis=1)
-        nodes["ranking"] = _trimmed(new[ranking[:, kept_topic]])
+        moved = new[ranking[:, kept_topic]]
+        filled = (moved >= 0).any(axis=(0, 1)) if moved.size else np.zeros(0, dtype=bool)
+        nodes["ranking"] = moved[:, :, : int(filled.sum())]
     return rebuilt(
         collection,
         topics=topics,
@@ -87,12 +89,6 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
         team=collection["team"].to_numpy()[runs],
         **nodes,
     )
-
-
-def _trimmed(ranking: np.ndarray) -> np.ndarray:
-    """Rankings without the ranks that no run fills."""
-    filled = (ranking >= 0).any(axis=(0, 1)) if ranking.size else np.zeros(0, dtype=bool)
-    return ranking[:, :, : int(filled.sum())]
 
 
 def _moved(dataset: xr.Dataset, old: np.ndarray, unlisted: float = 0.0) -> xr.Dataset:

@@ -98,7 +98,12 @@ def with_replacement(
     array([0.458, 0.255, 0.169, 0.118])
     """
     check_budget(budget)
-    _check_shape(exponent, uniform_share)
+    if not (np.isfinite(exponent) and exponent >= 0):
+        raise ValueError(f"exponent must be a number, 0 or more, not {exponent!r}")
+    if not 0 <= uniform_share < 1:
+        raise ValueError(
+            f"uniform_share is the share of draws made evenly, in [0, 1), not {uniform_share!r}"
+        )
     start = started(collection, budget, frame, pool_depth, runs)
     probability = _draw_probability(
         collection, start["frame"], start["runs"], exponent, uniform_share
@@ -180,12 +185,3 @@ def _draw_probability(collection, mask, runs, exponent, uniform_share) -> NDArra
             share = float(uniform_share > 0)
         probability[first:last] = mean + share * inside / max(np.count_nonzero(inside), 1)
     return probability
-
-
-def _check_shape(exponent: float, uniform_share: float) -> None:
-    if not (np.isfinite(exponent) and exponent >= 0):
-        raise ValueError(f"exponent must be a number, 0 or more, not {exponent!r}")
-    if not 0 <= uniform_share < 1:
-        raise ValueError(
-            f"uniform_share is the share of draws made evenly, in [0, 1), not {uniform_share!r}"
-        )

@@ -96,7 +96,9 @@ def comparison(
         plans = _plans(collection, budget, pool_depth, n_strata, random_seed, relevance_level)
         for sample, design in plans:
             random = design.attrs["scheme"] != "deterministic"
-            chosen = _estimators(sample, random, estimators)
+            chosen = list(estimators if random else POOLED)
+            if sample == UNSTRATIFIED:
+                chosen = [name for name in estimators if name == "inf"]
             if not chosen:
                 continue
             result = replicate(
@@ -135,13 +137,6 @@ def _check_truth(collection: xr.DataTree) -> None:
             f"the judgments are themselves a random sample ({design.attrs['scheme']}) and no truth "
             "to compare with; give the collection that it was drawn from"
         )
-
-
-def _estimators(sample: str, random: bool, estimators: Sequence) -> list:
-    """Estimators that a sample is given to."""
-    if sample == UNSTRATIFIED:
-        return [name for name in estimators if name == "inf"]
-    return list(estimators if random else POOLED)
 
 
 def _methods(summary: xr.Dataset, budget: int, sample: str, design: xr.Dataset) -> xr.Dataset:

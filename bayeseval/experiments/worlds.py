@@ -62,7 +62,11 @@ def posterior_worlds(
         model = document_model(sampled, relevance_level, told)
         fitted = fit(model, random_seed=random_seed, **how)
     kind_of_documents(fitted)
-    draws = RelevanceDraws(_some_draws(fitted, number), sampled, random_seed)
+    sizes = fitted["posterior"].sizes
+    wanted = min(sizes["draw"], -(-number // sizes["chain"]))  # of every chain
+    places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)
+    some = fitted.isel(draw=places, missing_dims="ignore")
+    draws = RelevanceDraws(some, sampled, random_seed)
     modelled_measures(measures, draws.binary_level(), sampled)
     grades = _drawn_grades(draws)[:, np.linspace(0, draws.n_draws - 1, number).astype(int)]
     judgments = sampled.children["judgments"].to_dataset(inherit=False)
@@ -71,14 +75,6 @@ def posterior_worlds(
         with_node(bare, "judgments", judgments.assign(grade=("pair", grade)))
         for grade in np.ascontiguousarray(grades.T)
     ]
-
-
-def _some_draws(fitted: xr.DataTree, number: int) -> xr.DataTree:
-    """The fit with no more draws of every chain than are wanted, as far apart as can be."""
-    sizes = fitted["posterior"].sizes
-    wanted = min(sizes["draw"], -(-number // sizes["chain"]))
-    places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)
-    return fitted.isel(draw=places, missing_dims="ignore")
 
 
 def _drawn_grades(draws: RelevanceDraws) -> NDArray[np.float32]:

@@ -105,7 +105,10 @@ def rank_sets(
         ]
 
     together = found(of_all=True)
-    bounds = [rank_bounds(one) for one in (together if simultaneous else found(of_all=False))]
+    bounds = []
+    for one in together if simultaneous else found(of_all=False):
+        better_than, worse_than = one.sum(axis=2)
+        bounds.append(np.stack([1 + worse_than, runs.size - better_than], axis=-1))
     apart = np.stack([one[0] for one in together])
     estimate = np.stack([one.estimate for one in known])
     groups = [tie_groups(*one) for one in zip(estimate, apart, strict=True)]
@@ -156,12 +159,6 @@ def ranks(scores: np.ndarray) -> np.ndarray:
 
     size = np.maximum(np.abs(scores).max(axis=-1, keepdims=True), 1.0)
     return rankdata(-np.round(scores / size, DECIMALS), method="min", axis=-1).astype(int)
-
-
-def rank_bounds(found: Pairs) -> np.ndarray:
-    """Lowest and highest rank (run, bound) from what is found better and worse."""
-    better_than, worse_than = found.sum(axis=2)
-    return np.stack([1 + worse_than, found.shape[1] - better_than], axis=-1)
 
 
 def tie_groups(estimate: np.ndarray, better: Pairs) -> np.ndarray:

@@ -101,14 +101,9 @@ def design_answers(
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
     source = scores
     if known:
-        asked = _for_covariance(options)
+        asked = {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
         source, how["covariance"] = mean, be.covariance(sampled, measures, raised=True, **asked)
     return Answers(estimator, mean, *_ranked(source, how))
-
-
-def _for_covariance(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of ``evaluate`` that ``covariance`` takes too."""
-    return {name: options[name] for name in ("estimator", "predictor", "relevance_level")}
 
 
 def _note_lacking(sampled: xr.DataTree, scores: xr.Dataset, notes: Notes) -> None:

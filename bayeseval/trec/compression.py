@@ -53,8 +53,8 @@ def read_bytes(path: Path, kind: str) -> bytes:
         raise ValueError(f"{path} cannot be read ({error.strerror}).") from error
     if data and ending:
         data = _uncompressed(path, ending, data)
-    else:
-        _refuse_compressed(path, data)
+    elif other := next((end for first, end in _FIRST_BYTES.items() if data.startswith(first)), ""):
+        raise ValueError(f"{path} holds {other} data; name it so that it ends in {other}.")
     if data.startswith(HDF5):
         raise ValueError(f"{path} is a netCDF file (a design?), not {kind}.")
     if not data or data.isspace():
@@ -144,9 +144,3 @@ class _ZstandardFrames:
                 raise ValueError("the file ends too early")
             data = frame.unused_data
         return b"".join(parts)
-
-
-def _refuse_compressed(path: Path, data: bytes) -> None:
-    for first, ending in _FIRST_BYTES.items():
-        if data.startswith(first):
-            raise ValueError(f"{path} holds {ending} data; name it so that it ends in {ending}.")

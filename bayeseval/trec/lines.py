@@ -158,13 +158,10 @@ def check_text(name: str, data: bytes) -> None:
             wrong = error.start
     if wrong >= 0:
         line = data.count(b"\n", 0, wrong) + 1
-        found = f"byte 0x{data[wrong]:02x}" if data[wrong] else _nul_byte(data)
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.count(b"\0") > len(data) // 4
+        nul = "a NUL byte" + (" (the file looks like UTF-16)" if wide else "")
+        found = f"byte 0x{data[wrong]:02x}" if data[wrong] else nul
         raise ValueError(f"{name}, line {line}: {found} is not UTF-8 text, as files must be.")
-
-
-def _nul_byte(data: bytes) -> str:
-    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.count(b"\0") > len(data) // 4
-    return "a NUL byte (the file looks like UTF-16)" if is_wide else "a NUL byte"
 
 
 def _check_fields(lines: Lines, columns: str) -> None:

@@ -116,7 +116,8 @@ def of_columns(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     """Rows of ``{topic: {document: x}}``; of ``{run: ...}`` where the values are runs."""
-    first = next((value for value in table.values() if not _is_empty(value)), None)
+    filled = (v for v in table.values() if not isinstance(v, Mapping) or v)
+    first = next(filled, None)
     if kind == "run" and not _scored(first):
         return _of_named(table)
     if table and not all(isinstance(documents, Mapping) for documents in table.values()):
@@ -130,10 +131,6 @@ def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     values = [value for of_topic in table.values() for value in of_topic.values()]
     frame = pd.DataFrame({"topic": topics, "document": documents, VALUE[kind]: values})
     return frame if kind != "run" else frame.assign(run=RUN)
-
-
-def _is_empty(value: Any) -> bool:
-    return isinstance(value, Mapping) and not value
 
 
 def _scored(value: Any) -> bool:

@@ -53,7 +53,8 @@ def ranking_order(
     order = np.arange(topic.size)
     if (topic[1:] < topic[:-1]).any():
         order = _stable_order(topic)
-    if _rises(topic[order], score[order]).any():
+    ordered, scores = topic[order], score[order]
+    if ((ordered[1:] == ordered[:-1]) & (scores[1:] > scores[:-1])).any():
         order = np.argsort(-score)
         order = order[_stable_order(topic[order])]
     sorted_topic, sorted_score = topic[order], score[order]
@@ -70,10 +71,6 @@ def ranking_order(
 def _stable_order(topic: np.ndarray) -> np.ndarray:
     small = topic.max() < 2**16  # 16 bits are sorted by radix
     return np.argsort(topic.astype(np.uint16) if small else topic, kind="stable")
-
-
-def _rises(topic: np.ndarray, score: np.ndarray) -> np.ndarray:
-    return (topic[1:] == topic[:-1]) & (score[1:] > score[:-1])
 
 
 def _refuse_duplicate(run: Run, pair: np.ndarray, topics, documents):
