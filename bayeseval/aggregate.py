@@ -16,12 +16,7 @@ COUNTS = ("NumRel", "NumRelRet", "NumRet")  # of which ir_measures gives sums
 
 
 class Score(float):
-    """A mean score that knows its interval; a float to everything else.
-
-    Parameters
-    ----------
-    estimate, standard_error, lower, upper : float
-        NaN where there is none.
+    """A mean score that knows its interval, NaN where there is none; a float to everything else.
 
     Examples
     --------

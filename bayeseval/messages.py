@@ -18,14 +18,8 @@ class TopicsUnranked(UserWarning):
 class Option(str):
     """An option as a message of Python names it, with what another face needs to name its own.
 
-    Parameters
-    ----------
-    name : str
-        Argument of the public functions.
-    value : optional
-        Its value, where the message names that too.
-    text : str, optional
-        How Python says it. Default: ``name``, or ``name=value``.
+    ``name`` is the argument of the public functions, ``value`` its value, where the message names
+    that too, and ``text`` how Python says it (default: ``name``, or ``name=value``).
 
     Examples
     --------
@@ -47,12 +41,7 @@ class Option(str):
 
 
 class Message(str):
-    """A sentence in parts, of which some are options; to Python it is their text.
-
-    Parameters
-    ----------
-    *parts : str
-        Plain text and options in the order of the sentence.
+    """A sentence in parts, plain text and options; to Python it is their text.
 
     Examples
     --------

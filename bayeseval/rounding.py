@@ -10,11 +10,7 @@ DECIMALS = 10  # that are left of scores whose order is asked for
 def settled(difference: NDArray[np.floating], *scores: NDArray[np.floating]) -> NDArray:
     """Differences, 0 where rounding alone can have made them.
 
-    Parameters
-    ----------
-    difference : float array
-    *scores : float arrays that broadcast with it
-        What was subtracted, whose size rounding grows with; none: up to 1.
+    It grows with the size of the ``scores`` that were subtracted; none: up to 1.
 
     Examples
     --------

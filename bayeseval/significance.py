@@ -12,10 +12,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 def student_p(difference: Floats, error: Floats, freedom: Floats) -> Floats:
     """Two-sided p value of a difference of 0 by Student's t; infinite freedom is the normal.
 
-    Parameters
-    ----------
-    difference, error, freedom : float arrays of one shape
-        NaN gives NaN; an exact 0 (no difference and no error) gives 1.
+    NaN gives NaN; an exact 0 (no difference and no error) gives 1.
 
     Examples
     --------
@@ -46,10 +43,6 @@ def holm(p_value: Floats) -> Floats:
     being below one before it: the chance of any false rejection stays below the level, whatever the
     dependence.
 
-    Parameters
-    ----------
-    p_value : float array (..., comparison)
-
     References
     ----------
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
@@ -76,18 +69,11 @@ def tukey_randomised(
 ) -> Floats:
     r"""Tukey's honest significant difference, its null distribution by randomisation.
 
-    Under the null hypothesis that all runs are alike, a topic's scores could stand under any of the
-    runs. Each permutation shuffles the scores of every topic over the runs; the p value of a pair
-    is the share of permutations, the observed one among them, whose largest mean difference among
-    the compared pairs (for all pairs: largest mean less smallest) is at least the pair's.
-
-    Parameters
-    ----------
-    scores : float array (topic, run)
-    pairs : pair of int arrays (comparison,)
-        Positions of the compared runs.
-    n_permutations : int
-    random : Generator
+    Under the null hypothesis that all runs are alike, a topic's ``scores`` (topic, run) could stand
+    under any of the runs. Each permutation shuffles the scores of every topic over the runs; the p
+    value of a pair is the share of permutations, the observed one among them, whose largest mean
+    difference among the compared ``pairs``, positions of runs (for all pairs: largest mean less
+    smallest) is at least the pair's.
 
     References
     ----------
@@ -132,12 +118,8 @@ def permuted_maximum(
 def share_at_least(observed: Floats, largest: Floats) -> Floats:
     """Share of drawn maxima at or above each observed one, itself among them: a p value.
 
-    Parameters
-    ----------
-    observed : float array (comparison,)
-        NaN stays.
-    largest : float array (draw,)
-        Maxima over the comparisons, drawn under the hypothesis that no two runs differ.
+    Of those observed (comparison,) NaN stays; ``largest`` (draw,) are maxima over the comparisons,
+    drawn under the hypothesis that no two runs differ.
 
     Examples
     --------

@@ -27,25 +27,11 @@ def expanded_path(path: str | os.PathLike) -> Path:
 
 @contextmanager
 def whole_file(path: str | os.PathLike) -> Iterator[Path]:
-    """A new file to write, which becomes ``path`` when everything went well.
+    """A new file, in a folder of its own, that becomes ``path`` when everything went well.
 
-    Parameters
-    ----------
-    path : path
-        Where it goes; what is there is replaced, a link's target instead of the link, and written
-        through where it is no regular file.
-
-    Yields
-    ------
-    Path
-        A file of the same name in a folder of its own, for the body of ``with`` to make.
-
-    Raises
-    ------
-    ValueError
-        Where the path is a folder or a disk, or its folder does not exist.
-    OSError
-        Where the system refuses, with the path.
+    What is there is replaced, a link's target instead of the link, and written through where it is
+    no regular file. A ValueError where the path is a folder or a disk, or its folder does not
+    exist; an OSError, with the path, where the system refuses.
 
     Examples
     --------

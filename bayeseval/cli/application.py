@@ -71,21 +71,11 @@ USAGE_ERROR: type[Exception] = next(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
+    """Run a command, by default that of this process, and return its exit code.
 
     Results go to stdout, everything else to stderr: warnings as one line each, a user's mistake as
-    one sentence.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Words after the program's name. Default: those of this process.
-
-    Returns
-    -------
-    int
-        0 when done, 3 where ``compare --fail-if-worse`` found a run worse, 2 for a user's mistake,
-        130 when interrupted.
+    one sentence. The code is 0 when done, 3 where ``compare --fail-if-worse`` found a run worse, 2
+    for a user's mistake, 130 when interrupted.
 
     Examples
     --------

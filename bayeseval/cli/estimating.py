@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 
 def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
-    """Options of ``be.evaluate``, less ``ci_prob``; those of dyn where a model is combined with it.
-
-    Raises
-    ------
-    ValueError
-        Options that the estimator lacks, or that ``combined`` does.
-    """
+    """Options of ``be.evaluate``, less ``ci_prob``; of dyn where a model is combined with it."""
     from bayeseval.estimators import checked_options
 
     if estimated.estimator == COMBINED:
@@ -87,10 +81,7 @@ def chosen_predictor(
 ) -> str | tuple[str, str | float | list[str]] | None:
     """The name of a predictor, or ``constant:VALUE`` as a pair; with labels, what is made of them.
 
-    Raises
-    ------
-    ValueError
-        A predictor that is not known, or labels that would have no effect.
+    Refused are a predictor that is not known, and labels that would have no effect.
     """
     from bayeseval.predictors.registry import PREDICTORS, needs_column
 

@@ -9,18 +9,11 @@ import bayeseval as be
 
 @dataclass(frozen=True)
 class FittedModel:
-    """Row of the table of models that `fit` offers.
+    """Row of the table of models that ``fit`` offers.
 
-    Parameters
-    ----------
-    says : str
-        What it models, beside its name in the help of ``--model``.
-    make : callable
-        ``(collection, judges, relevance_level, depth)`` to the model.
-    lacks : dict of str to str
-        Options that it does not take, and why.
-    needs : dict of str to str
-        Options without which there is no such model, and what they are.
+    ``says`` is what it models, beside its name in the help of ``--model``; ``make`` takes
+    ``(collection, judges, relevance_level, depth)`` to the model; ``lacks`` has the options that it
+    does not take, and why; ``needs`` those without which there is no such model, and what they are.
     """
 
     says: str

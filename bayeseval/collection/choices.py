@@ -88,13 +88,7 @@ def is_whole(number: object) -> bool:
 
 
 def check_several_topics(n_topics: int) -> None:
-    """Refuse to speak of the population of topics by one topic.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two topics with judgments.
-    """
+    """Refuse to speak of the population of topics by one topic."""
     if n_topics < 2:
         raise ValueError(
             Message(

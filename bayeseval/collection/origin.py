@@ -97,13 +97,10 @@ def drawn_as_lists(scores: xr.Dataset) -> bool:
 
 
 def check_drawn_together(scores: xr.Dataset) -> None:
-    """Refuse to compare runs whose lists were drawn each by itself.
+    """Refuse to compare runs whose lists were drawn each by itself, as ``urn_model`` draws them.
 
-    Raises
-    ------
-    ValueError
-        Draws of ``urn_model``: a document that two runs show is then relevant in one list and not
-        in the other under the same draw, so that a difference of their scores has no posterior.
+    A document that two runs show is then relevant in one list and not in the other under the same
+    draw, so that a difference of their scores has no posterior.
     """
     if drawn_as_lists(scores):
         raise ValueError(
@@ -115,25 +112,13 @@ def check_drawn_together(scores: xr.Dataset) -> None:
 
 
 def check_several_draws(estimate: xr.DataArray) -> None:
-    """Refuse one posterior draw, which would pass for certainty.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two draws.
-    """
+    """Refuse one posterior draw, which would pass for certainty."""
     if estimate.sizes["chain"] * estimate.sizes["draw"] < 2:
         raise ValueError("one posterior draw says nothing of errors; give two draws or more")
 
 
 def check_errors_once(scores: xr.Dataset) -> None:
-    """Refuse draws to which a model's own errors were added before.
-
-    Raises
-    ------
-    ValueError
-        Results of :func:`bayeseval.with_model_errors`.
-    """
+    """Refuse draws to which a model's own errors were added before."""
     if scores.attrs.get("model_errors"):
         raise ValueError(
             "these draws have the model's own errors already; give those of posterior_scores"
@@ -141,22 +126,12 @@ def check_errors_once(scores: xr.Dataset) -> None:
 
 
 def check_alike(first, second, names: tuple[str, str]) -> None:
-    """Refuse to join results that say different things about what they are of.
+    """Refuse to join results, called by ``names``, that are of different things.
 
-    Measures are told apart by their labels, which hold the relevance level.
-
-    Parameters
-    ----------
-    first, second : Dataset or DataArray
-    names : (str, str)
-        What to call them.
-
-    Raises
-    ------
-    ValueError
-        Where both have ``fingerprint``, ``sample``, ``ci_prob``, ``population``, ``outside`` or
-        ``missing_topics``, and they differ, or different gains of a measure; where they are of
-        other topics of the collection, as after a cut of the scores that one of them averages.
+    Where both have ``fingerprint``, ``sample``, ``ci_prob``, ``population``, ``outside`` or
+    ``missing_topics``, and they differ, or different gains of a measure; where they are of other
+    topics of the collection, as after a cut of the scores that one of them averages. Measures are
+    told apart by their labels, which hold the relevance level.
     """
     spoken = {"fingerprint": "collection", "sample": "sample of judgments"}
     for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "missing_topics"):

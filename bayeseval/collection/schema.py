@@ -98,13 +98,8 @@ def assemble(
 def rebuilt(collection: xr.DataTree, **given) -> xr.DataTree:
     """Collection assembled anew, with what is given in the place of its own.
 
-    Parameters
-    ----------
-    collection : DataTree
-        The collection; it is not changed.
-    **given
-        As for :func:`assemble`; and ``judgments`` (Dataset), whole, with draw counts and the scale
-        of the grades.
+    It takes what :func:`assemble` does; and ``judgments`` (Dataset), whole, with draw counts and
+    the scale of the grades.
 
     Examples
     --------
@@ -133,11 +128,7 @@ def rebuilt(collection: xr.DataTree, **given) -> xr.DataTree:
 def check_one_sample(collection: xr.DataTree, what: str) -> None:
     """Refuse judgments of several samples side by side, where one is needed.
 
-    Parameters
-    ----------
-    collection : DataTree
-    what : str
-        What is of one sample, the beginning of the message.
+    ``what`` is of one sample: the beginning of the message.
     """
     if collection["judgments/grade"].sizes.get("replicate", 1) > 1:
         raise ValueError(

@@ -57,13 +57,7 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
 
 
 def check_design(design: Any) -> None:
-    """Refuse what is no design.
-
-    Raises
-    ------
-    ValueError
-        Not a Dataset of a function of ``bayeseval.designs``, or read with ``read_design``.
-    """
+    """Refuse what is no Dataset of a function of ``bayeseval.designs``, or of ``read_design``."""
     known = isinstance(design, xr.Dataset) and "scheme" in design.attrs
     if not known or "inclusion_probability" not in design:
         raise ValueError(

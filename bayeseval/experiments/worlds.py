@@ -17,31 +17,12 @@ def posterior_worlds(
 ) -> list[xr.DataTree]:
     """Collections like a sample without its design, whose unjudged documents a model has drawn.
 
-    Parameters
-    ----------
-    sampled : DataTree
-        One sample, with its design.
-    measures : str, object or list
-        Of which the worlds must tell.
-    fitted : DataTree or None
-        Fit of a model of documents to the sample; None: ``relevance_model``, or ``grade_model``
-        where a measure counts grades, with the labels that were added, by its approximation.
-    relevance_level : int
-        Lowest relevant grade.
-    number : int
-        Of worlds, each a posterior draw, as far apart in the chains as can be.
-    random_seed : int
-
-    Returns
-    -------
-    list of DataTree
-        Grades of all pairs of the frame; the judged ones are as they were.
-
-    Raises
-    ------
-    ValueError
-        A measure of grades, or of another level, of which the fit does not tell; a fit of another
-        kind of model or to other judgments; labels that are there because documents were sampled.
+    ``number`` worlds, each a posterior draw, as far apart in the chains as can be, with grades of
+    all pairs of the frame; the judged ones are as they were. ``fitted`` is a fit of a model of
+    documents to the sample; None: ``relevance_model``, or ``grade_model`` where a measure counts
+    grades, with the labels that were added, by its approximation. Refused are a measure of grades,
+    or of another level, of which the fit does not tell; a fit of another kind of model or to other
+    judgments; labels that are there because documents were sampled.
 
     Examples
     --------

@@ -65,13 +65,7 @@ class Frame:
 
     @classmethod
     def of_one_sample(cls, collection: xr.DataTree, runs=None) -> "Frame":
-        """Frame that a model can be fitted to.
-
-        Raises
-        ------
-        ValueError
-            No runs, no judgments, replicates of a sample.
-        """
+        """Frame that a model can be fitted to: one sample, with runs and judgments."""
         check_collection(collection)
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs, and a model learns from their ranks")

@@ -8,27 +8,18 @@ _HEAD = 2.0**32  # the head of a term is a multiple of 2^-32
 
 
 def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArray[np.float64]:
-    r"""Fused score of every document of one topic.
+    r"""Fused score (pair,) of every document of one topic; 0 for one that no run retrieved.
 
     .. math:: score(d) = \sum_r \frac{1}{60 + rank_r(d)}
 
     over the runs that retrieved d. The sum is rounded once, exactly as ``math.fsum`` does, so
     neither the order of the runs nor the grouping of the terms can change a score or break a tie.
-    To that end each double 1 / (60 + rank) is cut into a head, a multiple of :math:`2^{-32}`,
-    and a tail below it; heads and tails are each added without any rounding error (they are
-    integers below :math:`2^{53}` times a power of two) while ranks and runs stay below 65,000.
+    To that end each double 1 / (60 + rank) is cut into a head, a multiple of :math:`2^{-32}`, and a
+    tail below it; heads and tails are each added without any rounding error (they are integers
+    below :math:`2^{53}` times a power of two) while ranks and runs stay below 65,000.
 
-    Parameters
-    ----------
-    ranking : int array (run, rank)
-        Position of the document at each rank among the topic's pairs, -1 where nothing is there.
-    n_pairs : int
-        Number of pairs of the topic.
-
-    Returns
-    -------
-    ndarray (n_pairs,)
-        Scores; 0 for a document that no run retrieved.
+    ``ranking`` (run, rank) has the position of the document among the topic's ``n_pairs`` pairs, -1
+    where nothing is there.
 
     References
     ----------

@@ -59,13 +59,7 @@ class TopicLists:
 
 
 class CollectionLists:
-    """A collection's rankings, judgments and design as plain arrays, topic by topic.
-
-    Parameters
-    ----------
-    collection : DataTree
-        Rankings and judgments, with or without a design.
-    """
+    """A collection's rankings, judgments and design as plain arrays, topic by topic."""
 
     def __init__(self, collection: xr.DataTree) -> None:
         self._rankings = Rankings.of(collection)

@@ -57,11 +57,6 @@ def run_values(of_rank: NDArray[np.float64], run_rank: NDArray[np.integer]) -> N
 class Moments:
     """Sums over the frame that :class:`RunColumns` are made from, topic by topic.
 
-    Parameters
-    ----------
-    of_rank : float array (rank, function)
-    n_runs : int
-
     Examples
     --------
     >>> moments = Moments(np.array([[0.0], [1.0], [0.5], [0.0]]), n_runs=2)
@@ -90,11 +85,8 @@ class Moments:
     def columns(self, powers: NDArray[np.float64], n_components: int) -> RunColumns:
         """Columns with at most ``n_components`` components.
 
-        Parameters
-        ----------
-        powers : float array (3, 2)
-            Log rank and curve, scaled, in terms of 1, the log of the rank, and its square.
-        n_components : int
+        ``powers`` (3, 2) are log rank and curve, scaled, in terms of 1, the log of the rank, and
+        its square.
         """
         mean = self._powers[0] / self._weight
         slope = powers.T @ self._powers / self._weight

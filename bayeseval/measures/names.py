@@ -26,35 +26,21 @@ def parse_measures(
     gain: Gain | None = None,
     grades: Iterable[float] | None = None,
 ) -> list[Measure]:
-    """Read measures from names or ``ir_measures`` objects.
+    """Read one or several measures from names or ``ir_measures`` objects, in the order given.
 
-    Parameters
-    ----------
-    measures : str or ir_measures measure, or list or array of these
-        Such as ``"P@10"``, ``"RBP(p=0.8)"``, ``ir_measures.nDCG @ 10``; also ``"DCG@20"``.
-        ``NumRet(rel=1)`` is the number of relevant documents retrieved and comes back as
-        ``NumRelRet``, as in ``ir_measures`` and ``trec_eval``. Names may be written in any case and
-        as trec_eval and ranx write them: ``map``, ``ndcg_cut_10``, ``P_10``, ``recip_rank``.
-    relevance_level : int
-        Lowest relevant grade, for the measures that do not say ``rel=`` themselves.
-    gain : dict or callable, optional
-        Gain of a grade in nDCG and DCG, which are always graded (default: the grade, below 0
-        as 0), and in RBP, which this makes graded unless it says ``rel=``. A dict must list every
-        grade above 0 that occurs, and ``gains=`` in a measure wins. It is no part of the label.
-    grades : iterable of float, optional
-        Grades that occur, needed to tabulate a callable ``gain``.
+    Such as ``"P@10"``, ``"RBP(p=0.8)"``, ``ir_measures.nDCG @ 10``; also ``"DCG@20"``.
+    ``NumRet(rel=1)`` is the number of relevant documents retrieved and comes back as ``NumRelRet``,
+    as in ``ir_measures`` and ``trec_eval``. Names may be written in any case and as trec_eval and
+    ranx write them: ``map``, ``ndcg_cut_10``, ``P_10``, ``recip_rank``.
 
-    Returns
-    -------
-    list of Measure
-        In the order given.
+    ``relevance_level`` is for the measures that do not say ``rel=`` themselves. ``gain`` is of a
+    grade in nDCG and DCG, which are always graded (default: the grade, below 0 as 0), and in RBP,
+    which this makes graded unless it says ``rel=``. A dict must list every grade above 0 that
+    occurs, and ``gains=`` in a measure wins; a callable is tabulated at the ``grades`` that occur.
+    It is no part of the label.
 
-    Raises
-    ------
-    ValueError
-        Where a measure does not exist, a parameter is out of its range or a measure comes twice.
-    TypeError
-        Where something is neither a name nor an ``ir_measures`` measure.
+    A ValueError where a measure does not exist, a parameter is out of its range or a measure comes
+    twice; a TypeError where something is neither a name nor an ``ir_measures`` measure.
 
     References
     ----------

@@ -28,30 +28,14 @@ def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
 def plain_scores(
     measure: Measure, position: NDArray[np.int32], value: NDArray, total: NDArray | None = None
 ) -> NDArray[np.float64]:
-    """Scores of every run on one topic by complete relevances, many columns at once.
+    """Scores (run, column) of every run on one topic by complete relevances, many columns at once.
 
-    Parameters
-    ----------
-    measure : Measure
-        One that has scores by relevance: of kind ``"linear"``, ``"count"`` or ``"ratio"``.
-    position : int32 array (run, rank)
-        Row in `value` of the document at a rank, -1 for nothing there.
-    value : array (pair, column)
-        Relevance of the topic's documents as the measure sees it (:func:`relevance`), complete: a
-        column of judgments, or one posterior draw.
-    total : array (column,), optional
-        What the measure takes from the topic, of :func:`topic_total`; default that of `value`. A
-        ratio is at most 1.
-
-    Returns
-    -------
-    array of float64 (run, column)
-        A run with nothing retrieved scores 0, and so does every ratio without a relevant document.
-
-    Raises
-    ------
-    ValueError
-        Where the measure is of another kind.
+    ``position`` (run, rank) has the row in ``value`` of the document at a rank, -1 for nothing
+    there; ``value`` (pair, column) the relevance of the topic's documents as the measure sees it
+    (:func:`relevance`), complete: a column of judgments, or one posterior draw; ``total`` (column,)
+    what the measure takes from the topic, of :func:`topic_total`, by default that of ``value``. A
+    run with nothing retrieved scores 0, and so does every ratio without a relevant document; a
+    ratio is at most 1. A measure of kind "preference" is a ValueError.
 
     Examples
     --------
@@ -93,30 +77,12 @@ def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
 def preference_scores(
     measure: Measure, position: np.ndarray, grade: np.ndarray, pooled: np.ndarray
 ) -> np.ndarray:
-    """Scores of every run on one topic for RR, Success, Bpref, infAP, Judged and NumRet.
+    """Scores (run,) of every run on one topic for RR, Success, Bpref, infAP, Judged and NumRet.
 
-    An unjudged document is not relevant; Bpref skips it, infAP counts it where it is pooled.
-
-    Parameters
-    ----------
-    measure : Measure
-        One of kind ``"preference"``.
-    position : array of int (run, rank)
-        Where in `grade` the document at a rank stands, -1 for nothing there.
-    grade : array of float (pair,)
-        Grades of the topic's documents; NaN is not judged, and a negative grade is a grade.
-    pooled : array of bool (pair,)
-        Whether a document was in the judging pool, judged or not (infAP alone reads it).
-
-    Returns
-    -------
-    array of float64 (run,)
-        A run with nothing retrieved scores 0.
-
-    Raises
-    ------
-    ValueError
-        Where the measure is of another kind.
+    ``position`` (run, rank) says where in ``grade`` (pair,) a document stands, -1 for nothing
+    there; NaN is not judged, and a negative grade is a grade. An unjudged document is not relevant;
+    Bpref skips it, infAP counts it where it is ``pooled`` (pair,). A run with nothing retrieved
+    scores 0. A measure of another kind is a ValueError.
 
     References
     ----------

@@ -44,11 +44,8 @@ def probability_better(
 ) -> Floats:
     """Probability that each difference is above 0; NaN where its error is not known.
 
-    Parameters
-    ----------
-    estimate, error, freedom : float arrays (measure, comparison) that broadcast together
-    z_of_pairs : iterable over measures of float array (pair,), optional
-        Of :func:`prior_knowledge`; None: the prior is flat.
+    Arrays (measure, comparison) that broadcast together; ``z_of_pairs`` are of
+    :func:`prior_knowledge`, (pair,) for each measure, or None: the prior is flat.
     """
     z = studentised(estimate, error, freedom)
     weights = [None] * len(z)

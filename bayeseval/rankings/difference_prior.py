@@ -14,17 +14,10 @@ Floats = NDArray[np.floating]
 
 
 def learned_weights(z: Floats, n_runs: int) -> Floats:
-    """Weight of every scale, learned from differences over their standard errors by EM.
+    """Weight (scale,), learned from differences over their standard errors by EM; NaN is left out.
 
     R runs have R - 1 independent differences, so all pairs together count as that many, beside a
     small number of observations of every scale, which stand in where there are few runs.
-
-    Parameters
-    ----------
-    z : float array
-        Differences of all pairs of runs over their standard errors; NaN is left out.
-    n_runs : int
-        R.
 
     Examples
     --------

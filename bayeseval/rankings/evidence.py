@@ -58,21 +58,11 @@ def evidence_by_measure(
 ) -> tuple[list[str], NDArray, list[Evidence]]:
     """Labels of measures and runs, and what is known of each measure.
 
-    Parameters
-    ----------
-    scores : Dataset
-        Posterior draws (chain, draw, measure, run[, topic]) of ``posterior_scores``; scores
-        (measure, run, topic) of ``evaluate``, whose spread over topics serves; or estimates
-        (measure, run), of ``mean_over_topics`` with ``covariance``, or of ``combine`` with a
-        variable of that name.
-    covariance : DataArray (measure, run, run_other), optional
-        Of ``covariance``, raised.
-
-    Raises
-    ------
-    ValueError
-        Estimates without a covariance, or with the unbiased one; NaN; fewer than two runs; other
-        measures or runs; draws of ``urn_model``.
+    ``scores`` are posterior draws (chain, draw, measure, run[, topic]) of ``posterior_scores``;
+    scores (measure, run, topic) of ``evaluate``, whose spread over topics serves; or estimates
+    (measure, run), of ``mean_over_topics`` with ``covariance`` (measure, run, run_other), raised,
+    or of ``combine`` with a variable of that name. Refused are estimates without a covariance, or
+    with the unbiased one; NaN; fewer than two runs; other measures or runs; draws of ``urn_model``.
     """
     if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
         raise ValueError(

@@ -136,13 +136,7 @@ def rank_sets(
 
 
 def check_top(top: int | None, n_runs: int) -> None:
-    """Refuse a number of best runs that is none, or more than there are runs.
-
-    Raises
-    ------
-    ValueError
-        Such a number; fewer than two runs, which have no order.
-    """
+    """Refuse a number of best runs that is none or too large, and fewer than two runs."""
     check_several_runs(n_runs)
     if top is None:
         return
@@ -164,11 +158,8 @@ def ranks(scores: np.ndarray) -> np.ndarray:
 def tie_groups(estimate: np.ndarray, better: Pairs) -> np.ndarray:
     """Number of each run's group: a new one where all runs above are found better than all below.
 
-    Parameters
-    ----------
-    estimate : float array (run,)
-    better : bool array (run, run)
-        The first is found better than the second.
+    By the ``estimate`` (run,), and ``better`` (run, run): the first is found better than the
+    second.
 
     Examples
     --------

@@ -42,25 +42,12 @@ def separated(
     n_draws: int,
     random: np.random.Generator,
 ) -> Pairs:
-    """Pairs (run, run_other) of which the first is found better.
+    """Pairs (2, run, run_other) of which the first is found better, and of which the second.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    ci_prob : float
-        Probability that no pair is found the wrong way: among all pairs (simultaneous), or among
-        the pairs of each run (then a row and its column need not agree: row r holds what run r is
-        found better than, row r of the second array what is found better than run r).
-    simultaneous : bool
-    n_draws : int
-        Draws of the joint normal distribution of the errors.
-    random : Generator
-
-    Returns
-    -------
-    bool array (2, run, run)
-        [0, r, s]: r is found better than s; [1, r, s]: s is found better than r, both in the family
-        of run r (marginal) or of all (simultaneous).
+    [0, r, s]: r is found better than s; [1, r, s]: s is found better than r. With the probability
+    ``ci_prob`` no pair is found the wrong way: among all pairs (``simultaneous``), or among the
+    pairs of each run r, and then a row and its column need not agree. ``n_draws`` are of the joint
+    normal distribution of the errors.
     """
     if evidence.draws is not None:
         return _posterior(evidence, ci_prob, simultaneous)

@@ -19,20 +19,11 @@ from bayeseval.messages import TopicsUnranked
 
 @dataclass
 class Answers:
-    """Scores of one kind: by an estimator, or by design and model combined.
+    """Scores (measure, run) of one kind, with intervals: by an estimator, or combined with a model.
 
-    Parameters
-    ----------
-    name : str
-        Of the scores, for readers.
-    scores : Dataset (measure, run)
-        With intervals.
-    sets : Dataset (measure, run), optional
-        Of ``rank_sets``; None for one run alone, and where errors are not known.
-    chances : Dataset (measure, run), optional
-        Of ``rank_probabilities``; likewise.
-    compared : Dataset, optional
-        Of ``compare_intervals``: design, model and both.
+    ``name`` is theirs, for readers. ``sets`` are of ``rank_sets`` and ``chances`` of
+    ``rank_probabilities``; None for one run alone, and where errors are not known. ``compared`` is
+    of ``compare_intervals``: design, model and both.
     """
 
     name: str

@@ -24,25 +24,11 @@ _FIRST_BYTES = {
 
 
 def read_bytes(path: Path, kind: str) -> bytes:
-    """Content of a file, uncompressed as its ending says.
+    """Content of a file, uncompressed as its ending says and without a byte order mark.
 
-    Parameters
-    ----------
-    path : Path
-        File; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` are uncompressed.
-    kind : str
-        What it should hold, for messages: ``"judgments"``, ``"a run"`` or ``"labels"``.
-
-    Returns
-    -------
-    bytes
-        What the file holds, without a byte order mark.
-
-    Raises
-    ------
-    ValueError
-        Where the file is missing, empty, a folder, a netCDF file, or compressed in another way
-        than it says.
+    ``kind`` is what it should hold, for messages (``"judgments"``, ``"a run"`` or ``"labels"``). A
+    ValueError where the file is missing, empty, a folder, a netCDF file, or compressed in another
+    way than it says.
     """
     ending = _known_ending(path)
     if path.is_dir():

@@ -23,19 +23,10 @@ _IS_EXTENDED = np.finfo(np.longdouble).nmant == 63 and np.dtype(np.longdouble).i
 
 
 def plain_decimals(spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers written as digits with at most one point, and a minus sign or not.
+    """Numbers (n,) written as digits with at most one point, and a minus sign or not.
 
-    Parameters
-    ----------
-    spans : Spans (n,)
-        Texts; none may be empty.
-
-    Returns
-    -------
-    values : ndarray of float64 (n,)
-        What ``float`` gives for the text; undefined for the others.
-    others : ndarray of int (m,)
-        Which texts are something else, or cannot be read this way.
+    What ``float`` gives for the texts, none of which may be empty; and which (m,) are something
+    else, or cannot be read this way: their numbers are undefined.
     """
     negative = spans.text[spans.start] == ord("-")
     start = spans.start + negative

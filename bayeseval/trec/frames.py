@@ -16,12 +16,8 @@ def checked_frame(
 ) -> pd.DataFrame:
     """Frame with the columns asked for, labels as text; its rows are numbered unless of a file.
 
-    ``name`` says what it is, for messages.
-
-    Raises
-    ------
-    ValueError
-        Where a column is missing or twice, a label is missing or empty, or there is no row.
+    ``name`` says what it is, for messages. A ValueError where a column is missing or twice, a label
+    is missing or empty, or there is no row.
     """
     has = frame.columns.tolist()
     not_once = [column for column in (*labels, *others) if has.count(column) != 1]

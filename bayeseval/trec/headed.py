@@ -28,27 +28,12 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
 
     Such a file names a topic and a document, in any case and by any name that they have in other
     packages. Cells are text; an empty one is missing. A line that repeats the header, as where two
-    files were joined, is none.
+    files were joined, is none. The index is the number of a row's line.
 
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    data : bytes
-        What it holds, with at least one line.
-    kind : {"run", "judgments"}
-        What it should be: the score of BEIR's judgments is a grade.
-
-    Returns
-    -------
-    DataFrame or None
-        The index is the number of a row's line.
-
-    Raises
-    ------
-    ValueError
-        Where the file is not UTF-8 text, the columns are named and topic or document are not among
-        them, a line has other cells than the header, or there is no line.
+    ``name`` is the file, for messages, and ``kind`` ("run" or "judgments") what it should be: the
+    score of BEIR's judgments is a grade. A ValueError where the file is not UTF-8 text, the columns
+    are named and topic or document are not among them, a line has other cells than the header, or
+    there is no line.
 
     Examples
     --------

@@ -79,24 +79,9 @@ class Lines(NamedTuple):
 def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
     """Lines of a file, a few megabytes at a time; they end in LF, CR LF or CR.
 
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    data : bytes
-        What it holds.
-    columns : str
-        Names of the fields that every line must have, with blanks between.
-
-    Yields
-    ------
-    Lines
-        At least one line each.
-
-    Raises
-    ------
-    ValueError
-        Where the file is not UTF-8 text, a line has too few fields, or there is no line.
+    ``name`` is the file, for messages, and ``columns`` the names of the fields that every line must
+    have, with blanks between. A ValueError where the file is not UTF-8 text, a line has too few
+    fields, or there is no line.
     """
     check_text(name, data)
     if data.count(b"\r") > data.count(b"\r\n"):

@@ -44,20 +44,12 @@ def is_scored(columns: Iterable[str]) -> bool:
 def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     """The DataFrame that something of another package stands for, or None where it is no such.
 
-    Parameters
-    ----------
-    source : object
-        A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``), those of
-        ir_measures (``query_id, doc_id, relevance`` or ``score``) or of the judgments of BEIR and
-        ranx (``query-id, corpus-id, score``; ``q_id, doc_id, score``); a dict ``{topic: {document:
-        x}}``, for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's
-        ``Qrels`` and ``Run``), with ``qrels_iter`` or ``scoreddocs_iter`` (a dataset of
-        ir_datasets), or an iterable of its named tuples.
-    kind : {"run", "judgments"}
-
-    Returns
-    -------
-    DataFrame (topic, document, grade) or (run, topic, document, score), or None
+    A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``), those of
+    ir_measures (``query_id, doc_id, relevance`` or ``score``) or of the judgments of BEIR and ranx
+    (``query-id, corpus-id, score``; ``q_id, doc_id, score``); a dict ``{topic: {document: x}}``,
+    for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's ``Qrels`` and
+    ``Run``), with ``qrels_iter`` or ``scoreddocs_iter`` (a dataset of ir_datasets), or an iterable
+    of its named tuples. ``kind`` is "run" or "judgments".
 
     Examples
     --------

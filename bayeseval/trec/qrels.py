@@ -29,13 +29,7 @@ _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
 
 
 class FieldsIgnored(UserWarning):
-    """More fields than plain qrels have, whose first ones are read.
-
-    Parameters
-    ----------
-    found : str
-        Where, and how many; what to do about it follows in the message.
-    """
+    """More fields than plain qrels have: ``found`` says where, the message what to do."""
 
     def __init__(self, found: str) -> None:
         super().__init__(
@@ -51,28 +45,15 @@ class FieldsIgnored(UserWarning):
 def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     """Judgments of files or data frames, one row each, in the order given.
 
-    Parameters
-    ----------
-    source : path, glob, DataFrame, or a list of them
-        Compressed files are read by their ending.
-    qrels_format : {"qrels", "sampleval", "prels", "probs"}
-        ``topic iter document grade``, ``topic iter document STRATUM grade``,
-        ``topic document grade method probability`` or ``topic iter document grade probability``.
+    Columns topic, document, grade (a negative one, or NaN, of which a warning says how many:
+    pooled, not judged; such a row of qrels gives way to another of the same pair, as in a pool of
+    several rounds) and, as the format has them, stratum, method, probability: see
+    :func:`read_collection`.
 
-    Returns
-    -------
-    DataFrame
-        Columns topic, document, grade (a negative one, or NaN, of which a warning says how many:
-        pooled, not judged; such a row of qrels gives way to another of the same pair, as in a pool
-        of several rounds) and, as the format has them, stratum, method, probability.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and line: a missing file, too few fields, a grade that is not a whole
-        number, a stratum that is not a whole number of 0 or more, a probability outside (0, 1], a
-        negative grade beside a probability (what prels and probs list was sampled, so it is
-        judged), a pair that is judged twice.
+    A ValueError names the file and line of a missing file, too few fields, a grade that is not a
+    whole number, a stratum that is not a whole number of 0 or more, a probability outside (0, 1], a
+    negative grade beside a probability (what prels and probs list was sampled, so it is judged), a
+    pair that is judged twice.
 
     Examples
     --------

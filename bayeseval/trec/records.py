@@ -26,27 +26,9 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
 
     JSON is ``{topic: {document: x}}``, as ranx and pytrec_eval have runs and judgments (of runs
     also ``{run: {topic: {document: x}}}``); objects with a topic and a document each, in a list or
-    one after the other; or what pandas makes of a DataFrame.
-
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    data : bytes
-        What it holds.
-    kind : {"run", "judgments"}
-        What the x of JSON is, and whether there may be several runs.
-
-    Returns
-    -------
-    DataFrame or None
-        Columns topic and document, and the others as they are called there (of nested JSON grade,
-        or score and perhaps run). The index says where a row stands.
-
-    Raises
-    ------
-    ValueError
-        Where the file is not UTF-8 text, or has a header or JSON and no such table.
+    one after the other; or what pandas makes of a DataFrame. Columns are topic and document, and
+    the others as they are called there (of nested JSON grade, or score and perhaps run); the index
+    says where a row stands. ``name`` and ``kind`` are as for :func:`headed_frame`, as are errors.
 
     Examples
     --------

@@ -21,27 +21,13 @@ class NamedFile(NamedTuple):
 
 
 def expanded(sources, kind: str) -> list:
-    """Files and data frames that a user's sources stand for.
+    """Files and data frames, at least one, that sources stand for; of runs also NamedFiles.
 
-    Parameters
-    ----------
-    sources : str, Path, DataFrame, dict or object of another package, or several of them
-        Several: a list, or an iterator such as ``Path.glob`` returns. A text that is no file and
-        has ``*``, ``?`` or ``[`` is a glob; its files come sorted. Of a dict of runs some or all
-        may be files. What else there may be:
-        :func:`bayeseval.trec.objects.as_frame`.
-    kind : str
-        What they are, for messages: ``"run"`` or ``"judgments"``.
-
-    Returns
-    -------
-    list of Path, DataFrame or, of runs, NamedFile
-        At least one.
-
-    Raises
-    ------
-    ValueError
-        Where a file is missing or named twice, or a glob matches nothing.
+    Several sources are a list, or an iterator such as ``Path.glob`` returns. A text that is no file
+    and has ``*``, ``?`` or ``[`` is a glob; its files come sorted. Of a dict of runs some or all
+    may be files. What else there may be: :func:`bayeseval.trec.objects.as_frame`. ``kind``, "run"
+    or "judgments", is for messages. A ValueError where a file is missing or named twice, or a glob
+    matches nothing.
     """
     sources = list(sources) if isinstance(sources, Iterator) else sources
     if isinstance(sources, list | tuple) and not hasattr(next(iter(sources), None), "query_id"):
