@@ -177,13 +177,23 @@ def fingerprint(collection) -> str:
     return f"{sizes}-{checksum:08x}"
 
 
+def strata(stratum, size, drawn, topic) -> dict[str, tuple[str, NDArray]]:
+    """Variables of a design by strata: that of each pair (-1: none), and what these are."""
+    rate = np.append(np.asarray(drawn) / np.asarray(size), 0.0)  # of no stratum 0
+    return {"inclusion_probability": ("pair", rate[stratum])} | _strata(stratum, size, drawn, topic)
+
+
 def no_strata(n_pairs: int) -> dict[str, tuple[str, NDArray]]:
     """Variables of a design that has no strata."""
+    return _strata(np.full(n_pairs, -1), [], [], [])
+
+
+def _strata(stratum, size, drawn, topic) -> dict[str, tuple[str, NDArray]]:
     return {
-        "stratum": ("pair", np.full(n_pairs, -1, dtype=np.int32)),
-        "stratum_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-        "stratum_sample_size": ("stratum_id", np.zeros(0, dtype=np.int64)),
-        "stratum_topic": ("stratum_id", np.zeros(0, dtype=np.int32)),
+        "stratum": ("pair", np.asarray(stratum, dtype=np.int32)),
+        "stratum_size": ("stratum_id", np.asarray(size, dtype=np.int64)),
+        "stratum_sample_size": ("stratum_id", np.asarray(drawn, dtype=np.int64)),
+        "stratum_topic": ("stratum_id", np.asarray(topic, dtype=np.int32)),
     }
 
 

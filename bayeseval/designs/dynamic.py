@@ -5,6 +5,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.predictions import with_predictors
+from bayeseval.collection.schema import strata
 from bayeseval.designs.dynamic_stages import (
     AIMS,
     StagedSample,
@@ -155,8 +156,8 @@ def planned(
     n_used = min(n_strata, budget)
     warn_of_fewer(np.array([n_used]), n_strata)
     start = prepared_frame(collection, budget, frame, pool_depth, None, runs)
-    strata = {"n_strata": int(n_used), "n_stages": int(min(n_stages, n_used))}
-    parameters = start["parameters"] | strata | {"aim": aim, "prior": prior}
+    numbers = {"n_strata": int(n_used), "n_stages": int(min(n_stages, n_used))}
+    parameters = start["parameters"] | numbers | {"aim": aim, "prior": prior}
     chosen = contributing_runs(collection, runs)
     plan = stage_plan(collection, start["rest"], chosen, parameters)
     return parameters | {"relevance_level": float(relevance_level)}, plan
@@ -188,15 +189,10 @@ def staged_design(
     selected[here] = sample.selected
     predicted = np.full(n_pairs, np.nan)
     predicted[here] = sample.predicted
-    rate = (plan.drawn / plan.size)[kept]
     design = labelled_design(
         collection,
-        {
-            "inclusion_probability": ("pair", np.where(stratum < 0, 0.0, rate[stratum])),
-            "stratum": ("pair", stratum),
-            "stratum_size": ("stratum_id", plan.size[kept]),
-            "stratum_sample_size": ("stratum_id", plan.drawn[kept]),
-            "stratum_topic": ("stratum_id", plan.topic[kept]),
+        strata(stratum, plan.size[kept], plan.drawn[kept], plan.topic[kept])
+        | {
             "stratum_stage": ("stratum_id", plan.stage[kept]),
             "selected": ("pair", selected),
             "predicted_relevance": ("pair", predicted),

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers, generator
+from bayeseval.collection.schema import strata
 from bayeseval.designs.prepared import Budget, prepared_frame
 from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes, without_lone_draw
 from bayeseval.messages import Message, Option
@@ -100,10 +101,10 @@ def pps_strata(
     check_whole_numbers(1, n_strata=n_strata)
     start = prepared_frame(collection, budget, frame, pool_depth, certain, runs, labels)
 
-    def strata(documents, left, number):
+    def strata_of(documents, left, number):
         return documents, exponential_sizes(documents.size, number, max(1, -(-left // number)))
 
-    return _stratified(collection, start, strata, "pps_strata", n_strata)
+    return _stratified(collection, start, strata_of, "pps_strata", n_strata)
 
 
 def uniform_strata(
@@ -156,14 +157,14 @@ def uniform_strata(
     start = prepared_frame(collection, budget, frame, pool_depth, certain, runs)
     random = generator(random_seed)
 
-    def strata(documents, left, number):
+    def strata_of(documents, left, number):
         return random.permutation(np.sort(documents)), equal_sizes(documents.size, number)
 
-    design = _stratified(collection, start, strata, "uniform_strata", n_strata)
+    design = _stratified(collection, start, strata_of, "uniform_strata", n_strata)
     return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
 
 
-def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
+def _stratified(collection, start, strata_of, name, n_strata) -> xr.Dataset:
     """Assemble the design: certain pairs first, then the strata of each topic."""
     left_over = start["budgets"] - np.array([pairs.size for pairs in start["certain"]])
     n_used = np.clip(left_over, 1, n_strata)
@@ -172,7 +173,7 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
     sizes, drawn, topics = [], [], []
     for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
         left = int(left_over[topic])
-        documents, topic_sizes = strata(rest, left, int(n_used[topic]))
+        documents, topic_sizes = strata_of(rest, left, int(n_used[topic]))
         topic_sizes, topic_drawn = without_lone_draw(topic_sizes, allocated(topic_sizes, left))
         if certain.size:
             documents = np.concatenate([certain, documents])
@@ -182,16 +183,9 @@ def _stratified(collection, start, strata, name, n_strata) -> xr.Dataset:
         sizes.extend(topic_sizes)
         drawn.extend(topic_drawn)
         topics.extend([topic] * topic_sizes.size)
-    rate = np.array(drawn, dtype=float) / np.array(sizes, dtype=float)
     return labelled_design(
         collection,
-        {
-            "inclusion_probability": ("pair", np.where(stratum < 0, 0.0, rate[stratum])),
-            "stratum": ("pair", stratum),
-            "stratum_size": ("stratum_id", np.array(sizes, dtype=np.int64)),
-            "stratum_sample_size": ("stratum_id", np.array(drawn, dtype=np.int64)),
-            "stratum_topic": ("stratum_id", np.array(topics, dtype=np.int32)),
-        },
+        strata(stratum, sizes, drawn, topics),
         scheme="stratified",
         name=name,
         parameters=start["parameters"] | {"n_strata": int(n_used.max())},

@@ -8,7 +8,7 @@ import xarray as xr
 
 from bayeseval.collection import topic_order
 from bayeseval.collection.labels import same_strings
-from bayeseval.collection.schema import no_strata
+from bayeseval.collection.schema import no_strata, strata
 
 
 def sampling_design(
@@ -46,16 +46,9 @@ def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Da
         )
     stratum = np.full(collection["document"].size, -1, dtype=np.int32)
     stratum[where] = stratum_of_row
-    probability = np.append(sampled / size, 0.0)[stratum]
+    label = ("stratum_id", labels[order][keys % labels.size])
     return xr.Dataset(
-        {
-            "inclusion_probability": ("pair", probability),
-            "stratum": ("pair", stratum),
-            "stratum_size": ("stratum_id", size.astype(np.int64)),
-            "stratum_sample_size": ("stratum_id", sampled),
-            "stratum_topic": ("stratum_id", (keys // labels.size).astype(np.int32)),
-            "stratum_label": ("stratum_id", labels[order][keys % labels.size]),
-        },
+        strata(stratum, size, sampled, keys // labels.size) | {"stratum_label": label},
         attrs={"scheme": "stratified", "name": "sampleval", "parameters": "{}"},
     )
 
