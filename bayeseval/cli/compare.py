@@ -119,9 +119,11 @@ def compare(
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
     about["seed"] = seed
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
-    rows = be.to_frame(pairs).assign(estimator=estimated.estimator)
+    for side in "ab":
+        weight = outside.sel(run=pairs[f"run_{side}"])
+        pairs[f"outside_weight_{side}"] = weight.reset_coords(drop=True)
     # a posterior has no tests, whose columns are empty
-    rows = _with_outside(rows, outside).reindex(columns=columns)
+    rows = be.to_frame(pairs).assign(estimator=estimated.estimator).reindex(columns=columns)
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
     write_result(as_rows(rows, about, written, _table), output)
@@ -189,18 +191,6 @@ def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataAr
         scores = be.evaluate(collection, measure, **options)
     remark_outside_weight(scores)
     return mean_outside(scores)
-
-
-def _with_outside(rows: "pd.DataFrame", outside: "xr.DataArray") -> "pd.DataFrame":
-    """Rows with the weight of each of the two runs on documents that nobody could judge."""
-    weight = outside.transpose("measure", "run").to_series().to_dict()
-    columns = {
-        f"outside_weight_{side}": [
-            weight[key] for key in zip(rows["measure"], rows[f"run_{side}"], strict=True)
-        ]
-        for side in "ab"
-    }
-    return rows.assign(**columns)
 
 
 def _warn_reversible(rows: "pd.DataFrame") -> None:
