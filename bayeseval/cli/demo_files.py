@@ -9,7 +9,6 @@ import bayeseval as be
 from bayeseval.cli.output import check_folder, remark, written_whole
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     import xarray as xr
 
@@ -33,7 +32,8 @@ def write_files(folder: Path) -> None:
         for run in runs:
             be.write_run(collection, run, folder / place / f"{run}.txt")
     complete = be.qrels_frame(collection)
-    pooled = _pooled(collection, complete)
+    pool = be.designs.depth_pool(collection, POOL_DEPTH, runs=list(RUNS))
+    pooled = pool["inclusion_probability"].to_numpy() > 0  # of pairs, all of which are judged
     for name, table in (
         ("complete", complete),
         ("pool", complete[pooled]),
@@ -61,19 +61,6 @@ def _small_collection() -> xr.DataTree:
     pairs = pairs.merge(be.qrels_frame(cut), how="left")
     pairs["grade"] = pairs["grade"].fillna(0).clip(lower=0).astype(int)
     return be.read_collection(pairs, runs)
-
-
-def _pooled(collection: xr.DataTree, complete: pd.DataFrame) -> np.ndarray:
-    """Rows of the complete judgments that a pool to POOL_DEPTH of the pooled runs holds."""
-    import pandas as pd
-
-    runs = be.runs_frame(collection)
-    rank = runs.groupby(["run", "topic"]).cumcount()
-    top = runs.loc[(rank < POOL_DEPTH) & runs["run"].isin(RUNS)]
-    pool, pairs = (
-        pd.MultiIndex.from_arrays([of["topic"], of["document"]]) for of in (top, complete)
-    )
-    return pairs.isin(pool)
 
 
 def _labels(complete: pd.DataFrame) -> pd.DataFrame:
