@@ -104,7 +104,10 @@ def calc_aggregate(
     (0.75, 0.25)
     """
     asked = list(measures) if isinstance(measures, list | tuple | set) else [measures]
-    collection = _judged(qrels, run, design, qrels_format)
+    if design is None:
+        collection = read_collection(qrels, run, qrels_format=qrels_format)
+    else:
+        collection = attach_judgments(read_collection(None, run), design, qrels)
     if collection.sizes["run"] != 1:
         raise ValueError(
             f"calc_aggregate takes one run, and there are {collection.sizes['run']}; score several "
@@ -120,10 +123,3 @@ def calc_aggregate(
     flat = number * with_bounds(mean)[["estimate", "standard_error", *BOUNDS]]
     columns = (values.to_numpy().tolist() for values in flat.values())
     return dict(zip(asked, map(Score, *columns), strict=True))
-
-
-def _judged(qrels: Any, run: Any, design: Any, qrels_format: str) -> xr.DataTree:
-    """Run and judgments together, those of a design joined to it."""
-    if design is None:
-        return read_collection(qrels, run, qrels_format=qrels_format)
-    return attach_judgments(read_collection(None, run), design, qrels)

@@ -65,12 +65,13 @@ class CollectionLists:
         self._rankings = Rankings.of(collection)
         self._grade = grade_columns(collection)
         self._pooled = collection["judgments/pooled"].to_numpy()
-        design, judgments = (_variables(collection, node) for node in ("design", "judgments"))
-        self._stratum_size = design.get("stratum_size")
+        design = collection.children["design"] if "design" in collection.children else {}
         names = ("inclusion_probability", "stratum", "draw_probability")
-        self._of_pair = {name: design[name] for name in names if name in design}
-        if "draw_count" in judgments:
-            self._of_pair["draw_count"] = np.atleast_2d(judgments["draw_count"])
+        self._of_pair = {name: design[name].to_numpy() for name in names if name in design}
+        self._stratum_size = design["stratum_size"].to_numpy() if "stratum_size" in design else None
+        if "draw_count" in collection["judgments"]:
+            count = collection["judgments/draw_count"].transpose(..., "pair")
+            self._of_pair["draw_count"] = np.atleast_2d(count.to_numpy())
 
     def topic(self, topic: int) -> TopicLists:
         """Arrays of one topic."""
@@ -82,14 +83,3 @@ class CollectionLists:
             stratum_size=self._stratum_size,
             **{name: values[..., first:last] for name, values in self._of_pair.items()},
         )
-
-
-def _variables(collection: xr.DataTree, node: str) -> dict[str, NDArray]:
-    """Variables of a node with the pairs last; empty where there is no such node."""
-    if node not in collection.children:
-        return {}
-    dataset = collection.children[node].to_dataset(inherit=False)
-    return {
-        str(name): values.transpose(..., "pair", missing_dims="ignore").to_numpy()
-        for name, values in dataset.data_vars.items()
-    }
