@@ -11,7 +11,7 @@ import xarray as xr
 from bayeseval.messages import Message, Option, counted, some_of
 
 _DIGITS = re.compile("([0-9]+)")
-NAMED = 5  # topics in a sentence that names some
+NAMED, MOST = 5, 10  # topics in a sentence that names some, labels in one that lists them
 _FLOATING = re.compile(r"[0-9]+\.0")
 
 
@@ -118,22 +118,12 @@ def named_positions(collection, dim: str, labels, option: str) -> np.ndarray:
         raise ValueError(
             Message(
                 Option(option),
-                f" must name {dim}s of the collection; unknown: {listed(unknown) or 'none given'}; "
-                f"its {dim}s: {listed(collection[dim].to_numpy())}",
+                f" must name {dim}s of the collection; unknown: "
+                f"{some_of(unknown, MOST) or 'none given'}; its {dim}s: "
+                f"{some_of(collection[dim].to_numpy().tolist(), MOST)}",
             )
         )
     return positions
-
-
-def listed(labels) -> str:
-    """The first ten labels, for messages.
-
-    Examples
-    --------
-    >>> listed(range(12))
-    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 ...'
-    """
-    return ", ".join(map(str, labels[:10])) + (" ..." if len(labels) > 10 else "")
 
 
 def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:

@@ -8,14 +8,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
-from bayeseval.collection.labels import listed
+from bayeseval.collection.labels import MOST
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, of_counts, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, some_of
 from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import degrees_of_freedom
@@ -58,7 +58,9 @@ def run_position(runs: NDArray, name: str) -> int:
     """Position of a run's label."""
     where = np.flatnonzero(runs == name)
     if not where.size:
-        raise ValueError(f"the collection has no run '{name}'; its runs: {listed(runs)}")
+        raise ValueError(
+            f"the collection has no run '{name}'; its runs: {some_of(runs.tolist(), MOST)}"
+        )
     return int(where[0])
 
 
