@@ -37,52 +37,31 @@ AIMS = {
 
 @dataclass(frozen=True, eq=False)
 class RankedFrame:
-    """The frame of a collection with the features that a stage learns from.
+    """The frame (frame_pair,) of a collection with the features that a stage learns from."""
 
-    Parameters
-    ----------
-    pair : int array (frame_pair,)
-        Positions in the collection, ascending.
-    topic : int array (frame_pair,)
-        Position of the topic of each.
-    fused_rank : int array (frame_pair,)
-        Rank from 1 among the topic's frame by reciprocal-rank fusion.
-    features : float32 array (frame_pair, feature)
-        1, x, which is the log of the fused rank less its mean, x squared, then the discounted rank
-        in every run.
-    n_topics : int
-    """
-
-    pair: NDArray[np.int64]
+    pair: NDArray[np.int64]  # positions in the collection, ascending
     topic: NDArray[np.int64]
-    fused_rank: NDArray[np.int64]
+    fused_rank: NDArray[np.int64]  # from 1 among the topic's frame, by reciprocal-rank fusion
+    # (frame_pair, feature): 1, x, which is the log of the fused rank less its mean, x squared, then
+    # the discounted rank in every run
     features: NDArray[np.float32]
     n_topics: int
 
 
 @dataclass(frozen=True, eq=False)
 class StagePlan:
-    """What is fixed before the first draw: the frame, and every stratum's size, draw and stage.
+    """What is fixed before the first draw: the frame and its strata (stratum_id,).
 
-    Parameters
-    ----------
-    frame : RankedFrame
-    size, drawn, topic, stage : int array (stratum_id,)
-        Documents of the stratum, how many of them are drawn, its topic and its stage; topic by
-        topic, from the top down.
-    aim : str
-        What the order of documents within a topic is good for, a key of ``AIMS``.
-    prior : float
-        Probability of relevance predicted in the first stage.
+    Strata come topic by topic, from the top down.
     """
 
     frame: RankedFrame
     size: NDArray[np.int64]
-    drawn: NDArray[np.int64]
+    drawn: NDArray[np.int64]  # how many of the documents
     topic: NDArray[np.int32]
     stage: NDArray[np.int32]
-    aim: str
-    prior: float
+    aim: str  # what the order of documents within a topic is good for, a key of ``AIMS``
+    prior: float  # probability of relevance predicted in the first stage
 
     @property
     def n_stages(self) -> int:
@@ -92,20 +71,11 @@ class StagePlan:
 
 @dataclass(frozen=True, eq=False)
 class StagedSample:
-    """A sample as far as its stages have come, over the frame pairs.
+    """A sample as far as its stages have come, over the frame pairs (frame_pair,)."""
 
-    Parameters
-    ----------
-    stratum : int32 array (frame_pair,)
-        -1 where the pair has no stratum yet.
-    selected : bool array (frame_pair,)
-    predicted : float array (frame_pair,)
-        Probability of relevance predicted before the pair's stage was drawn, NaN without a stratum.
-    """
-
-    stratum: NDArray[np.int32]
+    stratum: NDArray[np.int32]  # -1 where the pair has none yet
     selected: NDArray[np.bool_]
-    predicted: NDArray[np.float64]
+    predicted: NDArray[np.float64]  # relevance, before the pair's stage was drawn; NaN until then
 
 
 def stage_plan(collection: xr.DataTree, order: list, runs: np.ndarray, options: dict) -> StagePlan:

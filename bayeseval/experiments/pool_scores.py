@@ -15,25 +15,14 @@ BASES = ("nonrelevant", "condensed")
 class PoolScores:
     """Rankings, true relevance and weights, to score a run by the judgments of any pool.
 
-    Parameters
-    ----------
-    ranking : int32 array (run, topic, rank)
-        Row of each document among those that some run returns to the pool depth, the number of
-        these for every other document.
-    value : float array (row + 1,)
-        True relevance (or gain) of a document; the last entry is 0.
-    weight : float array (rank,)
-        Weight of the ranks down to the cutoff.
-    pool_depth : int
-    label : str
-        Name of the measure.
+    Documents that some run returns to the pool depth have a row each, all others the last one.
     """
 
-    ranking: NDArray[np.int32]
-    value: NDArray[np.float64]
-    weight: NDArray[np.floating]
+    ranking: NDArray[np.int32]  # (run, topic, rank): rows
+    value: NDArray[np.float64]  # (row + 1,): true relevance or gain, 0 at last
+    weight: NDArray[np.floating]  # (rank,), down to the cutoff
     pool_depth: int
-    label: str
+    label: str  # of the measure
 
     @classmethod
     def prepared(

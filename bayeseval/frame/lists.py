@@ -17,36 +17,16 @@ from bayeseval.frame.rankings import Rankings
 
 @dataclass(frozen=True, eq=False)
 class TopicLists:
-    """Ranked lists, judgments and design of one topic.
+    """Ranked lists, judgments and design of one topic; None of a design is what it has not."""
 
-    Parameters
-    ----------
-    position : int32 array (run, rank)
-        Row of the document among the topic's pairs, -1 for none.
-    grade : float array (replicate, pair)
-        Grades of all pairs of the topic, NaN where not judged.
-    pooled : bool array (pair,)
-        In the pool, judged or not.
-    inclusion_probability : float array (pair,) or None
-        0 outside the frame, NaN where unknown; None where there is no design.
-    stratum : int32 array (pair,) or None
-        Stratum number, -1 for none.
-    stratum_size : int64 array (stratum_id,) or None
-        Of all strata of the design; ``stratum`` points into it.
-    draw_probability : float array (pair,) or None
-        Probability of each single draw; None unless drawn with replacement.
-    draw_count : int64 array (replicate, pair) or None
-        How often each pair was drawn.
-    """
-
-    position: NDArray[np.int32]
-    grade: NDArray[np.floating]
-    pooled: NDArray[np.bool_]
-    inclusion_probability: NDArray[np.float64] | None = None
-    stratum: NDArray[np.int32] | None = None
-    stratum_size: NDArray[np.int64] | None = None
-    draw_probability: NDArray[np.float64] | None = None
-    draw_count: NDArray[np.int64] | None = None
+    position: NDArray[np.int32]  # (run, rank): row among the topic's pairs, -1 for none
+    grade: NDArray[np.floating]  # (replicate, pair), NaN where not judged
+    pooled: NDArray[np.bool_]  # (pair,): in the pool, judged or not
+    inclusion_probability: NDArray[np.float64] | None = None  # (pair,), NaN where unknown
+    stratum: NDArray[np.int32] | None = None  # (pair,), -1 for none
+    stratum_size: NDArray[np.int64] | None = None  # (stratum_id,), of all strata of the design
+    draw_probability: NDArray[np.float64] | None = None  # (pair,), of each draw with replacement
+    draw_count: NDArray[np.int64] | None = None  # (replicate, pair), how often it was drawn
 
     @property
     def n_replicates(self) -> int:

@@ -14,22 +14,13 @@ from bayeseval.frame.fusion import fused_order, reciprocal_rank_fusion
 
 @dataclass(frozen=True, eq=False)
 class TopicRanks:
-    """Ranks of all pairs of one topic.
+    """Ranks of all pairs of one topic."""
 
-    Parameters
-    ----------
-    in_frame : bool array (pair,)
-        Whether the pair is in the frame.
-    fused_rank : int64 array (pair,)
-        Rank, from 1, among the frame pairs of the topic by reciprocal-rank fusion. A pair outside
-        the frame has the rank that it would take there.
-    run_rank : int32 array (pair, run)
-        Rank, from 1, in each run; 0 where the run did not retrieve the document.
-    """
-
-    in_frame: NDArray[np.bool_]
+    in_frame: NDArray[np.bool_]  # (pair,)
+    # (pair,): from 1 among the frame pairs, by reciprocal-rank fusion; of a pair outside the frame
+    # the rank that it would take there
     fused_rank: NDArray[np.int64]
-    run_rank: NDArray[np.int32]
+    run_rank: NDArray[np.int32]  # (pair, run): from 1; 0 where the run did not retrieve it
 
 
 @dataclass(frozen=True, eq=False)

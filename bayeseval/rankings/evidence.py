@@ -18,26 +18,13 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Scores of one measure as plain arrays.
+    """Scores of one measure as plain arrays."""
 
-    Parameters
-    ----------
-    estimate : float array (run,)
-    covariance : float array (run, run)
-        Of the estimates' errors, or of the draws.
-    freedom : float
-        Degrees of freedom of the variances of differences; infinite where they are known.
-    draws : float array (draw, run) or None
-        Posterior draws.
-    combined : bool
-        Whether the estimates hold prior knowledge already, as combined ones do.
-    """
-
-    estimate: Floats
-    covariance: Floats
-    freedom: float
-    draws: Floats | None
-    combined: bool
+    estimate: Floats  # (run,)
+    covariance: Floats  # (run, run), of the estimates' errors or of the draws
+    freedom: float  # degrees of freedom of variances of differences, infinite where these are known
+    draws: Floats | None  # (draw, run), posterior
+    combined: bool  # whether the estimates hold prior knowledge already, as combined ones do
 
     @property
     def difference(self) -> Floats:
