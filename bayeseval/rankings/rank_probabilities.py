@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
-from bayeseval.rankings.comparisons import chosen_prior
+from bayeseval.rankings.comparisons import chosen_prior, prior_knowledge
 from bayeseval.rankings.difference_prior import (
     learned_weights,
     probability_positive,
@@ -117,13 +117,11 @@ def _normal(
     """Probability (run, run) of being better, and draws (draw, run) of ranks."""
     from scipy.stats import rankdata
 
-    z = studentised(evidence.difference, evidence.error, evidence.freedom)
-    n_runs = len(z)
-    first, second = np.triu_indices(n_runs, k=1)
-    apart = evidence.error[first, second] > 0
+    known = evidence.difference, evidence.error, evidence.freedom
+    z = studentised(*known)
     weight = None
     if prior == "normal":
-        weight = learned_weights(z[first, second][apart], n_runs)
+        weight = learned_weights(prior_knowledge(*known)[np.triu_indices(len(z), k=1)], len(z))
     better = probability_positive(z, weight)
     square = np.square(evidence.error)
     if weight is not None:
