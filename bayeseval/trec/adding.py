@@ -126,7 +126,9 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     if "rankings" in collection:
         own = collection["rankings/ranking"].to_numpy()
     deepest = max(own.shape[2], ranking.shape[2])
-    both = np.concatenate([_deepened(own, deepest), _deepened(ranking, deepest)])
+    both = np.full((n_runs + len(ranking), n_topics, deepest), -1, dtype=np.int32)
+    both[:n_runs, :, : own.shape[2]] = own
+    both[n_runs:, :, : ranking.shape[2]] = ranking
     return rebuilt(
         collection,
         runs=[*collection["run"].to_numpy(), *runs],
@@ -135,8 +137,3 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
         team=[*collection["team"].to_numpy(), *facts["team"]],
         attrs={**collection.attrs, "runs_cut": facts["runs_cut"]},
     )
-
-
-def _deepened(ranking: np.ndarray, depth: int) -> np.ndarray:
-    missing = depth - ranking.shape[2]
-    return np.pad(ranking, ((0, 0), (0, 0), (0, missing)), constant_values=-1)
