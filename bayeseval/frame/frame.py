@@ -28,23 +28,12 @@ BY_CHANCE = ("stratified", "poisson")  # schemes whose probabilities say what wa
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The one view of a collection that estimators, models and scores work on.
-
-    Parameters
-    ----------
-    collection : DataTree
-    sample : Sample
-        Pairs that could be judged, and which of them were, in one sample or in many.
-    grade : float array (replicate, frame_pair)
-        Grades, NaN where not judged.
-    runs : list of str, optional
-        Runs whose ranks are predictors; default: those that the design was made from, or those
-        that contributed.
-    """
+    """The one view of a collection that estimators, models and scores work on."""
 
     collection: xr.DataTree
-    sample: Sample
-    grade: NDArray[np.floating]
+    sample: Sample  # pairs that could be judged, and which of them were, in one sample or in many
+    grade: NDArray[np.floating]  # (replicate, frame_pair), NaN where not judged
+    # whose ranks are predictors; None: runs that made the design, or those that contributed
     runs: Sequence[str] | None = None
 
     @classmethod

@@ -27,13 +27,6 @@ class TopicRanks:
 class Rankings:
     """Ranked documents of runs, as positions of pairs.
 
-    Parameters
-    ----------
-    pair : int32 array (run, topic, rank)
-        Position of the pair at each rank, -1 where nothing is there.
-    start : int64 array (topic + 1,)
-        The pairs of topic t are ``start[t]:start[t + 1]``.
-
     Examples
     --------
     >>> rankings = Rankings(np.array([[[1, 0, -1], [4, 2, 3]]]), np.array([0, 2, 5]))
@@ -41,8 +34,8 @@ class Rankings:
     ([[2, 0, 1]], [[2, 3]], [2, 3, 1])
     """
 
-    pair: NDArray[np.int32]
-    start: NDArray[np.int64]
+    pair: NDArray[np.int32]  # (run, topic, rank): -1 where nothing is there
+    start: NDArray[np.int64]  # (topic + 1,): the pairs of topic t are start[t]:start[t + 1]
 
     @classmethod
     def of(cls, collection: xr.DataTree, runs: NDArray[np.integer] | None = None) -> "Rankings":

@@ -13,27 +13,18 @@ class RunColumns:
     """Functions of the rank in every run, less their regression on the fused rank, rotated.
 
     A column is a function and a run; those of the first function come first.
-
-    Parameters
-    ----------
-    of_rank : float array (rank, function)
-        Values at rank 0 (not retrieved), 1, ..., the depth, and anything deeper.
-    mean : float array (column,)
-        Over the frame.
-    slope : float array (2, column)
-        Regression on log rank and curve of the fused rank: uncorrelated, with mean 0 and standard
-        deviation 1.
-    rotation : float array (column, component)
-        Principal directions, the one that varies most first; the largest entry of each is positive.
-    spread : float array (component,)
-        Standard deviation of each component.
     """
 
+    # (rank, function): values at rank 0 (not retrieved), 1, ..., the depth, and anything deeper
     of_rank: NDArray[np.float64]
-    mean: NDArray[np.float64]
+    mean: NDArray[np.float64]  # (column,), over the frame
+    # (2, column): regression on log rank and curve of the fused rank, which are uncorrelated, with
+    # mean 0 and standard deviation 1
     slope: NDArray[np.float64]
+    # (column, component): principal directions, the one that varies most first; the largest entry
+    # of each is positive
     rotation: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    spread: NDArray[np.float64]  # (component,): standard deviations
 
     def components(
         self, run_rank: NDArray[np.integer], shape: NDArray[np.float64]

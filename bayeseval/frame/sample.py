@@ -16,27 +16,6 @@ class Sample:
     on the relevance level and on the gain of a measure, and is handed over beside the sample as
     an array (replicate, frame_pair) that is 0 wherever `selected` is false.
 
-    Parameters
-    ----------
-    pair : int array (frame_pair,)
-        Position of each frame pair in the collection, ascending.
-    topic : int32 array (frame_pair,)
-        Position of its topic.
-    start : int64 array (topic + 1,)
-        The frame pairs of topic t are ``start[t]:start[t + 1]``; a topic may have none.
-    inclusion_probability : float64 array (frame_pair,)
-        Probability that the design selects the pair, in (0, 1].
-    stratum : int32 array (frame_pair,)
-        Global stratum number, never shared by two topics; -1 where the design has no strata
-        (Poisson sampling).
-    selected : bool array (replicate, frame_pair)
-        Selected and judged.
-    fused_rank : int32 array (frame_pair,)
-        Rank, from 1, of the pair among the frame pairs of its topic by reciprocal-rank fusion of
-        the contributing runs, ties by document id descending.
-    run_rank : int32 array (frame_pair, contributing_run)
-        Rank, from 1, of the document in each contributing run; 0 where the run did not retrieve it.
-
     Examples
     --------
     >>> sample = Sample(
@@ -53,14 +32,18 @@ class Sample:
     (4, 1, 1, 1)
     """
 
-    pair: NDArray[np.integer]
-    topic: NDArray[np.int32]
+    pair: NDArray[np.integer]  # (frame_pair,): positions in the collection, ascending
+    topic: NDArray[np.int32]  # (frame_pair,)
+    # (topic + 1,): the frame pairs of topic t are start[t]:start[t + 1]; a topic may have none
     start: NDArray[np.int64]
-    inclusion_probability: NDArray[np.float64]
+    inclusion_probability: NDArray[np.float64]  # (frame_pair,), in (0, 1]
+    # (frame_pair,): never shared by two topics; -1 where there are none (Poisson sampling)
     stratum: NDArray[np.int32]
-    selected: NDArray[np.bool_]
+    selected: NDArray[np.bool_]  # (replicate, frame_pair): selected and judged
+    # (frame_pair,): from 1 among the frame pairs of the topic, by reciprocal-rank fusion of the
+    # contributing runs, ties by document id descending
     fused_rank: NDArray[np.int32]
-    run_rank: NDArray[np.int32]
+    run_rank: NDArray[np.int32]  # (frame_pair, contributing_run): from 1; 0 where not retrieved
 
     @property
     def n_pairs(self) -> int:

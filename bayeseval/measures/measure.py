@@ -9,40 +9,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a ranking, with every parameter filled in.
+    """A measure of a ranking, with every parameter filled in."""
 
-    Parameters
-    ----------
-    name : str
-        Name as ``ir_measures`` writes it, or ``DCG``.
-    cutoff : int, optional
-        Deepest rank that counts; None means the whole ranking.
-    persistence : float, optional
-        Probability of going on to the next rank (RBP alone).
-    relevance_level : int
-        Lowest grade that counts as relevant, where the measure is binary.
-    gains : tuple of (grade, gain), optional
-        Gain of the grades listed; a grade not listed is its own gain.
-    graded : bool
-        Whether a document counts by its gain rather than as relevant or not.
-    discount : {"log2", "exp-log2"}
-        Form of DCG and nDCG: gain, or ``2**gain - 1``, over ``log2(rank + 1)``.
-    label : str
-        Canonical text, the label on the dim ``measure`` of every result.
-    kind : {"linear", "count", "ratio", "preference"}
-        What the measure is made of: one weighted sum of relevances over the ranks; a sum over the
-        documents of the topic; a ratio of sums over pairs or single documents; or anything else,
-        which sampling cannot estimate by sums.
-    """
-
-    name: str
-    cutoff: int | None = None
-    persistence: float | None = None
-    relevance_level: int = 1
-    gains: tuple[tuple[float, float], ...] | None = None
-    graded: bool = False
-    discount: str = "log2"
-    label: str = ""
+    name: str  # as ``ir_measures`` writes it, or ``DCG``
+    cutoff: int | None = None  # deepest rank that counts; None: the whole ranking
+    persistence: float | None = None  # probability of going on to the next rank (RBP alone)
+    relevance_level: int = 1  # lowest grade that counts as relevant, where the measure is binary
+    gains: tuple[tuple[float, float], ...] | None = None  # of grades; one not listed is its own
+    graded: bool = False  # whether a document counts by its gain, not as relevant or not
+    discount: str = "log2"  # of DCG and nDCG: gain, or ("exp-log2") 2**gain - 1, / log2(rank + 1)
+    label: str = ""  # canonical text, the label on the dim ``measure`` of every result
+    # one weighted sum of relevances over the ranks ("linear"); a sum over the documents of the
+    # topic ("count"); a ratio of sums over pairs or single documents ("ratio"); or anything else,
+    # which sampling cannot estimate by sums ("preference")
     kind: str = "linear"
 
 

@@ -36,40 +36,25 @@ from bayeseval.measures.ratio import (
 
 @dataclass(frozen=True)
 class Row:
-    """One measure of the table.
+    """One measure of the table."""
 
-    Parameters
-    ----------
-    kind : {"linear", "count", "ratio", "preference"}
-        As in :class:`Measure`.
-    parameters : tuple of str
-        Those that it knows; the first form is the one that messages show. Who knows ``gains`` is
-        graded, who knows ``rel`` counts grades from a level on.
-    weight : callable (depth, measure) -> array (rank,)
-        Weights of the ranks in a linear measure; for the others how much a rank matters.
-    of_relevance : callable (measure, position, value, weight, total) -> array (run, column)
-        Plain score by complete relevances, ``value`` as the run shows them, and ``total``, what the
-        next column says of the topic; None where a measure has no such score.
-    of_topic : callable (measure, value) -> array (column,), optional
-        What a score takes from all documents of the topic: their relevant number or ideal gain.
-    of_lists : callable (level, retrieved, grades, in_pool, judged_grade) -> array (run,), optional
-        Score of a measure of kind "preference", by what was judged.
-    needs_cutoff : bool
-    takes_gain : bool
-        Whether it becomes graded where a gain is given.
-    bounded : bool
-        Whether scores by relevance lie between 0 and 1.
-    """
-
-    kind: str
+    kind: str  # "linear", "count", "ratio" or "preference", as in :class:`Measure`
+    # those that it knows, in the order of messages; who knows ``gains`` is graded, who knows
+    # ``rel`` counts grades from a level on
     parameters: tuple[str, ...]
+    # (depth, measure) -> (rank,): weights of the ranks in a linear measure; for the others how much
+    # a rank matters
     weight: Callable[[int, Measure], NDArray[np.floating]]
+    # (measure, position, value, weight, total) -> (run, column): plain score by complete
+    # relevances, ``value`` as the run shows them and ``total`` of the topic by the next column
     of_relevance: Callable[..., NDArray[np.float64]] | None = None
+    # (measure, value) -> (column,): relevant number or ideal gain of all documents of the topic
     of_topic: Callable[[Measure, NDArray], NDArray[np.float64]] | None = None
+    # (level, retrieved, grades, in_pool, judged_grade) -> (run,): of kind "preference"
     of_lists: Callable[..., NDArray[np.float64]] | None = None
     needs_cutoff: bool = False
-    takes_gain: bool = False
-    bounded: bool = True
+    takes_gain: bool = False  # whether it becomes graded where a gain is given
+    bounded: bool = True  # whether scores by relevance lie between 0 and 1
 
 
 MEASURES: dict[str, Row] = {
