@@ -180,21 +180,20 @@ def fingerprint(collection) -> str:
 def strata(stratum, size, drawn, topic) -> dict[str, tuple[str, NDArray]]:
     """Variables of a design by strata: that of each pair (-1: none), and what these are."""
     rate = np.append(np.asarray(drawn) / np.asarray(size), 0.0)  # of no stratum 0
-    return {"inclusion_probability": ("pair", rate[stratum])} | _strata(stratum, size, drawn, topic)
-
-
-def no_strata(n_pairs: int) -> dict[str, tuple[str, NDArray]]:
-    """Variables of a design that has no strata."""
-    return _strata(np.full(n_pairs, -1), [], [], [])
-
-
-def _strata(stratum, size, drawn, topic) -> dict[str, tuple[str, NDArray]]:
     return {
+        "inclusion_probability": ("pair", rate[stratum]),
         "stratum": ("pair", np.asarray(stratum, dtype=np.int32)),
         "stratum_size": ("stratum_id", np.asarray(size, dtype=np.int64)),
         "stratum_sample_size": ("stratum_id", np.asarray(drawn, dtype=np.int64)),
         "stratum_topic": ("stratum_id", np.asarray(topic, dtype=np.int32)),
     }
+
+
+def no_strata(n_pairs: int) -> dict[str, tuple[str, NDArray]]:
+    """Variables of a design that has no strata, less the probabilities."""
+    variables = strata(np.full(n_pairs, -1), [], [], [])
+    del variables["inclusion_probability"]
+    return variables
 
 
 def design_parameters(design: xr.Dataset | xr.DataTree | None) -> dict[str, Any]:
