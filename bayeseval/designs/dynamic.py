@@ -189,18 +189,13 @@ def staged_design(
     selected[here] = sample.selected
     predicted = np.full(n_pairs, np.nan)
     predicted[here] = sample.predicted
-    design = labelled_design(
-        collection,
-        strata(stratum, plan.size[kept], plan.drawn[kept], plan.topic[kept])
-        | {
-            "stratum_stage": ("stratum_id", plan.stage[kept]),
-            "selected": ("pair", selected),
-            "predicted_relevance": ("pair", predicted),
-        },
-        scheme="stratified",
-        name="dynamic_sampling",
-        parameters=parameters,
-    ).assign_attrs(stages_left=left)
+    variables = strata(stratum, plan.size[kept], plan.drawn[kept], plan.topic[kept]) | {
+        "stratum_stage": ("stratum_id", plan.stage[kept]),
+        "selected": ("pair", selected),
+        "predicted_relevance": ("pair", predicted),
+    }
+    design = labelled_design(collection, variables, "stratified", "dynamic_sampling", parameters)
+    design = design.assign_attrs(stages_left=left)
     return design if random_seed is None else design.assign_attrs(seed=int(random_seed))
 
 

@@ -109,7 +109,7 @@ def hedge(
         "list_length": list_length if list_length is None else int(list_length),
         "relevance_level": float(relevance_level),
     }
-    return ordered_design(collection, order, name="hedge", parameters=parameters)
+    return ordered_design(collection, order, "hedge", parameters)
 
 
 def check_rate(learning_rate: float, list_length: int | None) -> None:

@@ -91,7 +91,7 @@ def move_to_front(
         "variant": variant,
         "relevance_level": float(relevance_level),
     }
-    return ordered_design(collection, order, name="move_to_front", parameters=parameters)
+    return ordered_design(collection, order, "move_to_front", parameters)
 
 
 def walked(

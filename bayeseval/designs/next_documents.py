@@ -87,4 +87,4 @@ def next_documents(
     else:
         order = walked(start | {"frame": start["frame"] | known}, relevant, known)
     parameters = start["parameters"] | {"method": method, "n_known": int(known.sum())}
-    return ordered_design(collection, order, name="next_documents", parameters=parameters)
+    return ordered_design(collection, order, "next_documents", parameters)

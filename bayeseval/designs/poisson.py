@@ -63,16 +63,8 @@ def poisson(
         probability[sure] = 1.0
         left = budget - sure.size
         probability[rest] = capped_proportional(1.0 / np.arange(1, rest.size + 1), left)
-    return labelled_design(
-        collection,
-        {
-            "inclusion_probability": ("pair", probability),
-            **no_strata(probability.size),
-        },
-        scheme="poisson",
-        name="poisson",
-        parameters=start["parameters"],
-    )
+    variables = {"inclusion_probability": ("pair", probability), **no_strata(probability.size)}
+    return labelled_design(collection, variables, "poisson", "poisson", start["parameters"])
 
 
 def capped_proportional(size: np.ndarray, total: float) -> np.ndarray:

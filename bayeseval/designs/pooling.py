@@ -58,25 +58,19 @@ def depth_pool(
         "pool_depth": int(pool_depth),
         "runs": collection["run"].to_numpy()[chosen].tolist(),
     }
-    return pooled_design(collection, pool, name="depth_pool", parameters=parameters)
+    return pooled_design(collection, pool, "depth_pool", parameters)
 
 
 def pooled_design(
-    collection: xr.DataTree, pool: np.ndarray, *, name: str, parameters: dict, **variables
+    collection: xr.DataTree, pool: np.ndarray, name: str, parameters: dict, **variables
 ) -> xr.Dataset:
     """Design that judges the pairs of ``pool`` (bool) and no others."""
     probability = {"inclusion_probability": ("pair", pool.astype(float)), **no_strata(pool.size)}
-    return labelled_design(
-        collection,
-        probability | variables,
-        scheme="deterministic",
-        name=name,
-        parameters=parameters,
-    )
+    return labelled_design(collection, probability | variables, "deterministic", name, parameters)
 
 
 def ordered_design(
-    collection: xr.DataTree, order: np.ndarray, *, name: str, parameters: dict
+    collection: xr.DataTree, order: np.ndarray, name: str, parameters: dict
 ) -> xr.Dataset:
     """Design that judges pairs, given by their positions, in the order in which they come.
 
@@ -85,9 +79,7 @@ def ordered_design(
     place = np.zeros(collection.sizes["pair"], dtype=np.int32)
     topic = collection["pair_topic"].to_numpy()[order]
     place[order] = 1 + pd.Series(topic).groupby(topic).cumcount()
-    return pooled_design(
-        collection, place > 0, name=name, parameters=parameters, judging_order=("pair", place)
-    )
+    return pooled_design(collection, place > 0, name, parameters, judging_order=("pair", place))
 
 
 def followed_frame(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:

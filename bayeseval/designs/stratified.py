@@ -183,13 +183,9 @@ def _stratified(collection, start, strata_of, name, n_strata) -> xr.Dataset:
         sizes.extend(topic_sizes)
         drawn.extend(topic_drawn)
         topics.extend([topic] * topic_sizes.size)
-    return labelled_design(
-        collection,
-        strata(stratum, sizes, drawn, topics),
-        scheme="stratified",
-        name=name,
-        parameters=start["parameters"] | {"n_strata": int(n_used.max())},
-    )
+    variables = strata(stratum, sizes, drawn, topics)
+    parameters = start["parameters"] | {"n_strata": int(n_used.max())}
+    return labelled_design(collection, variables, "stratified", name, parameters)
 
 
 class FewerStrata(UserWarning):
@@ -212,7 +208,7 @@ def warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
         )
 
 
-def labelled_design(collection, variables, *, scheme, name, parameters) -> xr.Dataset:
+def labelled_design(collection, variables, scheme: str, name: str, parameters) -> xr.Dataset:
     """Dataset of a design with the labels of the collection's pairs."""
     coords = {
         "topic": ("topic", collection["topic"].to_numpy()),

@@ -109,22 +109,18 @@ def with_replacement(
         collection, start["frame"], start["runs"], exponent, uniform_share
     )
     drawable = probability > 0
-    return labelled_design(
-        collection,
-        {
-            "inclusion_probability": ("pair", np.where(drawable, np.nan, 0.0)),
-            "draw_probability": ("pair", probability),
-            **no_strata(probability.size),
-        },
-        scheme="with_replacement",
-        name="with_replacement",
-        parameters=start["parameters"]
-        | {
-            "exponent": float(exponent),
-            "uniform_share": float(uniform_share),
-            "n_undrawable": int(np.count_nonzero(start["frame"] & ~drawable)),
-        },
-    )
+    variables = {
+        "inclusion_probability": ("pair", np.where(drawable, np.nan, 0.0)),
+        "draw_probability": ("pair", probability),
+        **no_strata(probability.size),
+    }
+    parameters = start["parameters"] | {
+        "exponent": float(exponent),
+        "uniform_share": float(uniform_share),
+        "n_undrawable": int(np.count_nonzero(start["frame"] & ~drawable)),
+    }
+    scheme = "with_replacement"
+    return labelled_design(collection, variables, scheme, scheme, parameters)
 
 
 def average_precision_marginal(length: int) -> NDArray[np.float64]:
