@@ -86,13 +86,10 @@ def _flat(result: xr.Dataset) -> xr.Dataset:
 
 def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Rows with the run that has the highest mean of a measure first; runs without one last."""
-    means = {
-        row["run"]: row["estimate"]
-        for row in rows.to_dict("records")
-        if row["topic"] == ALL and row["measure"] == measure and not math.isnan(row["estimate"])
-    }
-    order = sorted(means, key=lambda run: -means[run])
-    place = {run: number for number, run in enumerate(order)}
+    asked = rows.loc[(rows["topic"] == ALL) & (rows["measure"] == measure)]
+    means = asked.set_index("run")["estimate"]
+    best_first = means.dropna().sort_values(ascending=False, kind="stable").index
+    place = {run: number for number, run in enumerate(best_first)}
     return rows.sort_values("run", key=lambda runs: runs.map(place), kind="stable")
 
 

@@ -150,15 +150,11 @@ def _warn_topics_alike(tree, retrieved: np.ndarray, pooled: np.ndarray) -> None:
     """Say which topics of the runs may be those of the judgments, but for how they are written."""
     pair_topic = tree["pair_topic"].to_numpy()
     labels = tree["topic"].to_numpy()
-    of_runs, of_judgments = (np.zeros(labels.size, dtype=bool) for _ in range(2))
-    of_runs[pair_topic[retrieved]] = True
-    of_judgments[pair_topic[pooled]] = True
-    apart = {plain_label(label): label for label in labels[of_judgments & ~of_runs].tolist()}
-    alike = [
-        (label, apart[plain_label(label)])
-        for label in labels[of_runs & ~of_judgments].tolist()
-        if plain_label(label) in apart
-    ]
+    of_runs, of_judgments = (np.unique(pair_topic[pairs]) for pairs in (retrieved, pooled))
+    others = labels[np.setdiff1d(of_judgments, of_runs)].tolist()
+    apart = {plain_label(label): label for label in others}
+    own = labels[np.setdiff1d(of_runs, of_judgments)].tolist()
+    alike = [(label, apart[plain_label(label)]) for label in own if plain_label(label) in apart]
     if alike:
         warnings.warn(
             f"topic '{alike[0][0]}' of the runs has no judgment and '{alike[0][1]}' of the "
