@@ -195,15 +195,13 @@ def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataAr
 
 def _warn_reversible(rows: "pd.DataFrame") -> None:
     """Say where unjudged documents, which count as non-relevant, could turn a difference round."""
-    found = []
-    for row in rows.to_dict("records"):
-        more = row["outside_weight_b"] - row["outside_weight_a"]
-        beyond = math.copysign(more, more * row["estimate"]) - abs(row["estimate"])
-        if beyond > ROUNDING and row["estimate"] != 0.0:
-            found.append(row)
-    if not found:
+    estimate = rows["estimate"]
+    beyond = rows["outside_weight_b"] - rows["outside_weight_a"] - estimate
+    turned = beyond.where(estimate > 0, -beyond) > ROUNDING
+    found = rows.loc[turned & (estimate != 0.0)]
+    if found.empty:
         return
-    first = found[0]
+    first = found.iloc[0]
     warnings.warn(
         f"{len(found)} of {counted(len(rows), 'comparison')} may be reversed by documents that "
         "nobody judged and that count as non-relevant: the run that scores lower has more of them, "

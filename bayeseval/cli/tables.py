@@ -144,21 +144,17 @@ def title(rows: pd.DataFrame, about: dict) -> str:
 
 def caption(rows: pd.DataFrame) -> list[str]:
     """Least degrees of freedom of each measure's intervals, and ratios that were limited."""
-    freedom: dict[str, float] = {}
-    limited: dict[str, float] = {}
-    for row in rows.to_dict("records"):
-        label = row["measure"]
-        if row["topic"] != ALL or math.isnan(row["lower"]):
-            continue
-        if math.isfinite(row.get("degrees_of_freedom", math.nan)):
-            freedom[label] = min(freedom.get(label, math.inf), row["degrees_of_freedom"])
-        if row.get("limited_share", 0.0) > 0:
-            limited[label] = max(limited.get(label, 0.0), row["limited_share"])
+    means = rows.loc[(rows["topic"] == ALL) & rows["lower"].notna()]
+    means = means.reindex(columns=["measure", "degrees_of_freedom", "limited_share"])
+    known = means.loc[means["degrees_of_freedom"] < math.inf]
+    freedom = known.groupby("measure", sort=False)["degrees_of_freedom"].min()
+    some = means.loc[means["limited_share"] > 0]
+    limited = some.groupby("measure", sort=False)["limited_share"].max()
     parts = []
-    if freedom:
+    if freedom.size:
         listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
         parts.append(f"degrees of freedom, least of the runs: {listed}")
-    if limited:
+    if limited.size:
         listed = ", ".join(f"{label} {value:.0%}" for label, value in limited.items())
         parts.append(
             f"topics whose ratio was limited to what is possible, in the run with most: {listed}"
