@@ -70,15 +70,15 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     nodes = {}
     for name in ("judgments", "predictors"):
         if name in collection:
-            nodes[name] = _moved(collection[name].to_dataset(inherit=False), old)
+            nodes[name] = moved(collection[name].to_dataset(inherit=False), old)
     if "design" in collection:
         nodes["design"] = _moved_design(collection["design"], old, kept_topic)
     if "rankings" in collection:
         ranking = collection["rankings/ranking"].to_numpy()[runs]
         ranking = np.concatenate([ranking, np.full_like(ranking[:, :1], -1)], axis=1)
-        moved = new[ranking[:, kept_topic]]
-        filled = (moved >= 0).any(axis=(0, 1)) if moved.size else np.zeros(0, dtype=bool)
-        nodes["ranking"] = moved[:, :, : int(filled.sum())]
+        ranking = new[ranking[:, kept_topic]]
+        filled = (ranking >= 0).any(axis=(0, 1)) if ranking.size else np.zeros(0, dtype=bool)
+        nodes["ranking"] = ranking[:, :, : int(filled.sum())]
     return rebuilt(
         collection,
         topics=topics,
@@ -91,26 +91,27 @@ def renumber(collection, *, topics, document, pair_topic, old, runs=None) -> xr.
     )
 
 
-def _moved(dataset: xr.Dataset, old: np.ndarray, unlisted: float = 0.0) -> xr.Dataset:
+def moved(dataset: xr.Dataset, old: np.ndarray, unlisted: float = 0.0) -> xr.Dataset:
+    """Variables over other pairs, of which each had the position ``old``, -1 for a new one."""
     fills = _FILL | {"inclusion_probability": unlisted}
-    moved = {}
+    variables = {}
     for name, variable in dataset.data_vars.items():
         if "pair" in variable.dims:
             axis = variable.dims.index("pair")
             values = variable.values.take(np.maximum(old, 0), axis=axis)
             blank = fills.get(str(name), _BLANK[variable.dtype.kind])
             np.moveaxis(values, axis, 0)[old < 0] = blank
-            moved[name] = (variable.dims, values, variable.attrs)
+            variables[name] = (variable.dims, values, variable.attrs)
         else:
-            moved[name] = variable
+            variables[name] = variable
     coords = {name: coord for name, coord in dataset.coords.items() if "pair" not in coord.dims}
-    return xr.Dataset(moved, coords=coords, attrs=dataset.attrs)
+    return xr.Dataset(variables, coords=coords, attrs=dataset.attrs)
 
 
 def _moved_design(design, old: np.ndarray, kept_topic: np.ndarray) -> xr.Dataset:
     dataset = design.to_dataset(inherit=False)
     unlisted = np.nan if dataset.attrs.get("unlisted") == "unknown" else 0.0
-    dataset = _moved(dataset, old, unlisted)
+    dataset = moved(dataset, old, unlisted)
     if "stratum_topic" not in dataset:
         return dataset
     before = dataset["stratum_topic"].to_numpy()

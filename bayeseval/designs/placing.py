@@ -7,7 +7,13 @@ import xarray as xr
 
 from bayeseval.collection import pair_positions
 from bayeseval.collection.labels import label_positions
+from bayeseval.collection.pairs import moved
 from bayeseval.collection.schema import describe_pair
+
+_PLACED = (
+    *("inclusion_probability", "draw_probability", "stratum", "predicted_relevance"),
+    *("judging_order", "stratum_stage", "stratum_size", "stratum_sample_size"),
+)
 
 
 def frame_pairs(design: xr.Dataset) -> np.ndarray:
@@ -33,27 +39,9 @@ def placed_design(collection: xr.DataTree, design: xr.Dataset) -> xr.Dataset:
             f"{missing} pairs of the design's frame are not in the collection: the design does not "
             "belong to it"
         )
-    fills = {
-        "inclusion_probability": 0.0,
-        "draw_probability": 0.0,
-        "stratum": -1,
-        "predicted_relevance": np.nan,
-        "judging_order": 0,
-    }
-    placed = {
-        name: ("pair", np.where(where >= 0, design[name].to_numpy()[where], blank))
-        for name, blank in fills.items()
-        if name in design
-    }
-    placed["stratum"] = ("pair", placed["stratum"][1].astype(np.int32))
     topic = label_positions(collection["topic"], design["topic"])[design["stratum_topic"]]
-    of_strata = {
-        name: design[name].variable
-        for name in ("stratum_stage", "stratum_size", "stratum_sample_size")
-        if name in design
-    }
-    of_strata["stratum_topic"] = xr.Variable("stratum_id", topic.astype(np.int32))
-    return xr.Dataset(placed | of_strata, attrs=design.attrs)
+    placed = moved(design[[name for name in _PLACED if name in design]], where)
+    return placed.assign(stratum_topic=("stratum_id", topic.astype(np.int32)))
 
 
 def check_design(design: Any) -> None:
