@@ -125,7 +125,16 @@ def dynamic_sampling(
     (1, 3, 2)
     """
     parameters, plan = planned(
-        collection, budget, n_strata, n_stages, aim, frame, pool_depth, relevance_level, prior, runs
+        collection,
+        budget=budget,
+        n_strata=n_strata,
+        n_stages=n_stages,
+        aim=aim,
+        frame=frame,
+        pool_depth=pool_depth,
+        prior=prior,
+        relevance_level=relevance_level,
+        runs=runs,
     )
     here = plan.frame.pair
     relevant = simulated_relevance(collection, relevance_level, "dynamic_sampling", here)[here]
@@ -138,9 +147,9 @@ def dynamic_sampling(
 
 
 def planned(
-    collection, budget, n_strata, n_stages, aim, frame, pool_depth, relevance_level, prior, runs
+    collection, *, budget, n_strata, n_stages, aim, frame, pool_depth, prior, relevance_level, runs
 ) -> tuple[dict, StagePlan]:
-    """Attributes of the design, and the plan of its stages, by the options of the two in order."""
+    """Attributes of the design, and the plan of its stages."""
     check_budget(budget)
     check_whole_numbers(1, relevance_level=relevance_level)
     _check_options(n_strata, n_stages, aim, prior)

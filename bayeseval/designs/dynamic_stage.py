@@ -81,7 +81,16 @@ def dynamic_stage(
     (4, array([0, 1], dtype=int32), 0)
     """
     parameters, plan = planned(
-        collection, budget, n_strata, n_stages, aim, frame, pool_depth, relevance_level, prior, runs
+        collection,
+        budget=budget,
+        n_strata=n_strata,
+        n_stages=n_stages,
+        aim=aim,
+        frame=frame,
+        pool_depth=pool_depth,
+        prior=prior,
+        relevance_level=relevance_level,
+        runs=runs,
     )
     sample, stage = empty_sample(plan), 0
     relevant = np.zeros(plan.frame.pair.size, dtype=bool)
