@@ -98,16 +98,6 @@ class SampledStrata:
     smoothing: NDArray[np.float64]
 
     @property
-    def n_strata(self) -> int:
-        """Number of strata."""
-        return self.size.size
-
-    @property
-    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Sampled documents as the kernels take them."""
-        return self.first, self.replicate, self.gain
-
-    @property
     def expansion(self) -> NDArray[np.float64]:
         """Pool documents by sampled documents, 0 where none is sampled; (stratum, replicate)."""
         sampled = self._counted(np.ones(self.gain.size))
@@ -122,12 +112,28 @@ class SampledStrata:
         judged = np.bincount(self.replicate, minlength=self.n_replicates) > 0
         return ListScore(np.where(judged, estimate, np.nan))
 
+    @property
+    def expected_relevant(self) -> NDArray[np.float64]:
+        """Relevant documents to be expected in the lists, (run, replicate)."""
+        weight = np.ones(self.position.shape[1])
+        return self.expanded_sum(weight, (self.gain > 0).astype(float), self.smoothing)
+
+    def expanded_sum(
+        self, weight: NDArray, worth: NDArray[np.float64], smoothing: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Expanded worth (cell,) of the lists by stratum, weighted by rank, (run, replicate)."""
+        from bayeseval.estimators.inferred_kernels import expanded_sum
+
+        cells = self.first, self.replicate, worth
+        size = self.size.size, cells, self.n_replicates
+        return expanded_sum(self.position, weight, self.stratum, *size, smoothing)
+
     def _counted(self, weight: NDArray) -> NDArray[np.float64]:
         """Sum over the cells of each stratum, (stratum, replicate)."""
         row = np.repeat(np.arange(self.stratum.size), np.diff(self.first))
         at = self.stratum[row] * self.n_replicates + self.replicate
-        total = np.bincount(at, weights=weight, minlength=self.n_strata * self.n_replicates)
-        return total.reshape(self.n_strata, self.n_replicates)
+        total = np.bincount(at, weights=weight, minlength=self.size.size * self.n_replicates)
+        return total.reshape(self.size.size, self.n_replicates)
 
 
 def sampled_strata(
@@ -245,8 +251,9 @@ def inferred_average_precision(measure: Measure, strata: SampledStrata) -> ListS
     """
     from bayeseval.estimators.inferred_kernels import expected_precision_sum
 
+    cells = strata.first, strata.replicate, strata.gain
     total = expected_precision_sum(
-        strata.position, strata.stratum, strata.expansion, strata.cells, strata.smoothing
+        strata.position, strata.stratum, strata.expansion, cells, strata.smoothing
     )
     return strata.score(ratio(total, strata.expanded_count(strata.gain > 0)))
 
@@ -286,12 +293,8 @@ def inferred_ndcg(measure: Measure, strata: SampledStrata) -> ListScore:
     >>> inferred(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
     array([[0.6309]])
     """
-    from bayeseval.estimators.inferred_kernels import expanded_gain
-
     weight = discounted_gain(strata.position.shape[1], measure)
-    gain = expanded_gain(
-        strata.position, weight, strata.stratum, strata.n_strata, strata.cells, strata.n_replicates
-    )
+    gain = strata.expanded_sum(weight, strata.gain, np.zeros(2))
     cutoff = measure.cutoff or LONGEST_LIST
     ideal, reach = np.zeros((2, strata.n_replicates))
     level = np.append(np.unique(strata.gain[strata.gain > 0])[::-1], 0.0)
@@ -342,7 +345,7 @@ def inferred_precision(measure: Measure, strata: SampledStrata) -> ListScore:
     array([[0.778]])
     """
     assert measure.cutoff is not None
-    return strata.score(_expected(strata) / measure.cutoff)
+    return strata.score(strata.expected_relevant / measure.cutoff)
 
 
 def inferred_number_retrieved(measure: Measure, strata: SampledStrata) -> ListScore:
@@ -370,7 +373,7 @@ def inferred_number_retrieved(measure: Measure, strata: SampledStrata) -> ListSc
     array([[2.],
            [0.]])
     """
-    return strata.score(_expected(strata))
+    return strata.score(strata.expected_relevant)
 
 
 def inferred_number_relevant(measure: Measure, strata: SampledStrata) -> ListScore:
@@ -414,17 +417,3 @@ INFERRED = {
     "NumRel": inferred_number_relevant,
     "NumRelRet": inferred_number_retrieved,
 }
-
-
-def _expected(strata: SampledStrata) -> NDArray[np.float64]:
-    """Expected relevant documents of the lists, (run, replicate)."""
-    from bayeseval.estimators.inferred_kernels import expected_relevant
-
-    return expected_relevant(
-        strata.position,
-        strata.stratum,
-        strata.n_strata,
-        strata.cells,
-        strata.n_replicates,
-        strata.smoothing,
-    )

@@ -12,32 +12,33 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def expected_relevant(position, stratum, n_strata, cells, n_replicates, constants):
-    """Sum over strata of pool documents in the list times their smoothed share of relevant ones.
+def expanded_sum(position, weight, stratum, n_strata, cells, n_replicates, constants):
+    """Sum over strata of the list's pool documents by its sampled ones, times what these are worth.
 
-    Returns (run, replicate).
+    ``weight[rank]`` discounts the worth of a cell, the last of ``cells``; ``constants`` are added
+    to the worth and to the number of sampled documents. Returns (run, replicate).
     """
-    first, replicate, gain = cells
+    first, replicate, worth = cells
     total = np.zeros((position.shape[0], n_replicates))
     for run in range(position.shape[0]):
         pooled = np.zeros(n_strata)
         sampled = np.zeros((n_strata, n_replicates))
-        relevant = np.zeros((n_strata, n_replicates))
-        # what the list has of each stratum
-        for row in position[run]:
+        found = np.zeros((n_strata, n_replicates))
+        # what the list has of each stratum, and what the sampled ones are worth
+        for rank in range(position.shape[1]):
+            row = position[run, rank]
             if row < 0:
                 continue
             pooled[stratum[row]] += 1.0
             for cell in range(first[row], first[row + 1]):
                 sampled[stratum[row], replicate[cell]] += 1.0
-                if gain[cell] > 0.0:
-                    relevant[stratum[row], replicate[cell]] += 1.0
-        # times the smoothed share of relevant ones
+                found[stratum[row], replicate[cell]] += weight[rank] * worth[cell]
+        # expanded by stratum
         for number in range(n_strata):
-            if pooled[number] > 0.0:
-                for column in range(n_replicates):
-                    share = relevant[number, column] + constants[0]
-                    share /= sampled[number, column] + constants[1]
+            for column in range(n_replicates):
+                share = sampled[number, column] + constants[1]
+                if pooled[number] > 0.0 and share > 0.0:
+                    share = (found[number, column] + constants[0]) / share
                     total[run, column] += pooled[number] * share
     return total
 
@@ -85,34 +86,4 @@ def expected_precision_sum(position, stratum, expansion, cells, constants):
                 after = (relevant[at, column] + constants[0]) / (sampled[at, column] + constants[1])
                 share[at, column] = after
                 expected[column] += pooled[at] * (after - before)
-    return total
-
-
-@numba.njit(cache=True, nogil=True)
-def expanded_gain(position, weight, stratum, n_strata, cells, n_replicates):
-    """Sum over strata of the list's pool documents by its sampled ones, times their gain.
-
-    ``weight[rank]`` discounts the gain. Returns (run, replicate).
-    """
-    first, replicate, gain = cells
-    total = np.zeros((position.shape[0], n_replicates))
-    for run in range(position.shape[0]):
-        pooled = np.zeros(n_strata)
-        sampled = np.zeros((n_strata, n_replicates))
-        gained = np.zeros((n_strata, n_replicates))
-        # what the list has of each stratum, and the discounted gain of the sampled ones
-        for rank in range(position.shape[1]):
-            row = position[run, rank]
-            if row < 0:
-                continue
-            pooled[stratum[row]] += 1.0
-            for cell in range(first[row], first[row + 1]):
-                sampled[stratum[row], replicate[cell]] += 1.0
-                gained[stratum[row], replicate[cell]] += weight[rank] * gain[cell]
-        # expanded by stratum
-        for number in range(n_strata):
-            for column in range(n_replicates):
-                if sampled[number, column] > 0.0:
-                    share = pooled[number] / sampled[number, column]
-                    total[run, column] += share * gained[number, column]
     return total

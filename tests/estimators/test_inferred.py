@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import bayeseval as be
 from bayeseval.estimators.inferred import InferredOptions, inferred, sampled_strata
-from bayeseval.estimators.inferred_kernels import expanded_gain
 from bayeseval.frame.lists import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores
@@ -209,9 +208,7 @@ def test_gain_of_a_list_that_holds_the_whole_pool_is_unbiased():
     _, _, sampled = every_sample()
     strata = sampled_strata(parse_measures("nDCG")[0], CollectionLists(sampled).topic(0))
     weight = 1 / np.log2(np.arange(2.0, strata.position.shape[1] + 2.0))
-    gain = expanded_gain(
-        strata.position, weight, strata.stratum, strata.n_strata, strata.cells, strata.n_replicates
-    )
+    gain = strata.expanded_sum(weight, strata.gain, np.zeros(2))
     truth = be.evaluate(small_collection(), "DCG@9", estimator="assumed").estimate
     for run in ("a", "b"):  # they retrieve all nine documents
         index = {"a": 0, "b": 1}[run]
