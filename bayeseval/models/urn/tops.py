@@ -184,21 +184,10 @@ class Tops:
         )
 
 
-def checked_tops(
-    collection: xr.DataTree,
-    *,
-    depth: int,
-    frame,
-    runs: Sequence[str] | None,
-    relevance_level: int,
-    documents: str,
-    gaps: str,
-) -> Tops:
+def checked_tops(collection: xr.DataTree, *, documents: str, **asked) -> Tops:
     """Tops of a collection that ``urn_model`` may be fitted to; errors are its own."""
     check_collection(collection)
-    tops = judged_tops(
-        collection, depth=depth, frame=frame, runs=runs, relevance_level=relevance_level, gaps=gaps
-    )
+    tops = judged_tops(collection, **asked)
     if documents == "unshared":
         tops.check_shown()
     if "design" in collection.children and (tops.relevance[tops.in_frame] >= 0).all():
@@ -214,9 +203,9 @@ def judged_tops(
     *,
     depth: int,
     frame,
-    runs: Sequence[str] | None,
-    relevance_level: int,
-    gaps: str,
+    runs: Sequence[str] | None = None,
+    relevance_level: int = 1,
+    gaps: str = "refuse",
 ) -> Tops:
     """Tops that the likelihood of an urn is right for: judged to a depth, and without gaps."""
     if "rankings" not in collection.children:

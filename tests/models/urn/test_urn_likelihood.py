@@ -12,8 +12,7 @@ from scipy.stats import binom
 
 import bayeseval as be
 from bayeseval.distributions.wallenius_sequence_kernel import run_log_likelihoods
-from bayeseval.models.urn.estimate import urn_estimate
-from bayeseval.models.urn.lists import UrnLists
+from bayeseval.models.urn.estimate import UrnLists, urn_estimate
 
 
 def sequence_log_likelihood(relevance, n_documents, n_relevant, log_odds):

@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.urn.lists import urn_lists
+from bayeseval.models.urn.estimate import urn_lists
 
 CONTRAST = np.log(0.1 / 0.9) - np.log(0.2)
 POOLED = ["run001", "run002", "run003"]
