@@ -12,16 +12,7 @@ from bayeseval.collection.labels import ranking_checksums
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
 from bayeseval.models.urn.tops import DOCUMENTS, Tops, checked_tops, judgment_share
-from bayeseval.models.urn.variables import (
-    RUN_OUT,
-    apart,
-    by_contrast,
-    judgments_each,
-    one_urn,
-    others_urns,
-    own_urns,
-    share_drawn,
-)
+from bayeseval.models.urn.variables import RUN_OUT, effects, judgments_each, share_drawn, urns
 
 PRIORS: dict[str, tuple[float, ...]] = {
     "logit_prevalence": (-2.0, 1.5),
@@ -167,6 +158,7 @@ def urn_model(
     ['relevance', 'shared_relevance']
     """
     import pymc as pm
+    import pytensor.tensor as pt
 
     values = checked_priors(PRIORS, priors)
     _check_options(documents, gaps, likelihood_weight)
@@ -186,13 +178,10 @@ def urn_model(
             colour = tops.lists(tops.in_frame)
             weight = _weight(likelihood_weight, colour, tops.n_shown(tops.in_frame))
             _constants(tops, documents, weight, weight)
-            if share_drawn(colour, n_documents) < RUN_OUT:
-                log_odds, logit_prevalence = by_contrast(values)
-            else:
-                log_odds, logit_prevalence = apart(
-                    values, colour.shape, judgments_each(colour, weight)
-                )
-            one_urn(colour, log_odds, logit_prevalence, n_documents, weight)
+            apart = share_drawn(colour, n_documents) >= RUN_OUT
+            judgments = judgments_each(colour, weight)
+            log_odds, logit = effects(values, colour.shape, judgments, apart=apart)
+            urns("relevance", colour, log_odds, n_documents, weight, logit_prevalence=logit)
         else:
             own = tops.lists(tops.in_frame & (tops.shown_by == 1))
             shared = tops.lists(tops.in_frame & (tops.shown_by >= 2))
@@ -200,11 +189,12 @@ def urn_model(
             weight = _weight(likelihood_weight, shared, n_shared)
             _constants(tops, documents, 1.0, weight)
             judgments = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
-            log_odds, logit_prevalence = apart(values, own.shape, judgments)
+            log_odds, logit = effects(values, own.shape, judgments)
             n_others, relevant = tops.n_others
             left = n_documents[:, None] - n_others
-            own_urns(own, log_odds, logit_prevalence, left)
-            others_urns(shared, log_odds, n_others, relevant, weight)
+            each = pt.broadcast_to(logit[:, None], own.shape[:2])
+            urns("relevance", own[:, :, None], log_odds, left, logit_prevalence=each)
+            urns("shared_relevance", shared, log_odds, n_others, weight, n_relevant=relevant)
     return model
 
 

@@ -31,43 +31,36 @@ def judgments_each(colour: NDArray[np.int8], weight: float) -> tuple[float, floa
     return number / colour.shape[0], number / colour.shape[1]
 
 
-def by_contrast(values: Mapping[str, tuple[np.float64, ...]]):
-    """Variables log w (run,) and logit q (topic,) for one urn of which little has been drawn.
+def effects(
+    values: Mapping[str, tuple[np.float64, ...]],
+    shape: tuple[int, ...],
+    judgments: tuple[float, float],
+    *,
+    apart: bool = True,
+):
+    """Variables log w (run,) and logit q (topic,).
 
-    Sampled are logit q of the population and the contrast: the ridge along which q and w change
-    together is then one variable's axis. Effects of topics and runs are in units of their spread,
-    which leaves no funnel where the judged tops tell little of them.
+    Where q and w are known apart (two urns, of which one has a known M, or deep lists), effects are
+    sampled as they are where there are many of them and each has so many judgments that it is known
+    better than their spread says; there the other way is the slow one. Of few the spread may well
+    be small, and sampled as they are they make a funnel of it.
+
+    Where they are not ``apart``, logit q of the population and the contrast are sampled: the ridge
+    along which q and w change together is then one variable's axis. Effects are in units of their
+    spread, which leaves no funnel where the judged tops tell little of them.
     """
     import pymc as pm
 
     prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
     mean, spread = values["log_odds"]
-    contrast: Any = pm.Normal("population_contrast", prevalence - mean, spread)
-    pm.Deterministic("population_log_odds", prevalence - contrast)
-    logit = _effects("topic", "logit_prevalence", prevalence, values, centred=False)
-    log_odds = _effects("run", "log_odds", prevalence - contrast, values, centred=False)
-    pm.Deterministic("contrast", prevalence - log_odds, dims="run")
-    return log_odds, logit
-
-
-def apart(
-    values: Mapping[str, tuple[np.float64, ...]],
-    shape: tuple[int, ...],
-    judgments: tuple[float, float],
-):
-    """The same where q and w are known apart: two urns, of which one has a known M, or deep lists.
-
-    Effects are sampled as they are where there are many of them and each has so many judgments that
-    it is known better than their spread says; there the other way is the slow one. Of few the
-    spread may well be small, and sampled as they are they make a funnel of it.
-    """
-    import pymc as pm
-
-    prevalence: Any = pm.Normal("population_logit_prevalence", *values["logit_prevalence"])
-    population: Any = pm.Normal("population_log_odds", *values["log_odds"])
-    pm.Deterministic("population_contrast", prevalence - population)
+    if apart:
+        population: Any = pm.Normal("population_log_odds", mean, spread)
+        pm.Deterministic("population_contrast", prevalence - population)
+    else:
+        population = prevalence - pm.Normal("population_contrast", prevalence - mean, spread)
+        pm.Deterministic("population_log_odds", population)
     topics, runs = (
-        number >= MANY and each >= CENTRED_FROM for number, each in zip(shape, judgments)
+        apart and number >= MANY and each >= CENTRED_FROM for number, each in zip(shape, judgments)
     )
     logit = _effects("topic", "logit_prevalence", prevalence, values, centred=topics)
     log_odds = _effects("run", "log_odds", population, values, centred=runs)
@@ -86,58 +79,22 @@ def _effects(dim: str, name: str, mean: Any, values: Mapping[str, Any], *, centr
     return pm.Deterministic(name, mean + sd * deviation, dims=dim)
 
 
-def one_urn(colour, log_odds, logit_prevalence, n_documents, weight: float) -> None:
-    """One urn a topic, from which all runs draw: M summed out once over all of them."""
-    wallenius_sequence(
-        "relevance",
-        _by_topic(log_odds, colour),
-        n_documents,
-        _judged("relevance", colour, ("topic", "run", "rank")),
-        logit_prevalence=logit_prevalence,
-        likelihood_weight=weight,
-        dims=("topic", "run", "rank"),
-    )
+def urns(
+    name: str, colour: NDArray[np.int8], log_odds, n_documents, weight: float = 1.0, **number: Any
+) -> None:
+    """Lists (topic, run[, list], rank) drawn from urns, and what is known of them.
 
-
-def own_urns(colour, log_odds, logit_prevalence, n_documents) -> None:
-    """An urn for each run and topic, of the documents that no other run shows."""
-    import pytensor.tensor as pt
-
-    dims = ("topic", "run", "list", "rank")
-    wallenius_sequence(
-        "relevance",
-        _by_topic(log_odds, colour)[:, :, None],
-        n_documents,
-        _judged("relevance", colour[:, :, None, :], dims),
-        logit_prevalence=pt.broadcast_to(logit_prevalence[:, None], colour.shape[:2]),
-        dims=dims,
-    )
-
-
-def others_urns(colour, log_odds, n_documents, n_relevant, weight: float) -> None:
-    """An urn for each run and topic, of the documents that some other run shows: M is known."""
-    dims = ("topic", "run", "rank")
-    wallenius_sequence(
-        "shared_relevance",
-        _by_topic(log_odds, colour),
-        n_documents,
-        _judged("shared_relevance", colour, dims),
-        n_relevant=n_relevant,
-        likelihood_weight=weight,
-        dims=dims,
-    )
-
-
-def _by_topic(log_odds: Any, colour: NDArray[np.int8]) -> Any:
-    """Log w of the runs, the same on all topics (topic, run)."""
-    import pytensor.tensor as pt
-
-    return pt.broadcast_to(log_odds[None, :], colour.shape[:2])
-
-
-def _judged(name: str, colour: NDArray[np.int8], dims: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Keep what is known of a variable with the model; the places that are judged."""
+    M is that of a topic and summed out once over all its runs; with a dim list that of a topic and
+    run; or the given ``n_relevant``.
+    """
     import pymc as pm
+    import pytensor.tensor as pt
 
+    by_topic: Any = pt.broadcast_to(log_odds[None, :], colour.shape[:2])
+    dims = ("topic", "run", "rank")
+    if colour.ndim == 4:
+        by_topic, dims = by_topic[:, :, None], ("topic", "run", "list", "rank")
     pm.Data(f"judged_{name}", colour, dims=dims)
-    return colour >= 0
+    wallenius_sequence(
+        name, by_topic, n_documents, colour >= 0, likelihood_weight=weight, dims=dims, **number
+    )
