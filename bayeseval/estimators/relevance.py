@@ -1,8 +1,9 @@
 """Relevance estimated from a random sample, level by level, with the predictions it rests on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,9 @@ class TopicRelevance:
 
     Parameters
     ----------
+    whole : EstimatedRelevance
+        Of all topics.
+    topic : int
     position : int array (run, rank)
         Row of the document among the topic's frame pairs, -1 for none.
     slots : Slots
@@ -66,29 +70,43 @@ class TopicRelevance:
         (1 - pi) / pi, odds of a pair of the topic not to be drawn.
     stratum : int array (pair,)
         Stratum of each pair of the topic, from 0; all 0 under Poisson sampling.
-    binary : callable (relevance_level) -> FilledRelevance
-    gain_levels : callable (measure) -> list of (gain step, FilledRelevance)
-        Gain as a sum of steps times the relevance "gain at or above this".
-    counts : callable (measure) -> TopicCounts or None
-        Posterior of the measure's denominator.
-    beside : callable (relevance_level) -> float array (pair, replicate) or None
-        Without M: rate of relevance of the strata of which one document was drawn, by the others.
     random_seed : int
         For measures whose variance is found by replication.
-    predicts : bool
-        Whether the estimator predicts the relevance of single documents.
     """
 
+    whole: "EstimatedRelevance"
+    topic: int
     position: NDArray[np.int32]
     slots: Slots
     odds: NDArray[np.float64]
     stratum: NDArray[np.int64]
-    binary: Callable[[int], FilledRelevance]
-    gain_levels: Callable[[Measure], list[tuple[float, FilledRelevance]]]
-    counts: Callable[[Measure], TopicCounts | None]
-    beside: Callable[[int], NDArray[np.float64] | None]
     random_seed: int
-    predicts: bool = False
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the estimator predicts the relevance of single documents."""
+        return self.whole.predicts
+
+    def binary(self, level: int) -> FilledRelevance:
+        """Relevance from a level on."""
+        return self.whole.filled(self.topic, at_least(level), False)
+
+    def gain_levels(self, measure: Measure) -> list[tuple[float, FilledRelevance]]:
+        """Gain as a sum of steps times the relevance "gain at or above this"."""
+        return [
+            (step, self.whole.filled(self.topic, counted, number > 0))
+            for number, (step, counted) in enumerate(self.whole.steps(measure))
+        ]
+
+    def counts(self, measure: Measure) -> TopicCounts | None:
+        """Posterior of the measure's denominator."""
+        return self.whole.counts(self.topic, measure)
+
+    def beside(self, level: int) -> NDArray[np.float64] | None:
+        """Without M: rates (pair, replicate) of strata of which one was drawn, by the others."""
+        rates = None if self.predicts else self.whole.rates_beside(at_least(level))
+        inside = self.whole.sample.of_topic(self.topic)
+        return None if rates is None else np.ascontiguousarray(rates[:, inside].T)
 
     def top(self, cutoff: int | None) -> NDArray[np.int32]:
         """Positions down to a cutoff."""
@@ -142,48 +160,26 @@ class EstimatedRelevance:
         as_given: bool = False,
     ) -> None:
         self.sample = sample
+        self.predicts = model is not None
         self._as_given = as_given
         self._grade = grade
         self._scale = np.array(scale)
         self._model = model
         self._random_seed = random_seed
         self._make_counts = counts
-        self._filled: dict[tuple, tuple] = {}
-        self._beside: dict[tuple[float, ...], NDArray[np.float64] | None] = {}
-        self._observed: dict[tuple[float, ...], NDArray[np.float64]] = {}
-        self._slots: dict[int, Slots] = {}
+        self._kept: dict[tuple, Any] = {}
 
     def topic(self, topic: int, position: NDArray[np.int32]) -> TopicRelevance:
         """What the scoring functions may ask about one topic, for runs at these positions."""
         inside = self.sample.of_topic(topic)
         stratum = self.sample.stratum[inside]
-        return TopicRelevance(
-            position=position,
-            slots=self._topic_slots(topic),
-            odds=1.0 / self.sample.inclusion_probability[inside] - 1.0,
-            stratum=(stratum - stratum.min(initial=stratum.max(initial=0))).astype(np.int64),
-            binary=lambda level: self._counted(topic, at_least(level), False),
-            gain_levels=lambda measure: self._gain_levels(topic, measure),
-            counts=lambda measure: self._counts(topic, measure),
-            beside=lambda level: self._rates_beside(topic, at_least(level)),
-            random_seed=self._random_seed + topic,
-            predicts=self._model is not None,
-        )
+        stratum = (stratum - stratum.min(initial=stratum.max(initial=0))).astype(np.int64)
+        odds = 1.0 / self.sample.inclusion_probability[inside] - 1.0
+        seed = self._random_seed + topic
+        return TopicRelevance(self, topic, position, self._slots(topic), odds, stratum, seed)
 
-    def _topic_slots(self, topic: int) -> Slots:
-        if topic not in self._slots:
-            self._slots[topic] = topic_slots(self.sample, topic)
-        return self._slots[topic]
-
-    def _gain_levels(self, topic: int, measure: Measure) -> list[tuple[float, FilledRelevance]]:
-        """Gain as steps: gain(grade) = sum of the steps at or below it."""
-        return [
-            (step, self._counted(topic, counted, number > 0))
-            for number, (step, counted) in enumerate(self._steps(measure))
-        ]
-
-    def _steps(self, measure: Measure) -> list[tuple[float, tuple[float, ...]]]:
-        """Steps of the gain, each with the grades that have it."""
+    def steps(self, measure: Measure) -> list[tuple[float, tuple[float, ...]]]:
+        """Steps of the gain, each with the grades that have it: a gain is their sum up to it."""
         gains = relevance(measure, self._scale)
         levels = np.unique(gains[gains > 0]) if (gains > 0).any() else np.ones(1)
         steps = np.diff(levels, prepend=0.0)
@@ -192,32 +188,72 @@ class EstimatedRelevance:
             for step, level in zip(steps, levels, strict=True)
         ]
 
-    def prepare_counts(self) -> None:
-        """Make the model of the counts now, with its warnings, and not where a ratio needs it."""
-        _ = self._count_model
-
     @cached_property
-    def _count_model(self) -> CountModel | None:
+    def count_model(self) -> CountModel | None:
+        """Model of the counts, made with its warnings where it is first asked for."""
         return self._make_counts()
 
-    def _counts(self, topic: int, measure: Measure) -> TopicCounts | None:
+    def counts(self, topic: int, measure: Measure) -> TopicCounts | None:
         """Posterior of the number of relevant documents of a topic, or of its ideal gain."""
-        model = self._count_model
+        model = self.count_model
         if model is None:
             return None
         if measure.name != "nDCG":
             level = self._numbers(model, measure)
             posterior = number_counts(level, topic)
-            if self._model is None:
+            if not self.predicts:
                 return posterior
-            filled = self._counted(topic, at_least(measure.relevance_level), False)
+            filled = self.filled(topic, at_least(measure.relevance_level), False)
             estimate = filled.value.sum(axis=0)
             return posterior.following(estimate, level.expanded[:, topic], filled.seen)
-        steps = self._steps(measure)
+        steps = self.steps(measure)
         names = tuple(counted for _, counted in steps)
         observed = [self._relevant(counted) for counted in names]
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
         return ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
+
+    def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
+        """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""
+        model = self.count_model
+        return None if model is None else model.unsampled(self._numbers(model, measure), topic)
+
+    def rates_beside(self, counted: tuple[float, ...]) -> NDArray[np.float64] | None:
+        """Rates (replicate, frame_pair) of strata with one draw where ``counted`` are relevant."""
+        make = partial(rates_beside, self.sample, self._relevant(counted))
+        return self._once(("beside", counted), make)
+
+    def filled(self, topic: int, counted: tuple[float, ...], higher: bool) -> FilledRelevance:
+        r"""Relevance of one topic's frame where the grades ``counted`` are relevant.
+
+        .. math:: v(d) = M(d) + \frac{1[d \in J]}{\pi(d)} (rel(d) - M(d))
+
+        the difference estimator; with M = 0, without a model, the Horvitz-Thompson estimator.
+        """
+        inside, slots = self.sample.of_topic(topic), self._slots(topic)
+        known = self._once((counted, higher), partial(self._known, counted, higher))
+        own = {name: part[:, inside] for name, part in known.items()}
+        seen = self._relevant(counted)[:, inside]
+        predicted = own["predicted"] if self.predicts else np.zeros(seen.shape)
+        residual = np.take_along_axis(seen - predicted, slots.row, axis=1)
+        expanded = np.where(slots.row < 0, 0.0, residual / slots.probability)
+        value = np.array(predicted.T, dtype=np.float64, order="C")
+        replicate, slot = np.nonzero(slots.row >= 0)
+        value[slots.row[replicate, slot], replicate] += expanded[replicate, slot]
+        return FilledRelevance(value, expanded, seen.sum(axis=1), **own)
+
+    def _known(self, counted: tuple[float, ...], higher: bool) -> dict[str, NDArray[np.float64]]:
+        """What is predicted of every frame pair (replicate, frame_pair), as FilledRelevance has it.
+
+        By M, or by the rates of the strata.
+        """
+        observed = self._relevant(counted)
+        if self._model is None:
+            name = "rates" if (self.sample.stratum < 0).any() else "predicted"
+            return {name: stratum_rates(self.sample, observed)}
+        model = self._model(self.sample, observed, counted, higher)
+        if not self._as_given:
+            return {"predicted": model}
+        return {"predicted": model, "doubt": squared_residuals(self.sample, observed, model)}
 
     def _numbers(self, model: CountModel, measure: Measure) -> LevelCounts:
         """Numbers of relevant documents of all topics."""
@@ -231,26 +267,11 @@ class EstimatedRelevance:
             return np.zeros(len(self._grade), dtype=bool)
         return self._numbers(model, measure).zero_inflated
 
-    def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
-        """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""
-        model = self._count_model
-        return None if model is None else model.unsampled(self._numbers(model, measure), topic)
-
-    def _rates_beside(self, topic: int, counted: tuple) -> NDArray[np.float64] | None:
-        """Rates (pair, replicate) of strata with one draw where ``counted`` are relevant."""
-        if self._model is not None:
-            return None
-        if counted not in self._beside:
-            self._beside[counted] = rates_beside(self.sample, self._relevant(counted))
-        rates = self._beside[counted]
-        inside = self.sample.of_topic(topic)
-        return None if rates is None else np.ascontiguousarray(rates[:, inside].T)
-
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
         """1 where a judged pair has one of the grades, or those of :func:`at_least`."""
-        if counted not in self._observed:
-            self._observed[counted] = is_counted(self._grade, counted).astype(float)
-        return self._observed[counted]
+        return self._once(
+            ("observed", counted), lambda: is_counted(self._grade, counted).astype(float)
+        )
 
     def _grades_with(self, enough: NDArray[np.bool_]) -> tuple[float, ...]:
         """Grades with enough gain: the lowest and all above it where these have it too."""
@@ -258,48 +279,14 @@ class EstimatedRelevance:
         whole = counted.size and enough[self._scale >= counted.min()].all()
         return at_least(counted.min()) if whole else tuple(counted.tolist())
 
-    def _counted(self, topic: int, counted: tuple, higher: bool) -> FilledRelevance:
-        """Filled relevance where the grades ``counted`` are relevant."""
-        if (counted, higher) not in self._filled:
-            observed, model = self._relevant(counted), None
-            if self._model is None:
-                name = "rates" if (self.sample.stratum < 0).any() else "predicted"
-                known = {name: stratum_rates(self.sample, observed)}
-            else:
-                model = self._model(self.sample, observed, counted, higher)
-                doubt = squared_residuals(self.sample, observed, model) if self._as_given else None
-                known = {"predicted": model, "doubt": doubt}
-            self._filled[counted, higher] = (observed, model, known)
-        observed, model, known = self._filled[counted, higher]
-        filled = filled_relevance(self.sample, topic, self._topic_slots(topic), observed, model)
-        inside = self.sample.of_topic(topic)
-        own = {name: part[:, inside] for name, part in known.items() if part is not None}
-        return replace(filled, **own)
+    def _slots(self, topic: int) -> Slots:
+        return self._once(("slots", topic), partial(topic_slots, self.sample, topic))
 
-
-def filled_relevance(
-    sample: Sample,
-    topic: int,
-    slots: Slots,
-    observed: NDArray[np.float64],
-    model: NDArray[np.float64] | None,
-) -> FilledRelevance:
-    r"""Relevance of one topic's frame by the difference estimator.
-
-    .. math:: v(d) = M(d) + \frac{1[d \in J]}{\pi(d)} (rel(d) - M(d))
-
-    ``observed`` (replicate, frame_pair) is the relevance of the selected pairs, 0 elsewhere; M is
-    the model's (replicate, frame_pair), and 0 where that is None, the Horvitz-Thompson estimator.
-    """
-    inside = sample.of_topic(topic)
-    seen = observed[:, inside]
-    predicted = np.zeros(seen.shape) if model is None else model[:, inside]
-    residual = np.take_along_axis(seen - predicted, slots.row, axis=1)
-    expanded = np.where(slots.row < 0, 0.0, residual / slots.probability)
-    value = np.array(predicted.T, dtype=np.float64, order="C")
-    replicate, slot = np.nonzero(slots.row >= 0)
-    value[slots.row[replicate, slot], replicate] += expanded[replicate, slot]
-    return FilledRelevance(value, expanded, seen.sum(axis=1))
+    def _once(self, name: tuple, make: Callable[[], Any]) -> Any:
+        """What has been made before under a name, or is made now."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
 
 def check_no_predictor(estimator: str, predictor) -> None:

@@ -17,7 +17,6 @@ from bayeseval.rounding import ratio
 
 DENOMINATORS = ("counts", "model")
 MOST = 10.0  # documents that one counts for, so that no single draw of a rare one decides
-NOWHERE = np.full((1, 1), -1, dtype=np.int32)  # ranks that show nothing: counts are of the topic
 
 
 class _Numbers(NamedTuple):
@@ -159,7 +158,7 @@ class Denominators:
         """Posterior of the topic's number by the counts; None where they know nothing of it."""
         if self._relevance is None:
             return None
-        counts = self._relevance.topic(topic, NOWHERE).counts(measure)
+        counts = self._relevance.counts(topic, measure)
         self.used = self.used if counts is None else "counts"
         return counts
 
@@ -173,7 +172,7 @@ class Denominators:
             warnings.simplefilter("ignore")  # of what matters to dyn's own estimates alone
             found = estimated_relevance(self._frame, "dyn", None, 0, RatioOptions())
             assert isinstance(found, EstimatedRelevance)
-            found.prepare_counts()
+            _ = found.count_model
         return found
 
 

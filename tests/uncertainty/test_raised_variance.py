@@ -116,7 +116,7 @@ def test_the_anticipated_variance_of_average_precision_is_that_of_its_linear_err
     design = be.designs.pps_strata(collection, budget=5, n_strata=2)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     problem = Problem.prepared(sampled, "AP", estimator="stat")
-    counts = problem.relevance._counts(0, problem.measures[0])
+    counts = problem.relevance.counts(0, problem.measures[0])
     inverse, fall = counts.inverse[0], counts.inverse_fall[0]
     scores = be.evaluate(sampled, "AP", estimator="stat").isel(measure=0, run=0, topic=0)
     assert not scores.limited
@@ -306,7 +306,7 @@ def test_without_strata_rates_of_blocks_give_the_control_variate():
     design = be.designs.poisson(collection, budget=5)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=3))
     problem = Problem.prepared(sampled, "AP", estimator="stat")
-    counts = problem.relevance._counts(0, problem.measures[0])
+    counts = problem.relevance.counts(0, problem.measures[0])
     seen, here, chance, rate, ranked = first_topic(sampled, design)
     value, rates = (seen / chance)[ranked], rate[ranked]
 
