@@ -106,13 +106,10 @@ class TopicCounts:
 
 def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
     """Number of relevant documents of a topic."""
-    return TopicCounts(
-        level.total[:, topic],
-        level.direction,
-        own_share(level, topic),
-        relative_error(level, topic),
-        level.few,
-    )
+    draw = level.total[:, topic]
+    share = ratio(draw.var(axis=1), level.own_variance[:, topic], otherwise=1.0, least=1e-12)
+    error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
+    return TopicCounts(draw, level.direction, np.minimum(share, 1.0), error, level.few)
 
 
 def ideal_counts(
@@ -123,24 +120,5 @@ def ideal_counts(
     for step, level in zip(steps, levels, strict=True):
         count = level.total[:, topic]
         ideal += step * discount_sum(count.ravel(), cutoff).reshape(count.shape)
-    first = levels[0]
-    return TopicCounts(
-        ideal,
-        levels[-1].direction,
-        own_share(first, topic),
-        relative_error(first, topic),
-        first.few,
-    )
-
-
-def own_share(level: LevelCounts, topic: int) -> NDArray[np.float64]:
-    """Posterior variance by the variance of the topic's own strata, at most 1, (replicate,)."""
-    own = level.own_variance[:, topic]
-    variance = level.total[:, topic].var(axis=1)
-    return np.minimum(ratio(variance, own, otherwise=1.0, least=1e-12), 1.0)
-
-
-def relative_error(level: LevelCounts, topic: int) -> NDArray[np.float64]:
-    """Posterior standard deviation by the mean, 0 where nothing can be relevant, (replicate,)."""
-    draw = level.total[:, topic]
-    return ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
+    first = number_counts(levels[0], topic)
+    return replace(first, draw=ideal, direction=levels[-1].direction)
