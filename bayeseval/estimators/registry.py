@@ -18,7 +18,7 @@ from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
 from bayeseval.estimators.topic_scores import ListScore
-from bayeseval.frame.frame import BY_CHANCE, Frame
+from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.parameters import by_inf
 from bayeseval.measures.table import MEASURES
@@ -83,15 +83,6 @@ ESTIMATORS = {
 HAS_COVARIANCE = tuple(
     name for name, row in ESTIMATORS.items() if row.relevance is not None and row.schemes
 )
-
-
-def estimated_relevance(
-    frame: Frame, estimator: str, predictor, random_seed: int, options: Any
-) -> EstimatedRelevance | JudgedRelevance:
-    """What an estimator that fills in relevances makes of the judgments of a collection."""
-    fill = ESTIMATORS[estimator].relevance
-    assert fill is not None
-    return fill(frame, predictor, random_seed, *([] if options is None else [options]))
 
 
 def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:

@@ -20,7 +20,6 @@ from bayeseval.estimators.registry import (
     check_estimable,
     check_estimator,
     checked_options,
-    estimated_relevance,
 )
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
@@ -108,13 +107,13 @@ class Problem:
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if random:
             _warn_cut(frame, parsed)
-        if row.lists is not None:
+        own = {} if options is None else {"options": options}
+        if row.relevance is None:
             check_no_predictor(estimator, predictor)
-            scores = row.lists if options is None else partial(row.lists, options=options)
-            return cls(frame, parsed, random, list_scores=scores)
+            assert row.lists is not None
+            return cls(frame, parsed, random, list_scores=partial(row.lists, **own))
         check_seed(random_seed)
-        seed = random_seed or 0
-        relevance = estimated_relevance(frame, estimator, predictor, seed, options)
+        relevance = row.relevance(frame, predictor, random_seed or 0, **own)
         return cls(frame, parsed, random, relevance)
 
     @cached_property

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.denominators import RatioOptions
-from bayeseval.estimators.registry import estimated_relevance
+from bayeseval.estimators.difference import difference
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.measure import Measure
@@ -170,8 +170,7 @@ class Denominators:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what matters to dyn's own estimates alone
-            found = estimated_relevance(self._frame, "dyn", None, 0, RatioOptions())
-            assert isinstance(found, EstimatedRelevance)
+            found = difference(self._frame, None, 0, RatioOptions())
             _ = found.count_model
         return found
 

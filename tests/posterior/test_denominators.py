@@ -160,7 +160,7 @@ def test_measures_without_a_number_need_no_counts(sampled, monkeypatch):
     def refused(*_):
         raise AssertionError("the counts were asked for")
 
-    monkeypatch.setattr("bayeseval.posterior.denominators.estimated_relevance", refused)
+    monkeypatch.setattr("bayeseval.posterior.denominators.difference", refused)
     fitted = fit_that_finds_too_much(sampled)
     assert be.posterior_scores(fitted, sampled, ["P@10", "Rprec"]).attrs["denominator"] == "model"
 
