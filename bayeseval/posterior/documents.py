@@ -14,7 +14,6 @@ from bayeseval.models.relevance.departures import DEPTH, Departures, departing_c
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.topic_draws import TopicDraws
 from bayeseval.posterior.denominators import Denominators
-from bayeseval.posterior.labelled import as_modelled
 from bayeseval.posterior.modelled import modelled_measures
 
 
@@ -83,8 +82,17 @@ class DocumentScores:
         return scores, lost
 
     def beside(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
-        """What the model would say of the runs that depart, had they not; nothing if none does."""
-        return as_modelled(modelled, self.departing, scores) if self.departing.size else {}
+        """Mean and standard deviation of runs that depart, had they not; nothing if none does."""
+        moments = {
+            "modelled_mean": modelled.mean(axis=-1),
+            "modelled_error": modelled.std(axis=-1, ddof=1),
+        }
+        found = {}
+        for name, values in moments.items() if self.departing.size else ():
+            whole = np.full(tuple(scores.sizes[dim] for dim in ("measure", "run")), np.nan)
+            whole[:, self.departing] = values
+            found[name] = (("measure", "run"), whole)
+        return found
 
     def _departed(
         self, drawn: TopicDraws, top: NDArray

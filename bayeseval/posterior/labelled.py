@@ -77,25 +77,3 @@ def labelled_scores(
         return scores
     mean = scores["outside_weight"].mean("topic", skipna=True)
     return scores.assign(outside_weight=mean).drop_vars("topic")
-
-
-def as_modelled(modelled: NDArray, departing: NDArray, scores: xr.Dataset) -> dict[str, Any]:
-    """Mean and standard deviation (measure, run) of runs that depart, had they not.
-
-    Examples
-    --------
-    >>> scores = xr.Dataset(coords={"measure": ["P@1"], "run": ["old", "new"]})
-    >>> found = as_modelled(np.array([[[0.2, 0.4]]]), np.array([1]), scores)
-    >>> found["modelled_mean"][1]
-    array([[nan, 0.3]])
-    """
-    shape = tuple(scores.sizes[dim] for dim in ("measure", "run"))
-    found = {}
-    for name, values in (
-        ("modelled_mean", modelled.mean(axis=-1)),
-        ("modelled_error", modelled.std(axis=-1, ddof=1)),
-    ):
-        whole = np.full(shape, np.nan)
-        whole[:, departing] = values
-        found[name] = (("measure", "run"), whole)
-    return found
