@@ -262,7 +262,7 @@ class EstimatedRelevance:
 
     def zero_inflated(self, measure: Measure) -> NDArray[np.bool_]:
         """Whether by the counts a share of the topics has nothing relevant (replicate,)."""
-        model = self._count_model
+        model = self.count_model
         if model is None:
             return np.zeros(len(self._grade), dtype=bool)
         return self._numbers(model, measure).zero_inflated

@@ -102,7 +102,7 @@ def rbp_uncertainty_cdf(
     weights = UnjudgedWeights(collection, persistence, cutoff, tail, probability, scored)
     runs = range(sums.sizes["run"])
     rows = [
-        _row(weights.mean_of(run, tolerance), n_points)
+        _row(weights.sum_of(run, tolerance), n_points)
         for run in track(runs, "distributions of the unjudged part")
     ]
     names = ("value", "cdf", "cdf_bound", "normal_cdf")

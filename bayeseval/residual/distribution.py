@@ -1,6 +1,5 @@
 """Distribution of a weighted sum of independent judgments that are not known."""
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +11,6 @@ NEGLIGIBLE = 0.05  # frequencies below this share of the tolerance are left out
 LEFT_OUT = 1e-10  # probability of lying outside the period
 
 
-@dataclass(frozen=True, eq=False)
 class UnjudgedSum:
     r"""Distribution of :math:`V = \sum_j w_j B_j`, the B independent Binomial(count, probability).
 
@@ -61,19 +59,20 @@ class UnjudgedSum:
     array([0. , 0.5])
     """
 
-    weight: ArrayLike
-    probability: ArrayLike
-    count: ArrayLike | None = None
-    tolerance: float = 1e-6
-    _groups: tuple = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        weight = np.atleast_1d(np.asarray(self.weight, dtype=np.float64))
-        probability = np.broadcast_to(np.asarray(self.probability, float), weight.shape)
-        count = np.broadcast_to(1 if self.count is None else np.asarray(self.count), weight.shape)
+    def __init__(
+        self,
+        weight: ArrayLike,
+        probability: ArrayLike,
+        count: ArrayLike = 1,
+        tolerance: float = 1e-6,
+    ) -> None:
+        weight = np.atleast_1d(np.asarray(weight, dtype=np.float64))
+        probability = np.broadcast_to(np.asarray(probability, float), weight.shape)
+        count = np.broadcast_to(np.asarray(count), weight.shape)
         if not ((weight >= 0) & (probability >= 0) & (probability <= 1) & (count >= 0)).all():
             raise ValueError("weights and counts are at least 0 and probabilities lie in [0, 1].")
-        object.__setattr__(self, "_groups", _merged(weight, probability, count))
+        self.tolerance = tolerance
+        self._groups = _merged(weight, probability, count)
 
     @property
     def mean(self) -> float:

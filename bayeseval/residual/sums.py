@@ -70,24 +70,6 @@ def residual_sums(
     [0.625, 0.375, 0.0677]
     """
     check_whole_numbers(1, relevance_level=relevance_level)
-    parts = [
-        _topic_sums(topic, persistence, relevance_level, cutoff, tail)
-        for topic in checked_lists(collection)
-    ]
-    base, weight, squares = np.stack(parts, axis=2)
-    dims = ("run", "topic", "replicate")
-    retrieved = Rankings.of(collection).pair[:, :, 0] >= 0
-    sums = xr.Dataset(
-        {"base": (dims, base), "weight": (dims, weight), "squares": (dims, squares)},
-        coords={name: collection[name].to_numpy() for name in ("run", "topic")},
-    )
-    if "replicate" not in collection["judgments/grade"].dims:
-        sums = sums.isel(replicate=0)
-    return sums.assign(retrieved=(("run", "topic"), retrieved))
-
-
-def checked_lists(collection: xr.DataTree) -> list[TopicLists]:
-    """Ranked lists of every topic; a warning names topics without a judgment."""
     check_collection(collection)
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs to evaluate")
@@ -98,8 +80,18 @@ def checked_lists(collection: xr.DataTree) -> list[TopicLists]:
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if not judged.all():
-        warnings.warn(without_judgment(topics[~judged]), stacklevel=4)
-    return lists
+        warnings.warn(without_judgment(topics[~judged]), stacklevel=3)
+    parts = [_topic_sums(topic, persistence, relevance_level, cutoff, tail) for topic in lists]
+    base, weight, squares = np.stack(parts, axis=2)
+    dims = ("run", "topic", "replicate")
+    retrieved = Rankings.of(collection).pair[:, :, 0] >= 0
+    sums = xr.Dataset(
+        {"base": (dims, base), "weight": (dims, weight), "squares": (dims, squares)},
+        coords={name: collection[name].to_numpy() for name in ("run", "topic")},
+    )
+    if "replicate" not in collection["judgments/grade"].dims:
+        sums = sums.isel(replicate=0)
+    return sums.assign(retrieved=(("run", "topic"), retrieved))
 
 
 def _is_judged(topic: TopicLists) -> bool:

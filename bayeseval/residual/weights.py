@@ -29,7 +29,7 @@ class UnjudgedWeights:
     >>> probability = xr.DataArray([[0.2]], **cells)
     >>> scored = xr.DataArray([[True]], **cells)
     >>> weights = UnjudgedWeights(collection, 0.5, None, "nonrelevant", probability, scored)
-    >>> round(weights.mean_of(run=0, tolerance=1e-6).mean, 3)  # .2 * (.25 + .125)
+    >>> round(weights.sum_of(run=0, tolerance=1e-6).mean, 3)  # .2 * (.25 + .125)
     0.075
     """
 
@@ -52,14 +52,11 @@ class UnjudgedWeights:
         levels, place = np.unique(probability.to_numpy(), return_inverse=True)
         self._levels, self._level = levels, place.reshape(probability.shape)
 
-    def mean_of(self, run: int, tolerance: float) -> UnjudgedSum:
-        """What the unjudged documents of one sample add to the mean over the scored topics."""
-        return self.sum_of(run, np.flatnonzero(self._scored[run]), 0, tolerance)
-
     def sum_of(
-        self, run: int, topics: NDArray[np.integer], replicate: int, tolerance: float
+        self, run: int, tolerance: float, *, topics: NDArray | None = None, replicate: int = 0
     ) -> UnjudgedSum:
-        """Distribution of what the unjudged documents add to the mean over some topics."""
+        """Distribution of what the unjudged documents add to the mean over topics, or over some."""
+        topics = np.flatnonzero(self._scored[run]) if topics is None else topics
         ranking = self._ranking[run, topics]
         unjudged = (ranking >= 0) & self._unjudged[replicate][ranking]
         if self._tail == "unjudged":
@@ -81,8 +78,8 @@ class UnjudgedWeights:
         out = np.full((*full.shape, prob.size), np.nan)
         cells = np.argwhere(full.notnull().to_numpy()).tolist()
         for run, *topic, replicate in track(cells, "distributions of the unjudged part"):
-            topics = np.array(topic) if per_topic else np.flatnonzero(self._scored[run])
-            unjudged = self.sum_of(run, topics, replicate, 3e-3 if per_topic else 1e-4)
+            topics, tolerance = (np.array(topic), 3e-3) if per_topic else (None, 1e-4)
+            unjudged = self.sum_of(run, tolerance, topics=topics, replicate=replicate)
             out[(run, *topic, replicate)] = unjudged.quantile(prob)
         quantile = xr.DataArray(out, dims=(*dims, "ci_bound"))
         quantile = quantile.assign_coords(ci_bound=["lower", "upper"])
