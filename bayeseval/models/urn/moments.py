@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.stats import binom
 
 from bayeseval.collection.choices import check_whole_numbers
 
@@ -88,15 +88,20 @@ def urn_moments(
     """
     check_whole_numbers(1, n_topics=n_topics)
     _check(n_documents, odds, relevant_probability, n_relevant, judged_depth, persistence, length)
-    if relevant_probability is None:
-        known, kernel = n_relevant, _of_number
-    else:
-        known, kernel = relevant_probability, _of_probability
     weight = _rank_weights(judged_depth, persistence, length or n_documents)
+    number = np.arange(n_documents + 1)
+
+    def moments(w, known):
+        if n_relevant is None:
+            chance = np.exp(binom.logpmf(number, n_documents, known))
+        else:
+            chance = (number == known).astype(float)
+        return _mixed_moments(n_documents, chance, float(w), weight)
+
+    known = xr.DataArray(relevant_probability if n_relevant is None else n_relevant)
     mean, square = xr.apply_ufunc(
-        lambda w, m: kernel(n_documents, m, w, weight),
-        xr.DataArray(odds), xr.DataArray(known), vectorize=True, output_core_dims=[[], []],
-    )  # fmt: skip
+        moments, xr.DataArray(odds), known, vectorize=True, output_core_dims=[[], []]
+    )
     variance = (square - mean**2).clip(0.0) / n_topics
     return xr.Dataset({"unjudged_mean": mean, "standard_deviation": variance**0.5})
 
@@ -157,22 +162,6 @@ def _rank_weights(judged_depth: int, persistence: float, length: int) -> NDArray
     weight = (1.0 - persistence) * persistence ** np.arange(length, dtype=np.float64)
     weight[:judged_depth] = 0.0
     return weight
-
-
-def _of_number(n_documents, n_relevant, odds, weight):
-    """Mean and mean square where M is known."""
-    return contribution_moments(n_documents, int(n_relevant), float(odds), weight)
-
-
-def _of_probability(n_documents, probability, odds, weight):
-    """Mean and mean square where M is Binomial."""
-    if probability in (0.0, 1.0):
-        return _of_number(n_documents, probability * n_documents, odds, weight)
-    number, logit = np.arange(n_documents + 1.0), np.log(probability) - np.log1p(-probability)
-    choose = gammaln(n_documents + 1.0) - gammaln(number + 1.0)
-    choose -= gammaln(n_documents - number + 1.0)
-    chance = np.exp(choose + number * logit - n_documents * np.logaddexp(0.0, logit))
-    return _mixed_moments(n_documents, chance, float(odds), weight)
 
 
 @_compiled
