@@ -29,8 +29,13 @@ def told_measures(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=level, grades=grades)
     check_modelled(parsed)
-    _check_grades(parsed, level, grades)
-    return np.array([_told_by_relevance(measure, level, grades) for measure in parsed])
+    told = np.array([_told_by_relevance(measure, level, grades) for measure in parsed])
+    if len(grades) < 2 and not told.all():
+        raise ValueError(
+            f"{parsed[told.argmin()].label} counts grades, and all judged documents have the grade "
+            f"{max(grades):g}: take dyn alone for it"
+        )
+    return told
 
 
 def document_model(sampled: xr.DataTree, level: int, told: bool):
@@ -80,18 +85,6 @@ def _told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) ->
     if measure.graded:
         return level == 1 and max(grades, default=0.0) <= 1
     return measure.relevance_level == level
-
-
-def _check_grades(measures: Sequence[Measure], level: int, grades: Sequence[float]) -> None:
-    """Refuse measures that need a model of grades where there is one grade alone."""
-    if len(grades) > 1:
-        return
-    for measure in measures:
-        if not _told_by_relevance(measure, level, grades):
-            raise ValueError(
-                f"{measure.label} counts grades, and all judged documents have the grade "
-                f"{grades[0]:g}: take dyn alone for it"
-            )
 
 
 def check_modelled(measures: list[Measure]) -> None:
