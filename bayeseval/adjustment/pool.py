@@ -60,14 +60,7 @@ class Pool:
 def judged_pool(
     collection: xr.DataTree, runs_unpooled: Sequence[str] | None, pool_depth: int
 ) -> Pool:
-    """Pool of the contributing runs, beside runs that did not contribute.
-
-    Raises
-    ------
-    ValueError
-        No unpooled run, one that is not there or that did contribute; no pooled run; a pool depth
-        below 1; judgments with replicates.
-    """
+    """Pool of the contributing runs, beside runs that did not contribute."""
     check_whole_numbers(1, pool_depth=pool_depth)
     check_one_sample(collection, "scores are adjusted for one sample")
     grade = grade_columns(collection)

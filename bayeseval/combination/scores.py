@@ -122,23 +122,7 @@ def combined_scores(
 
 
 def combined_means(sampled: xr.DataTree, mean: xr.Dataset, **options) -> xr.Dataset:
-    """The same from the means by ``dyn``, where these are at hand.
-
-    Parameters
-    ----------
-    sampled, mean, **options
-        As for :meth:`Combination.of`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`combined_scores`.
-
-    Warns
-    -----
-    UserWarning
-        As :func:`combined_scores`.
-    """
+    """The same from the means by ``dyn``, where these are at hand: as :meth:`Combination.of`."""
     found = Combination.of(sampled, mean, **options)
     if found.contradiction:
         warnings.warn(
@@ -182,21 +166,10 @@ class Combination:
         draws: int = DRAWS,
         random_seed: int,
     ) -> "Combination":
-        """Fit the model, and combine.
+        """Fit the model, and combine, as :func:`combined_scores` does.
 
-        Parameters
-        ----------
-        sampled : DataTree
-        mean : Dataset (measure, run)
-            Of :func:`mean_over_topics` for these topics, by ``dyn`` with the same ``predictor`` and
-            ``relevance_level``.
-        guarantee, groups, draws, random_seed
-            As for :func:`combined_scores`.
-
-        Raises
-        ------
-        ValueError
-            As :func:`combined_scores`.
+        ``mean`` (measure, run) is of :func:`mean_over_topics` for these topics, by ``dyn`` with the
+        same ``predictor`` and ``relevance_level``.
         """
         if mean["standard_error"].isnull().any():
             raise ValueError(

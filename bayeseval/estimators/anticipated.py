@@ -121,17 +121,10 @@ def of_ratio(
     fall: Floats,
     below: Sequence[Floats],
 ) -> Floats | None:
-    r"""Of a ratio, by its linear error as far as the topic's own sample moves the denominator.
+    """Of a ratio, by its linear error as far as the topic's own sample moves the denominator.
 
-    Parameters
-    ----------
-    topic : TopicRelevance
-    weight : float array (rank,)
-    levels : list of (step, FilledRelevance)
-    inverse, fall : float array (replicate,) and (run, replicate)
-        As :func:`inverse_and_fall` gives them.
-    below : list of float arrays (replicate,)
-        What a document of each level adds to the denominator.
+    ``inverse`` and ``fall`` are those of :func:`inverse_and_fall`, ``below`` (replicate,) is what a
+    document of each level adds to the denominator.
     """
     from bayeseval.measures.rank_sums import weighted_sum
 
@@ -205,12 +198,8 @@ def inverse_and_fall(
 ) -> tuple[Floats, Floats]:
     """What the anticipated variance of a ratio rests on.
 
-    Returns
-    -------
-    float array (replicate,)
-        1 / denominator, by the posterior or as the topic's own sample estimates it.
-    float array (run, replicate)
-        How much the ratio falls as the denominator by the topic's own sample rises.
+    That is 1 / denominator (replicate,), by the posterior or as the topic's own sample estimates
+    it, and how much the ratio (run, replicate) falls as the denominator by that sample rises.
     """
     if counts is None:
         inverse = ratio(1.0, denominator)

@@ -23,11 +23,6 @@ class CondensedOptions:
         the measure's cutoff move up into it (the extension of Webber and Park, section 2.1). With
         the pool depth as `depth` they come from the pooled ranks alone. Places that stay empty
         count as non-relevant.
-
-    Raises
-    ------
-    ValueError
-        ``depth`` below 1.
     """
 
     depth: int | None = None

@@ -32,11 +32,6 @@ class RatioOptions:
         What AP, nDCG, R@k and Rprec divide by. "topic": the number of relevant documents (or the
         ideal gain) as the topic's own sample estimates it. "counts": its posterior from the counts
         of all topics.
-
-    Raises
-    ------
-    ValueError
-        A value that does not exist.
     """
 
     denominator: str = "counts"
@@ -207,10 +202,6 @@ def by_counts(
     below : float array (replicate, slot), optional
         Deviations of D as the topic's own sample estimates it. Without them N and E[1 / D] are
         taken for independent, which makes intervals longer.
-
-    Returns
-    -------
-    TopicScore
     """
     of_own = np.zeros(estimate.shape[1])
     if below is not None:

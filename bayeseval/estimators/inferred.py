@@ -29,11 +29,6 @@ class InferredOptions:
     relevant_smoothing, sampled_smoothing : float
         :math:`\epsilon` and :math:`\epsilon'`, which are added to the relevant and to the sampled
         documents of a stratum above a rank. Defaults are those of NIST's ``sample_eval.pl``.
-
-    Raises
-    ------
-    ValueError
-        Unless 0 <= relevant_smoothing <= sampled_smoothing and 0 < sampled_smoothing.
     """
 
     relevant_smoothing: float = 1e-5
@@ -54,12 +49,6 @@ def inferred(
     """Scores of the runs on one topic by the inferred form of a measure, as `INFERRED` has them.
 
     They are NaN where a replicate judged nothing of the topic.
-
-    Raises
-    ------
-    ValueError
-        A design with neither strata nor one probability for the whole pool; a judged document
-        outside the strata.
     """
     return INFERRED[measure.name](measure, sampled_strata(measure, topic, options))
 
@@ -142,12 +131,6 @@ def sampled_strata(
     """Strata of a topic, from its design or, where there is none, its pool as one stratum.
 
     The lists are cut at the measure's cutoff.
-
-    Raises
-    ------
-    ValueError
-        A design without strata whose probabilities differ or are not known; a sampled document
-        outside the strata.
     """
     pool, stratum, size = _strata(topic)
     inside = np.flatnonzero(pool)

@@ -86,13 +86,7 @@ HAS_COVARIANCE = tuple(
 
 
 def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:
-    """Options as the estimator takes them, the defaults where none are given; None if it has none.
-
-    Raises
-    ------
-    ValueError
-        Options that the estimator does not have, or values that they do not have.
-    """
+    """Options as the estimator takes them, checked; the defaults where none are given."""
     options = ESTIMATORS[estimator].options
     allowed = [] if options is None else [field.name for field in fields(options)]
     if not isinstance(given or {}, dict) or not set(given or {}) <= set(allowed):
@@ -131,13 +125,7 @@ def check_known(estimator: str, of_face: tuple[str, ...] = ()) -> None:
 
 
 def check_estimator(collection: xr.DataTree, estimator: str) -> None:
-    """Refuse an estimator that does not exist, or not for the design of a collection.
-
-    Raises
-    ------
-    ValueError
-        Unknown estimator, or one that needs a random design that the collection does not have.
-    """
+    """Refuse an estimator that does not exist, or not for the design of a collection."""
     check_known(estimator)
     has_design = "design" in collection.children
     scheme = collection["design"].attrs["scheme"] if has_design else "none"

@@ -50,13 +50,7 @@ class ExpandedSample:
 
 
 def expanded_sample(measure: Measure, topic: TopicLists) -> ExpandedSample:
-    """Sampled relevances of a topic, expanded; the lists are cut at the measure's cutoff.
-
-    Raises
-    ------
-    ValueError
-        No design, or a judged document without an inclusion probability in (0, 1].
-    """
+    """Sampled relevances of a topic, expanded; the lists are cut at the measure's cutoff."""
     if topic.inclusion_probability is None:
         raise ValueError(
             "statAP needs a design with the inclusion probability of every judged document"

@@ -26,18 +26,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def compared_pairs(runs: NDArray, reference: str | None = None) -> Pairs:
-    """Positions of the runs a and b of every pair, or of all runs beside one reference.
-
-    Parameters
-    ----------
-    runs : array of str (run,)
-    reference : str, optional
-        The run b of every pair; by default all pairs, a before b.
-
-    Raises
-    ------
-    ValueError
-        An unknown run; fewer than two runs.
+    """Positions of the runs a and b of all pairs, a before b, or of all runs beside a reference b.
 
     Examples
     --------
@@ -81,28 +70,10 @@ def differences(
 ) -> xr.Dataset:
     """Differences of pairs of runs over topics, as ``paired_difference`` has them for one.
 
-    Parameters
-    ----------
-    sampled : DataTree
-        Collection without replicates.
-    measures, estimator
-        As for :func:`evaluate`.
-    pairs : pair of int arrays (comparison,)
-        Positions of the runs a and b.
-    population : {"sample", "topics"}, optional
-        As for :func:`paired_difference`.
-    ci_prob : float
-        Coverage of the intervals.
-    **options
-        Of :func:`evaluate`.
-
-    Returns
-    -------
-    Dataset (measure, comparison)
-        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``, ``n_topics``,
-        ``believed`` and ``believed_freedom``, the error that the interval rests on and its degrees
-        of freedom, ``difference`` (measure, comparison, topic), and what :func:`mean_over_topics`
-        says of denominators.
+    Of the runs at the positions a and b of ``pairs``, (comparison,) each. Beside what that returns
+    there are, over measure and comparison, ``believed`` and ``believed_freedom``, the error that
+    the interval rests on and its degrees of freedom, and ``difference`` (measure, comparison,
+    topic).
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)

@@ -101,10 +101,7 @@ def _equal(one: np.ndarray, other: np.ndarray) -> bool:
 def model_name(model_or_fit) -> str | None:
     """Name of a model or of a fit; None where it is none of this package's.
 
-    Raises
-    ------
-    ValueError
-        A fit of an earlier version of the package, which holds other things.
+    Fits of an earlier version of the package, which hold other things, are refused.
 
     Examples
     --------

@@ -66,13 +66,7 @@ MODELS = {
 
 
 def kind_of_documents(model_or_fit) -> ModelKind:
-    """Row of a model or of a fit that draws the relevance or the grades of single documents.
-
-    Raises
-    ------
-    ValueError
-        Another model, which predicts no documents.
-    """
+    """Row of a model or of a fit that draws the relevance or the grades of single documents."""
     kind = kind_of(model_or_fit)
     if kind is None or kind.draws_of != "documents":
         able = ", ".join(name for name, other in MODELS.items() if other.draws_of == "documents")

@@ -99,25 +99,14 @@ class Denominators:
     def factor(self, topic: int, measure: Measure, value: NDArray) -> float:
         """What AP is to be multiplied by; 1 for other measures.
 
-        Parameters
-        ----------
-        topic : int
-        measure : Measure
-        value : array (pair, draw)
-            Relevances of all documents of the topic's frame as the measure sees them, in the draws
-            that are not :meth:`empty`.
+        ``value`` (pair, draw) are the relevances of all documents of the topic's frame as the
+        measure sees them, in the draws that are not :meth:`empty`.
         """
         numbers = self._numbers(topic, measure, value) if measure.name == "AP" else None
         return 1.0 if numbers is None else numbers.model / numbers.expected
 
     def weight(self, topic: int, measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
-        """What the relevance of each document (pair,) counts in R@k; None where all count 1.
-
-        Parameters
-        ----------
-        topic, measure, value
-            As for :meth:`factor`.
-        """
+        """What the relevance of each document (pair,) counts in R@k; None where all count 1."""
         numbers = self._numbers(topic, measure, value) if measure.name == "R" else None
         if numbers is None or self._relevance is None:
             return None

@@ -44,16 +44,7 @@ def labelled_scores(
 ) -> xr.Dataset:
     """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
 
-    Parameters
-    ----------
-    sizes : mapping
-        Numbers of chains and of draws per chain.
-    labels : mapping
-        Labels of measure, run and topic.
-    estimate : float array (measure, run, draw) or (measure, run, topic, draw)
-    lost : float array (measure, run, topic)
-    over : {"topic"} or None
-        "topic" where the scores are means over topics.
+    What is ``lost`` is (measure, run, topic); ``over`` is "topic" where scores are means.
 
     Examples
     --------

@@ -18,14 +18,7 @@ GRADES = Option("model", "grades", "be.models.grade_model")
 
 
 def told_measures(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool_]:
-    """Which measures (measure,) a model of relevance from a level on tells; others need grades.
-
-    Raises
-    ------
-    ValueError
-        A measure that compares pairs of judged documents, or one that counts grades where there is
-        one grade alone.
-    """
+    """Which measures (measure,) a model of relevance from a level on tells; others need grades."""
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=level, grades=grades)
     check_modelled(parsed)

@@ -18,12 +18,8 @@ def held_out_groups(sample: Sample) -> NDArray[np.int64]:
 
     Pairs of one stratum are drawn together and so held out together. A Poisson design draws every
     pair by itself, and any partition would do: the pairs of a topic are dealt into 20 groups by
-    fused rank, as cards are dealt to 20 players.
-
-    Returns
-    -------
-    ndarray (frame_pair,)
-        Group numbers 0, 1, ... without a gap, in the order of topics, never shared by two topics.
+    fused rank, as cards are dealt to 20 players. Groups are numbered 0, 1, ... without a gap, in
+    the order of topics, and no two topics share one.
     """
     topic = sample.topic.astype(np.int64)
     dealt = topic * N_POISSON_GROUPS + sample.fused_rank % N_POISSON_GROUPS
@@ -38,12 +34,7 @@ def folds(sample: Sample, n_folds: int) -> NDArray[np.int64]:
     """Fold of every frame pair: its groups dealt into ``n_folds``, one player on at each topic.
 
     Topics stand in the order of their labels, so that other labels give another deal, and slightly
-    other predictions, as good as these.
-
-    Returns
-    -------
-    ndarray (frame_pair,)
-        Fold numbers below ``n_folds``; all pairs of a group are in one fold.
+    other predictions, as good as these. All pairs of a group are in one fold.
     """
     group = held_out_groups(sample)
     first_group = np.full(sample.n_topics, np.iinfo(np.int64).max)
@@ -57,12 +48,7 @@ def held_out_prevalence(sample: Sample, relevance: NDArray[np.float64]) -> NDArr
     .. math:: \frac{\sum_{d'} rel(d') / \pi(d')}{\sum_{d'} 1 / \pi(d')}
 
     over the selected d' of the same topic outside the group of d; 0 where nothing was selected
-    there.
-
-    Returns
-    -------
-    ndarray (replicate, frame_pair)
-        Values in [0, 1].
+    there; (replicate, frame_pair).
     """
     group = held_out_groups(sample)
     n_groups = int(group.max(initial=-1)) + 1

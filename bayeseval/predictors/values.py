@@ -36,13 +36,7 @@ def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def check_labels(sampled: xr.DataTree) -> None:
-    """Refuse labels of a collection with a sample that tell what was sampled (:func:`check_gaps`).
-
-    Raises
-    ------
-    ValueError
-        Where labels of one judge do.
-    """
+    """Refuse labels of a collection that tell what was sampled of it (:func:`check_gaps`)."""
     names = label_names(sampled)
     if not names:
         return
@@ -65,21 +59,7 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     design (of strata the hypergeometric one: where all have a value, or none, there is no chance).
     One rare document in the sample can give a large z by itself: refused is what is beyond 5 and
     also has a probability below 3e-6 by Chernoff's bound (of independent draws, and so of draws
-    without replacement).
-
-    Parameters
-    ----------
-    sample : Sample
-        Frame, design and samples.
-    name : str
-        Of the values, for the message.
-    values : float array (frame_pair,)
-        NaN where there is none.
-
-    Raises
-    ------
-    ValueError
-        Where that is so in a replicate.
+    without replacement). ``values`` (frame_pair,) are NaN where there is none.
 
     Examples
     --------
@@ -145,12 +125,7 @@ def log_tail(chance: NDArray[np.float64], number: int) -> float:
 
     .. math:: \min_t \sum_d \log(1 - \pi_d + \pi_d e^t) - t s
 
-    Parameters
-    ----------
-    chance : float array (document,)
-        Inclusion probabilities.
-    number : int
-        s of them are drawn.
+    for s drawn documents, with the chances pi (document,).
 
     Examples
     --------

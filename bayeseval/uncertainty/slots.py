@@ -35,20 +35,7 @@ class Slots:
 
 
 def topic_slots(sample: Sample, topic: int) -> Slots:
-    """Slots of one topic.
-
-    Parameters
-    ----------
-    sample : Sample
-        Frame, design and selected pairs.
-    topic : int
-        Position of the topic.
-
-    Returns
-    -------
-    Slots
-        Arrays (replicate, slot).
-    """
+    """Slots of the topic at a position."""
     inside = sample.of_topic(topic)
     stratum = sample.stratum[inside].astype(np.int64)
     probability = sample.inclusion_probability[inside]

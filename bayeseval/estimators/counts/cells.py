@@ -72,10 +72,6 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
     made_certain : bool
         Whether the design was given pairs to judge for certain. Then cells in which nothing is left
         to chance tell nothing of the others.
-
-    Returns
-    -------
-    Cells
     """
     of_pair = np.zeros(sample.n_pairs, dtype=np.int64)
     rank = np.zeros(sample.n_pairs)

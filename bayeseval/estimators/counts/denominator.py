@@ -49,16 +49,7 @@ class TopicCounts:
         is the sum of relevance by inclusion probability, with the weight `own_share`. An
         estimate with the same expectation and a smaller variance takes that sum's place: the draws
         are moved by own_share (estimate - expanded), in proportion, but to no less than the number
-        seen or half of what they were.
-
-        Parameters
-        ----------
-        estimate : float array (replicate,)
-            Of the number of relevant documents, such as the difference estimator's.
-        expanded : float array (replicate,)
-            Sum of relevance by inclusion probability.
-        seen : float array (replicate,)
-            Number of relevant documents in the sample.
+        seen or half of what they were. All are (replicate,).
         """
         mean = self.draw.mean(axis=1)
         moved = mean + self.own_share * (estimate - expanded)
@@ -89,11 +80,8 @@ class TopicCounts:
     def own_error(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standard deviation of the inverse that the topic has for itself (replicate,).
 
-        Parameters
-        ----------
-        known : float array (replicate,)
-            Variance of the inverse that is accounted for already, by the topic's own sample. What
-            is left is never less than the part of the variance that the sample does not explain.
+        Beside the variance ``known`` (replicate,) that the topic's own sample accounts for, and not
+        less than the part that the sample does not explain.
         """
         variance = self._inverses.var(axis=1)
         left = np.maximum(variance - known, (1.0 - self.own_share) * variance)

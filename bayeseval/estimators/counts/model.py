@@ -226,15 +226,8 @@ class CountFit(Mode):
 
         The hyperparameters stand, for a block of draws each, at the points of
         :func:`draw_directions`, which have the mean and covariance of their posterior, but for
-        cliffs (:meth:`_placed`).
-
-        Parameters
-        ----------
-        unsampled : float array (cell,) or (cell, draw)
-        number : int
-            Of the level: levels are drawn independently.
-        random_seed : int
-            For the shifts of the topics' sequences.
+        cliffs (:meth:`_placed`). ``unsampled`` is (cell,) or (cell, draw), ``number`` that of the
+        level: levels are drawn independently, by shifts of the topics' sequences.
         """
         from bayeseval.estimators.counts.kernel import unsampled_relevant
 

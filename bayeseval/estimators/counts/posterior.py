@@ -82,12 +82,8 @@ class CountModel:
     ) -> LevelCounts:
         """Counts at the last of some nested levels, each level among the one before.
 
-        Parameters
-        ----------
-        names : tuple
-            One name per level, from the lowest.
-        observed : list of float array (replicate, frame_pair)
-            Relevance of the selected pairs at each of them.
+        Of each, from the lowest, its name, and the relevance of the selected pairs (replicate,
+        frame_pair).
         """
         if names not in self._levels:
             above = self.level(names[:-1], observed[:-1]) if len(names) > 1 else None
@@ -95,14 +91,10 @@ class CountModel:
         return self._levels[names]
 
     def unsampled(self, level: LevelCounts, topic: int) -> tuple[NDArray, NDArray[np.float64]]:
-        """Cell of each frame pair of a topic, and of each cell what is expected to be left.
+        """Cell of each frame pair of a topic (pair,), and of each cell what is expected to be left.
 
-        Returns
-        -------
-        int array (pair,)
-            Cell among those of the topic.
-        float array (replicate, cell)
-            Posterior mean number of relevant documents among those that were not sampled.
+        That is the posterior mean number (replicate, cell) of relevant documents among those that
+        were not sampled; cells are those of the topic, from 0.
         """
         first, last = self._cells.start[topic : topic + 2]
         of_pair = self._cells.of_pair[self._sample.of_topic(topic)] - first

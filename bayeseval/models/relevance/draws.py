@@ -109,14 +109,7 @@ class RelevanceDraws:
     ) -> TopicDraws:
         """Grades under every draw of some pairs of a topic, given as local positions.
 
-        Parameters
-        ----------
-        topic : int
-            Position of the topic in the collection.
-        pairs : int array (pair,)
-            Positions among the topic's pairs.
-        kept : bool array (pair,), optional
-            Pairs that may be drawn again with other log odds of relevance.
+        Those ``kept`` (pair,) may be drawn again with other log odds of relevance.
         """
         random = np.random.default_rng([self.seed_word, TOPIC_STREAM, topic])
         start = int(self.frame.rankings.start[topic])

@@ -38,13 +38,7 @@ class Kinship:
 
     @classmethod
     def of(cls, likeness: NDArray[np.float64], known: NDArray, others: NDArray) -> "Kinship":
-        """Kinship of some runs with those of the model and with each other.
-
-        Parameters
-        ----------
-        likeness : float array (run, run)
-        known, others : int array
-            Positions of the runs of the model, and of the others.
+        """Kinship of other runs with those known to the model and with each other, by positions.
 
         Examples
         --------

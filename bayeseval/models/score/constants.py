@@ -165,11 +165,6 @@ def constants_by_group(
     learned : bool DataArray (run,), optional
         Which runs the model learned from; default: those of the coord ``learned``, else those of
         the coord ``contributed``.
-
-    Raises
-    ------
-    ValueError
-        A group without constants, or constants of a group that no run is in; a run without a group.
     """
     known = checked_constants(constants)
     names = {name for _, name in known}

@@ -84,11 +84,7 @@ class Sources:
 
         It is a share of the design's standard error, but no more than runs that are not as modelled
         are off by: of a run that the design hardly knows, its error says nothing of the model's.
-
-        Parameters
-        ----------
-        ratio, far_sd : float array (measure, run)
-            ``design_ratio`` and ``far_sd``, this in units of the score; 0 is no limit.
+        ``ratio`` is ``design_ratio``; a ``far_sd`` of 0, in units of the score, is no limit.
         """
         share = ratio * np.sqrt(self.design_variance)
         return np.where(far_sd > 0.0, np.minimum(share, far_sd), share)

@@ -123,25 +123,11 @@ class Tops:
     def topic_lists(
         self, topic: int, length: int, *, own: bool
     ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
-        """Whole lists of one topic: relevance and rank (run, place), and judged places (run,).
+        """Lists of one topic down to a length: relevance and rank (run, place), judged (run,).
 
-        Parameters
-        ----------
-        topic : int
-            Position of the topic.
-        length : int
-            Ranks that are looked at.
-        own : bool
-            Only documents of the frame that no other run shows, instead of all of the frame.
-
-        Returns
-        -------
-        relevance : int8 array (run, place)
-            -1 where it is not known, -2 past the end of a list.
-        rank : int64 array (run, place)
-            From 0.
-        judged : int64 array (run,)
-            Places that the first ``depth`` ranks fill.
+        Of all documents of the frame, or of each run's ``own``, which no other shows. The relevance
+        is -1 where it is not known, -2 past the end of a list; ranks are from 0; judged is the
+        number of places that the first ``depth`` ranks fill.
         """
         ranking = self.rankings.pair[:, topic, :length]
         found = (ranking >= 0) & self.in_frame[ranking]
