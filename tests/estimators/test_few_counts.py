@@ -32,13 +32,9 @@ def few_counts(number, seed=1, n_cells=6):
     return Counts(start, seen, sampled, np.column_stack([np.ones(n), place]), place), left
 
 
-def few_fit(counts, left) -> FewFit:
-    return FewFit(counts.start, counts.relevant, counts.sampled, left, counts.curve)
-
-
 def test_the_likelihood_sums_over_numbers_and_the_places_of_those_that_were_not_sampled():
     counts, left = few_counts([0, 1, 2, 3], n_cells=2)
-    fit, hyper = few_fit(counts, left), np.array([-0.7, 0.4, 0.3, -0.5])
+    fit, hyper = FewFit(counts, left), np.array([-0.7, 0.4, 0.3, -0.5])
     chance = fit._numbers(hyper)
     for topic in range(4):
         inside = slice(*counts.start[topic : topic + 2])
@@ -58,7 +54,7 @@ def test_the_likelihood_sums_over_numbers_and_the_places_of_those_that_were_not_
 
 def test_poisson_numbers_make_independent_poisson_counts():
     counts, left = few_counts([0, 2, 1])
-    fit, hyper = few_fit(counts, left), np.array([-1.1, -np.log(1.7), np.log(1.7 / 2.0), 0.0])
+    fit, hyper = FewFit(counts, left), np.array([-1.1, -np.log(1.7), np.log(1.7 / 2.0), 0.0])
     share = fit._shares(hyper)[0]
     expected = poisson.logpmf(counts.relevant, 1.7 * share * counts.sampled)
     ways = counts.relevant * np.log(counts.sampled) - np.log(
@@ -69,7 +65,7 @@ def test_poisson_numbers_make_independent_poisson_counts():
 
 
 def test_the_gradient_is_the_slope_of_the_log_posterior():
-    fit, hyper = few_fit(*few_counts([1, 0, 3, 2, 1])), np.array([-0.6, 0.5, 0.4, -0.7])
+    fit, hyper = FewFit(*few_counts([1, 0, 3, 2, 1])), np.array([-0.6, 0.5, 0.4, -0.7])
     step = 1e-5 * np.eye(4)
     slope = [(fit._loss(hyper + h)[0] - fit._loss(hyper - h)[0]) / 2e-5 for h in step]
     np.testing.assert_allclose(fit._loss(hyper)[1], slope, rtol=1e-6, atol=1e-7)
@@ -89,7 +85,7 @@ def test_where_each_topic_has_one_no_second_is_looked_for():
 
 def test_draws_have_the_posterior_of_the_numbers():
     counts, left = few_counts([0, 1, 1, 2, 3, 1, 0, 2])
-    fit = few_fit(counts, left)
+    fit = FewFit(counts, left)
     fit._root = np.zeros_like(fit._root)  # the hyperparameters stand where they are set
     seen = np.add.reduceat(counts.relevant, counts.start[:-1])
     drawn = [
@@ -108,14 +104,14 @@ def test_numbers_that_differ_as_topics_do_are_left_to_the_topics():
     random = np.random.default_rng(3)
     number = np.where(random.random(60) < 0.25, random.poisson(7.0, 60), 0)
     counts, left = few_counts(number, seed=4)
-    assert are_few(counts.relevant, counts.sampled, left, counts.start)
+    assert are_few(counts, left)
     assert isinstance(fit_counts(counts, np.zeros((2, left.size)), left=left), CountFit)
 
 
 @pytest.mark.parametrize("number", [[40] * 12, [1] * 10 + [60] * 2])
 def test_many_relevant_documents_are_not_few(number):
     counts, left = few_counts(number)
-    assert not are_few(counts.relevant, counts.sampled, left, counts.start)
+    assert not are_few(counts, left)
 
 
 def known_items(seed):

@@ -78,8 +78,8 @@ def fit_counts(
     """
     lacking = None if lowest else shows_none
     usual = CountFit(counts, shows_none=lacking)
-    if left is not None and are_few(counts.relevant, counts.sampled, left, counts.start):
-        few = FewFit(counts.start, counts.relevant, counts.sampled, left, counts.curve)
+    if left is not None and are_few(counts, left):
+        few = FewFit(counts, left)
         if few.converged and few.log_density > usual.log_density:
             return few
     if lowest and shows_none is not None and np.count_nonzero(shows_none) > 1:

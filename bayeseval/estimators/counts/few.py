@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.mode import Mode, draw_directions, points, sequence
+from bayeseval.estimators.counts.model import Counts
 
 MOST = 30  # number of relevant documents of a topic
 FEW_SEEN = 8  # relevant documents in the sample of a topic, at most
@@ -12,12 +13,12 @@ BETA_SD = 5.0  # of the curve's columns
 SD = (2.0, 2.0, 1.5)  # of the log odds of none and of two beside one, and of the log of nu
 
 
-def are_few(relevant, sampled, left, start) -> bool:
+def are_few(counts: Counts, left: NDArray[np.float64]) -> bool:
     """Whether topics have few relevant documents, by their samples alone; arrays as of a fit."""
-    if start.size < 2 or (np.diff(start) == 0).any():
+    if counts.start.size < 2 or (np.diff(counts.start) == 0).any():
         return False
-    seen = np.add.reduceat(relevant, start[:-1])
-    expanded = relevant * (1.0 + left / np.maximum(sampled, 1.0))
+    seen = np.add.reduceat(counts.relevant, counts.start[:-1])
+    expanded = counts.relevant * (1.0 + left / np.maximum(counts.sampled, 1.0))
     return bool(seen.max() <= FEW_SEEN and expanded.sum() <= FEW * seen.size)
 
 
@@ -39,23 +40,22 @@ class FewFit(Mode):
 
     Parameters
     ----------
-    start : int array (topic + 1,)
-        The cells of topic t are ``start[t]:start[t + 1]``, one at least.
-    relevant, sampled, left : float array (cell,)
-        Sampled relevant, sampled, and unsampled documents.
-    curve : float array (cell, column)
+    counts : Counts
+        With one cell at least of each topic.
+    left : float array (cell,)
+        Unsampled documents.
     """
 
     zero_inflated = False  # what topics without any there are is in the distribution
 
-    def __init__(self, start, relevant, sampled, left, curve: NDArray[np.float64]) -> None:
+    def __init__(self, counts: Counts, left: NDArray[np.float64]) -> None:
+        start = counts.start
         self._first, self._topic = start[:-1], np.repeat(np.arange(start.size - 1), np.diff(start))
-        self._relevant, self._left, self._size = relevant, left, sampled + left
-        self._curve = curve[:, 1:]
-        self._n_directions = (
-            curve.shape[1] + 3
-        )  # of CountFit, whose replicates stand beside these; one is not used
-        self._seen = self._by_topic(relevant)
+        self._relevant, self._left, self._size = counts.relevant, left, counts.sampled + left
+        self._curve = counts.curve[:, 1:]
+        # of CountFit, whose replicates stand beside these; one is not used
+        self._n_directions = counts.curve.shape[1] + 3
+        self._seen = self._by_topic(counts.relevant)
         number = np.arange(MOST + 1)
         self._steps = np.maximum(number - 1.0, 0.0)  # up from one relevant document
         log_factorial = np.concatenate([[0.0], np.cumsum(np.log(number[1:]))])
