@@ -14,8 +14,7 @@ import bayeseval as be
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
 from bayeseval.combination.model_errors import with_model_errors
-from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import TABLE, Constants, denominator_of, kind_of_measure
+from bayeseval.models.score.constants import TABLE, Constants, kinds_of_measures
 from bayeseval.models.score.sources import Sources
 from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT
 from benchmarks.held import held
@@ -51,7 +50,7 @@ def chunks(folder: Path) -> Iterable[tuple[dict, dict]]:
 
 def _kind(label: str, post: xr.Dataset) -> str:
     """Kind of constants of a measure, by what its posterior scores divide by."""
-    return kind_of_measure(parse_measures(label)[0], denominator_of(post))
+    return kinds_of_measures([label], post)[0]
 
 
 def constants_without(
@@ -66,7 +65,7 @@ def constants_without(
     else:
         table = left_out().loc[collection]
     groups = table.index.unique("group")
-    kinds = [kind_of_measure(measure, denominator) for measure in parse_measures(measures)]
+    kinds = kinds_of_measures(measures, xr.Dataset(attrs={"denominator": denominator}))
     return {
         label: {group: table.loc[(kind, group)].to_dict() for group in groups}
         for label, kind in zip(measures, kinds, strict=True)
@@ -456,7 +455,9 @@ def differences(folder: Path) -> None:
     rows = []
     for attrs, parts in chunks(folder):
         labels = parts["mean"]["measure"].to_numpy().tolist()
-        known = constants_without(attrs["collection"], labels, denominator_of(parts["post"]))
+        known = constants_without(
+            attrs["collection"], labels, parts["post"].attrs.get("denominator", "model")
+        )
         kinds = _kinds_of_pairs(parts["mean"])
         for label in labels:
             some = {name: part.sel(measure=[label]) for name, part in parts.items()}

@@ -20,7 +20,6 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.score.constants import denominator_of
 from benchmarks.combination_table import constants_without
 from benchmarks.coverage_collections import COLLECTIONS, EVERY, at_hand, halved, roles, whole
 from benchmarks.held import held
@@ -121,7 +120,7 @@ def answers(name: str, sampled: xr.DataTree, seed: int) -> dict[str, xr.Dataset]
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURE, estimator="dyn"))
     known = None  # the package's
     if name in EVERY:
-        known = constants_without(name, [MEASURE], denominator_of(post))[MEASURE]
+        known = constants_without(name, [MEASURE], post.attrs.get("denominator", "model"))[MEASURE]
     wider = be.with_model_errors(post, constants=known, random_seed=seed)
     found = {
         "dyn": mean,

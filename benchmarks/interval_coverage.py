@@ -22,7 +22,6 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.evaluation.pairs import differences
-from bayeseval.models.score.constants import denominator_of
 from benchmarks.combination_table import constants_without
 from benchmarks.coverage_collections import COLLECTIONS, EVERY, at_hand, roles, whole
 from benchmarks.held import held
@@ -145,7 +144,7 @@ def modelled(collection, design, selected, name: str) -> xr.Dataset:
     )
     table = pd.DataFrame(checks).rename_axis("replicate")
     whole = whole.reindex(measure=MEASURES).merge(table.to_xarray().drop_vars("replicate"))
-    return whole.assign_attrs(denominator=denominator_of(scores))
+    return whole.assign_attrs(denominator=scores.attrs.get("denominator", "model"))
 
 
 def with_errors(found: xr.Dataset) -> xr.Dataset:
@@ -187,7 +186,7 @@ def combined(collection, design, selected, drawn: Path) -> xr.Dataset:
 def posteriors(found: xr.Dataset, label: str) -> list[xr.Dataset]:
     """Posterior draws (chain, draw, measure, run) of every sample of a chunk, of one measure."""
     draws = found.draws.sel(measure=[label]).rename(sample="draw").expand_dims("chain")
-    attrs = {"denominator": denominator_of(found)}
+    attrs = {"denominator": found.attrs.get("denominator", "model")}
     return [
         draws.isel(replicate=number).to_dataset(name="estimate").assign_attrs(attrs)
         for number in range(draws.sizes["replicate"])
@@ -196,7 +195,9 @@ def posteriors(found: xr.Dataset, label: str) -> list[xr.Dataset]:
 
 def constants_of(found: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
     """Constants for every measure, learned without a chunk's collection."""
-    return constants_without(found.attrs["collection"], WITH_ERRORS, denominator_of(found))
+    return constants_without(
+        found.attrs["collection"], WITH_ERRORS, found.attrs.get("denominator", "model")
+    )
 
 
 def next_differences(sampled: xr.DataTree, how: dict) -> xr.DataArray:

@@ -11,9 +11,7 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Posterior, Prior, robust_posterior
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import MEASURES
-from bayeseval.models.score.constants import constants_by_group, kind_of_measure
+from bayeseval.models.score.constants import constants_by_group
 from bayeseval.models.score.independent import Independent
 from bayeseval.models.score.sources import Sources
 from bayeseval.rounding import settled
@@ -149,7 +147,8 @@ def combine(
         low, high = _each(sources, prior, ci_prob)
     else:
         low, high = whole.quantile(tail), whole.quantile(1.0 - tail)
-    low, high = _possible(sources, low, high)
+    low = np.where(sources.bounded, np.maximum(low, 0.0), low)  # which no score can be below
+    high = np.where(sources.bounded, np.minimum(high, 1.0), high)
     # beside a model that is nearly sure the mean may lie beyond a quantile, or outside the hull
     low, high = np.minimum(low, whole.estimate), np.maximum(high, whole.estimate)
     dims = ("measure", "run")
@@ -196,18 +195,7 @@ def _prior(sources: Sources, known, group: NDArray, says: Independent, variance:
 
 def _of_runs(sources: Sources, known, group: NDArray, field: str) -> Floats:
     """A constant of every measure and run."""
-    measures = parse_measures(sources.labels["measure"].tolist())
-    kinds = [kind_of_measure(measure, sources.denominator) for measure in measures]
-    return np.array([[getattr(known[kind, one], field) for one in group] for kind in kinds])
-
-
-def _possible(sources: Sources, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Bounds without what no score can be; sums have no largest score."""
-    measures = parse_measures(sources.labels["measure"].tolist())
-    bounded = np.array([MEASURES[measure.name].bounded for measure in measures])[:, None]
-    return np.where(bounded, np.maximum(low, 0.0), low), np.where(
-        bounded, np.minimum(high, 1.0), high
-    )
+    return np.array([[getattr(known[kind, one], field) for one in group] for kind in sources.kinds])
 
 
 def _each(sources: Sources, prior: Prior, ci_prob: float) -> tuple[Floats, Floats]:

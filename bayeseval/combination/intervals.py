@@ -8,13 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_alike
-from bayeseval.measures.names import parse_measures
-from bayeseval.models.score.constants import (
-    GROUPS,
-    checked_constants,
-    denominator_of,
-    kind_of_measure,
-)
+from bayeseval.models.score.constants import GROUPS, checked_constants, kinds_of_measures
 from bayeseval.models.score.independent import MOST
 from bayeseval.models.score.sources import interval_error
 from bayeseval.rounding import ROUNDING
@@ -232,7 +226,7 @@ def _contradiction(mean: xr.Dataset, summary: xr.Dataset, constants) -> xr.Datas
     v, c = interval_error(mean) ** 2, error**2
     apart = abs(v - c)
     least = (1.0 - MOST) * v
-    own_error = _own_errors(model, denominator_of(summary), constants)
+    own_error = _own_errors(model, summary, constants)
     spread = apart.where(apart > least, least) + (own_error * error) ** 2
     off = mean["estimate"] - model
     known = (spread > ROUNDING**2) & off.notnull()
@@ -261,15 +255,14 @@ def _as_modelled(summary: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def _own_errors(
-    model: xr.DataArray, denominator: str, constants: Mapping[str, Any] | None
+    model: xr.DataArray, summary: xr.Dataset, constants: Mapping[str, Any] | None
 ) -> xr.DataArray:
     """Errors of runs as modelled by measure, in units of the posterior standard deviation."""
     if "measure" not in model.coords:
         raise ValueError("scores to compare need a measure; pick some with sel(measure=[...])")
     known = checked_constants(constants)
     label = model["measure"]
-    measures = parse_measures(label.to_numpy().ravel().astype(str).tolist())
-    kinds = [kind_of_measure(measure, denominator) for measure in measures]
+    kinds = kinds_of_measures(label.to_numpy().ravel().astype(str).tolist(), summary)
     ratio = np.array([known[kind, GROUPS[0]].flag_ratio for kind in kinds])
     return label.copy(data=ratio.reshape(label.shape)).drop_vars(label.coords)
 

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import generator
 from bayeseval.collection.origin import check_errors_once, drawn_as_lists
-from bayeseval.measures.names import parse_measures
 from bayeseval.models.score.constants import (
     LISTS,
     Constants,
     constants_by_group,
-    denominator_of,
-    kind_of_measure,
+    kinds_of_measures,
 )
 from bayeseval.rounding import ROUNDING
 
@@ -125,7 +123,7 @@ def with_model_errors(
             of_runs = [known[LISTS, name] for name in group]
             wider[:, :, number] = _of_lists(some, post.sel(measure=label), of_runs, shared)
         else:
-            kind = kind_of_measure(parse_measures(label)[0], denominator_of(post))
+            (kind,) = kinds_of_measures([label], post)
             common, apart = _of_documents(some, [known[kind, name] for name in group])
             wider[:, :, number] = some + common * shared + apart * own
     exact = draws.max(("chain", "draw")) - draws.min(("chain", "draw")) < ROUNDING

@@ -7,14 +7,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.measures.names import parse_measures
 from bayeseval.models.identity import name_model
 from bayeseval.models.priors import checked_priors
-from bayeseval.models.score.constants import (
-    constants_by_group,
-    denominator_of,
-    kind_of_measure,
-)
+from bayeseval.models.score.constants import constants_by_group
 from bayeseval.models.score.sources import Sources
 
 PRIORS: dict[str, tuple[float, ...]] = {
@@ -122,10 +117,8 @@ def score_model(
         raise ValueError("a score model is of these topics; take means of population 'sample'")
     known, group = constants_by_group(mean, groups, constants, post.coords.get("learned"))
     names, of_run = np.unique(group, return_inverse=True)
-    measure = parse_measures(str(sources.labels["measure"][0]))[0]
-    kind = kind_of_measure(measure, denominator_of(post))
     near, beside, common, far, weight = (
-        np.array([getattr(known[kind, name], field) for name in names])
+        np.array([getattr(known[sources.kinds[0], name], field) for name in names])
         for field in ("near_ratio", "design_ratio", "common_ratio", "far_sd", "far_weight")
     )
     scale = float(sources.scale[0, 0])

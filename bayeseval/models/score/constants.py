@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.measures.measure import Measure
+from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
 
 TABLE = "constants.csv"
@@ -124,26 +124,24 @@ def checked_constants(given: Mapping[str, Any] | None) -> dict[tuple[str, str], 
     return known
 
 
-def kind_of_measure(measure: Measure, denominator: str) -> str:
-    """Kind of constants that a measure has, by what posterior scores say of their denominators.
+def kinds_of_measures(labels: list[str], post: xr.Dataset) -> list[str]:
+    """Kinds of constants that measures have.
+
+    By what posterior scores, or their summary, say of their denominators.
 
     Examples
     --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> precision, recall, gain = parse_measures(["P@10", "R@100", "nDCG@10"])
-    >>> [kind_of_measure(measure, "counts") for measure in (precision, recall, gain)]
+    >>> by_counts = xr.Dataset(attrs={"denominator": "counts"})
+    >>> kinds_of_measures(["P@10", "R@100", "nDCG@10"], by_counts)
     ['linear', 'counted', 'ratio']
-    >>> kind_of_measure(recall, "model")
-    'ratio'
+    >>> kinds_of_measures(["R@100"], xr.Dataset())
+    ['ratio']
     """
-    if measure.kind == "linear":
-        return "linear"
-    return "counted" if measure.name in COUNTED and denominator == "counts" else "ratio"
-
-
-def denominator_of(post: xr.Dataset) -> str:
-    """Where the denominators of posterior scores, or of their summary, come from."""
-    return str(post.attrs.get("denominator", "model"))
+    counted = COUNTED if post.attrs.get("denominator") == "counts" else ()
+    return [
+        "linear" if one.kind == "linear" else "counted" if one.name in counted else "ratio"
+        for one in parse_measures(labels)
+    ]
 
 
 def constants_by_group(

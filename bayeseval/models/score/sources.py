@@ -16,7 +16,7 @@ from bayeseval.collection.origin import (
 )
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import MEASURES
-from bayeseval.models.score.constants import denominator_of
+from bayeseval.models.score.constants import kinds_of_measures
 from bayeseval.models.score.independent import Independent
 from bayeseval.rounding import settled
 
@@ -49,8 +49,10 @@ class Sources:
         What topics as a sample add; 0 for these topics.
     scale : float array (measure, 1)
         Largest score: 1, or for sums the largest estimate of design or model.
-    denominator : str
-        Where the denominators of the posterior scores come from.
+    bounded : bool array (measure, 1)
+        Whether scores lie in [0, 1]: sums have no largest one.
+    kinds : list of str
+        Of measures, as the constants are by.
     """
 
     labels: dict[str, Any]
@@ -65,7 +67,8 @@ class Sources:
     modelled_variance: Floats
     topic_variance: Floats
     scale: Floats
-    denominator: str
+    bounded: NDArray[np.bool_]
+    kinds: list[str]
 
     @property
     def independent(self) -> Independent:
@@ -114,9 +117,9 @@ class Sources:
                 )
             matrix = _like(covariance, labels | {"run_other": labels["run"]})
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
-        measures = parse_measures(labels["measure"].tolist())
-        sums = [not MEASURES[measure.name].bounded for measure in measures]
-        largest = np.maximum(np.abs(design), np.abs(model)).max(axis=1)
+        names: list[str] = labels["measure"].tolist()
+        bounded = np.array([[MEASURES[one.name].bounded] for one in parse_measures(names)])
+        largest = np.maximum(np.abs(design), np.abs(model)).max(axis=1, keepdims=True)
         return cls(
             labels=labels,
             design=design,
@@ -129,8 +132,9 @@ class Sources:
             modelled=modelled,
             modelled_variance=modelled_variance,
             topic_variance=topics,
-            scale=np.where(sums, largest, 1.0)[:, None],
-            denominator=denominator_of(post),
+            scale=np.where(bounded, 1.0, largest),
+            bounded=bounded,
+            kinds=kinds_of_measures(names, post),
         )
 
 
