@@ -1,5 +1,6 @@
 """Mean scores over topics."""
 
+import numpy as np
 import xarray as xr
 
 from bayeseval.collection.origin import averaged_topics
@@ -134,12 +135,18 @@ def _errors_of_means(
     """
     n_topics = known.sum("topic")
     number = n_topics.where(n_topics > 0)
-    variance = (scores["standard_error"] ** 2).where(known, 0.0).sum("topic", skipna=False)
+    error = scores["standard_error"]
+    variance = (error**2).where(known, 0.0).sum("topic", skipna=False)
     variance = (variance + _between_topics(scores, known)).clip(min=0.0)
-    own = degrees_of_freedom(variance, _spread(scores, known))
+    freedom = scores.get("degrees_of_freedom", np.inf)
+    spread = (error**4 / freedom).where(known, 0.0).sum("topic", skipna=False)
+    own = degrees_of_freedom(variance, spread)
     beside = by_denominators(scores).where(known, 0.0).sum("topic")
     beside = xr.where(beside > 0.0, beside + _between_topics(scores, known), 0.0)
-    likely, raised = raised_variance(variance, own, _anticipated(scores, known), beside)
+    # what the predictions lead one to expect, where there are any
+    expected = scores.get("anticipated_error", xr.zeros_like(error)) ** 2
+    expected = expected.where(known).sum("topic", skipna=True)
+    likely, raised = raised_variance(variance, own, expected, beside)
     return variance**0.5 / number, own, likely**0.5 / number, raised
 
 
@@ -153,18 +160,3 @@ def _between_topics(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray | f
     total = xr.dot(effect, direction, dim="topic")
     alone = xr.dot(effect**2, (direction**2).sum("direction"), dim="topic")
     return (total**2).sum("direction") - alone
-
-
-def _anticipated(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:
-    """Sum over topics of the variances that the predictions lead one to expect; 0 without any."""
-    if "anticipated_error" not in scores:
-        return xr.zeros_like(known.sum("topic"), dtype=float)
-    return (scores["anticipated_error"] ** 2).where(known).sum("topic", skipna=True)
-
-
-def _spread(scores: xr.Dataset, known: xr.DataArray) -> xr.DataArray:
-    """Sum over topics of variance^2 / degrees of freedom; 0 where these are not given."""
-    if "degrees_of_freedom" not in scores:
-        return xr.zeros_like(known.sum("topic"), dtype=float)
-    spread = scores["standard_error"] ** 4 / scores["degrees_of_freedom"]
-    return spread.where(known, 0.0).sum("topic", skipna=False)
