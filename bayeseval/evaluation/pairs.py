@@ -87,7 +87,14 @@ def covariance(
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     if raised and over is None:
         raise ValueError("raised errors are those of means over topics; leave over= out")
-    problem = _design_problem(sampled, measures, estimator, options)
+    if estimator not in HAS_COVARIANCE:
+        raise ValueError(
+            f"estimator '{estimator}' has no design covariance; estimators that have one: "
+            f"{', '.join(HAS_COVARIANCE)}"
+        )
+    asked = without_defaults(options, "covariances count")
+    problem = Problem.prepared(sampled, measures, estimator=estimator, **asked)
+    check_one_sample(sampled, "covariances are of one sample")
     attrs: dict[str, Any] = {
         "estimator": estimator,
         "predictor": described_predictor(sampled, estimator, options.get("predictor")),
@@ -227,16 +234,3 @@ def paired_difference(
         .drop_dims("topic")
         .assign_attrs(run_a=run_a, run_b=run_b)
     )
-
-
-def _design_problem(sampled: xr.DataTree, measures, estimator: str, options: dict) -> Problem:
-    """Problem of one random sample."""
-    if estimator not in HAS_COVARIANCE:
-        raise ValueError(
-            f"estimator '{estimator}' has no design covariance; estimators that have one: "
-            f"{', '.join(HAS_COVARIANCE)}"
-        )
-    options = without_defaults(options, "covariances count")
-    problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
-    check_one_sample(sampled, "covariances are of one sample")
-    return problem

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
-from bayeseval.collection.origin import run_coords
 from bayeseval.collection.schema import design_parameters
 from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.registry import (
@@ -142,11 +140,6 @@ class Problem:
             "run": self.frame.collection["run"].to_numpy(),
             "topic": self.frame.collection["topic"].to_numpy(),
         }
-
-    @property
-    def coords(self) -> dict[str, Any]:
-        """Labels of the dims, and what the runs are."""
-        return self.labels | run_coords(self.frame.collection)
 
     def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Judged topics and the rows of the runs' documents (run, rank) on each."""

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import without_documents, without_judgment
-from bayeseval.collection.origin import origin
+from bayeseval.collection.origin import origin, run_coords
 from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.registry import described_options
 from bayeseval.evaluation.problem import Problem, check_option
@@ -311,7 +311,7 @@ def _labelled(problem: Problem, arrays: dict, ci_prob: float) -> xr.Dataset:
             del held[name]
     if np.isnan(arrays["anticipated_error"]).all():
         del held["anticipated_error"]
-    scores = xr.Dataset(held, coords=problem.coords)
+    scores = xr.Dataset(held, coords=problem.labels | run_coords(problem.frame.collection))
     if "replicate" not in problem.frame.collection["judgments/grade"].dims:
         scores = scores.isel(replicate=0)
     error, freedom = scores["standard_error"], scores["degrees_of_freedom"]
