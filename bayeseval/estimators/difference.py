@@ -41,17 +41,20 @@ def difference(
             "condensed, stat, stat_ap"
         )
     spec = default_predictor(collection) if predictor is None else predictor
-    _warn_of_later_stages(collection, spec)
-    _warn_of_raw_labels(collection, spec)
+    name, argument = name_and_argument(spec)
+    as_given = _as_given(name, argument)
+    if not as_given:
+        _warn_of_later_stages(collection)
+    if name == "external" and argument in label_names(collection):
+        _warn_of_raw_labels(argument)
     columns = {name: x[frame.pair] for name, x in predictor_columns(collection).items()}
-    _, named = name_and_argument(spec)
-    for name in label_names(collection):
-        if name in (named if isinstance(named, list | tuple) else [named]):
-            warn_of_copies(name, columns[name], frame.grade[0])
+    for label in label_names(collection):
+        if label in (argument if isinstance(argument, list | tuple) else [argument]):
+            warn_of_copies(label, columns[label], frame.grade[0])
 
     def model(sample, observed, counted, higher):
-        name = _learned(spec, columns) if higher else spec
-        return predicted_relevance(sample, observed, name, columns=columns, counted=counted)
+        used = _learned(spec, columns) if higher else spec
+        return predicted_relevance(sample, observed, used, columns=columns, counted=counted)
 
     return EstimatedRelevance(
         frame.ranked_sample,
@@ -60,7 +63,7 @@ def difference(
         model,
         counts=lambda: count_model(frame, options, random_seed),
         random_seed=random_seed,
-        as_given=_as_given(spec),
+        as_given=as_given,
     )
 
 
@@ -70,17 +73,13 @@ def default_predictor(collection: xr.DataTree):
     return ("pooled", labels) if labels else "pooled"
 
 
-def _as_given(spec) -> bool:
+def _as_given(name: str, argument) -> bool:
     """Whether a predictor learns nothing from the sample."""
-    name, argument = name_and_argument(spec)
     return name == "external" or (name == "constant" and argument is not None)
 
 
-def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
+def _warn_of_raw_labels(column: str) -> None:
     """Say that labels taken as they are can make an estimate worse than without them."""
-    name, column = name_and_argument(spec)
-    if name != "external" or column not in label_names(collection):
-        return
     text = Message(
         f"the labels '{column}' are taken for the relevance as they are: the estimate stays "
         "unbiased, and its error can be larger than without them; ",
@@ -90,11 +89,10 @@ def _warn_of_raw_labels(collection: xr.DataTree, spec) -> None:
     warnings.warn(text, stacklevel=2)
 
 
-def _warn_of_later_stages(collection: xr.DataTree, spec) -> None:
+def _warn_of_later_stages(collection: xr.DataTree) -> None:
     """Say that an M that learns from the sample sees strata that follow from the sample."""
-    if _as_given(spec) or "stratum_stage" not in collection["design"]:
-        return
-    if collection["design/stratum_stage"].max() > 0:
+    design = collection["design"]
+    if "stratum_stage" in design and design["stratum_stage"].max() > 0:
         warnings.warn(
             "the prediction learns from later stages, whose strata follow the sample; for an "
             "exactly unbiased estimate use predictor=('external', 'dynamic_sampling') with "

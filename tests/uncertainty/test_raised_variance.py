@@ -37,7 +37,7 @@ def world(relevant) -> xr.DataTree:
 @pytest.fixture
 def calibrated(monkeypatch):
     """Given probabilities count as learned ones do: p (1 - p) is what they leave open."""
-    monkeypatch.setattr("bayeseval.estimators.difference._as_given", lambda spec: False)
+    monkeypatch.setattr("bayeseval.estimators.difference._as_given", lambda *_: False)
 
 
 def first_topic(sampled, design) -> tuple:
