@@ -10,8 +10,7 @@ from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.lists import CollectionLists, TopicLists
-from bayeseval.measures.measure import Measure
+from bayeseval.frame.lists import CollectionLists
 from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 
@@ -82,7 +81,10 @@ def _plain(problem: Problem, lists: CollectionLists, topic: int, position) -> It
     assert isinstance(problem.relevance, JudgedRelevance)
     for measure in problem.measures:
         if measure.kind == "preference":
-            yield {"estimate": _preference(measure, lists.topic(topic))}
+            ranked = lists.topic(topic)
+            known = measure, ranked.position
+            columns = [preference_scores(*known, grade, ranked.pooled) for grade in ranked.grade]
+            yield {"estimate": np.stack(columns, axis=-1)}
         else:
             value = problem.relevance.values(topic, measure)
             yield {"estimate": plain_scores(measure, position, value)}
@@ -128,11 +130,3 @@ def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) ->
             answer["standard_error"] = np.sqrt(score.variance)
             answer["degrees_of_freedom"] = np.asarray(score.degrees_of_freedom)
         yield answer
-
-
-def _preference(measure: Measure, ranked: TopicLists) -> NDArray[np.floating]:
-    """Scores (run, replicate) of a measure that is no sum of relevances."""
-    position, pooled = ranked.position, ranked.pooled
-    return np.stack(
-        [preference_scores(measure, position, grade, pooled) for grade in ranked.grade], axis=-1
-    )
