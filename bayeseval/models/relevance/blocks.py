@@ -34,6 +34,11 @@ class Effect(NamedTuple):
     by_topic: bool = False
     sd: str | None = None
 
+    @property
+    def all_dims(self) -> tuple[str, ...]:
+        """Dims of the variable."""
+        return ("topic", *self.dims) if self.by_topic else self.dims
+
 
 # The order is that of random numbers in the approximation: another gives other draws.
 EFFECTS = {
@@ -53,20 +58,7 @@ EFFECTS = {
         "topic_agreement_effect", ("topic_agreement",), by_topic=True, sd="topic_agreement_sd"
     ),
 }
-VARIABLES = {effect.variable: effect for effect in EFFECTS.values()}
 SHRUNK = {name: effect.sd for name, effect in EFFECTS.items() if effect.sd is not None}
-
-
-def effect_dims(variable: str) -> tuple[str, ...]:
-    """Dims of the variable that holds the effects of a block.
-
-    Examples
-    --------
-    >>> effect_dims("topic_effect"), effect_dims("curvature")
-    (('topic', 'predictor'), ())
-    """
-    effect = VARIABLES[variable]
-    return (*(["topic"] if effect.by_topic else []), *effect.dims)
 
 
 class Block(NamedTuple):

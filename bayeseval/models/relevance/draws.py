@@ -13,7 +13,7 @@ from bayeseval.collection.labels import check_frame, check_rankings, label_posit
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
 from bayeseval.models.identity import model_name
-from bayeseval.models.relevance.blocks import Parts, blocks, effect_dims
+from bayeseval.models.relevance.blocks import EFFECTS, Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.error_rates import label_rate
 from bayeseval.models.relevance.external import (
@@ -305,7 +305,7 @@ class RelevanceDraws:
                 continue
             for block in blocks(self._scale, self.frame.ranks(topic), rows, self._parts):
                 effect = self._constant[f"{AT_MODE}{block.effect}"]
-                own = effect.transpose(*effect_dims(block.effect)).to_numpy()
+                own = effect.transpose(*EFFECTS[block.name].all_dims).to_numpy()
                 own = own[self._topic[topic]] if block.by_topic else own
                 logit[start[topic] : start[topic + 1]] += block.times(own[None])[:, 0]
         return logit

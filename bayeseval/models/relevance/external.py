@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.predictions import predictor_columns, warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
-from bayeseval.models.relevance.blocks import effect_dims
+from bayeseval.models.relevance.blocks import EFFECTS
 from bayeseval.models.relevance.error_rates import error_rates, stick
 from bayeseval.models.relevance.mode import mode_effects
 
@@ -85,7 +85,7 @@ def label_judgments(
     effects, logit = mode_effects(model, relevant)
     pm.Data("label_logit", logit, dims="judged_pair")
     for name, effect in effects.items():
-        pm.Data(f"{AT_MODE}{name}", effect, dims=effect_dims(name))
+        pm.Data(f"{AT_MODE}{EFFECTS[name].variable}", effect, dims=EFFECTS[name].all_dims)
     model.add_coord(LABEL_COLUMN, columns)
     sizes = []
     for column in columns:

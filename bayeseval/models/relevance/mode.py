@@ -16,7 +16,7 @@ SMALLEST, LARGEST = 0.02, 3.0  # topics' standard deviations where the chains st
 
 @one_blas_thread()
 def mode_effects(model, relevance: NDArray) -> tuple[dict[str, NDArray], NDArray[np.float64]]:
-    """Effects by variable at the mode, and the linear predictor (judged_pair,) that they give.
+    """Effects by block at the mode, and the linear predictor (judged_pair,) that they give.
 
     The model has its blocks so far; ``relevance`` (judged_pair,) is what was judged.
     """
@@ -33,7 +33,7 @@ def mode_effects(model, relevance: NDArray) -> tuple[dict[str, NDArray], NDArray
                 value = value + common[regression.common_spans["population"]]
         else:
             value = common[regression.common_spans[name]]
-        effects[EFFECTS[name].variable] = value if EFFECTS[name].dims else value[0]
+        effects[name] = value if EFFECTS[name].dims else value[0]
     return effects, logit[np.arange(logit.shape[1]) < regression.number[:, None]]  # by topic
 
 
