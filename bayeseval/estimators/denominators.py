@@ -17,9 +17,10 @@ POOR = 0.25  # relative error of a number of relevant documents above which a ra
 POOR_SHARE = 0.2  # of the topics: .69 on CLEF TAR 2017, .04 on TREC-COVID round 5 at 100 judgments
 FEW_BESIDE_CERTAIN = 100  # judgments a topic, and the share of topics that have certain ones:
 CERTAIN_SHARE = 0.2
-INTERLEAVED = 0.25  # of the documents judged for certain, behind others by fused rank: .57 to .93
-# of a pool to rank 10, 0 of a sample by fused rank
-APART = 0.5  # which the largest other probability of a topic is not below in a sample by rank
+INTERLEAVED = 0.25  # of the documents of the highest probability, behind others by fused rank: .69
+# to .94 where strata are of the best rank in any run, 0 in a sample by fused rank
+FEW_STRATA = 8  # a topic; of more, each is judged little and tells where relevant documents are
+APART = 0.5  # which the next probability of a topic is not below in a sample by rank
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
     """Model of the counts of all topics; None where it is not wanted or cannot be had.
 
     It needs to know how many documents were not sampled, their fused ranks and more than one topic.
-    A pool that was judged whole misleads it: a document that some run ranks high is likelier to be
-    relevant than others of its fused rank, and the topic's own number is then well known.
+    Few strata by the best rank in any run mislead it, as a pool that was judged whole does: a
+    document that some run ranks high is likelier to be relevant than others of its fused rank.
     """
     if options.denominator == "topic":
         return None
@@ -56,10 +57,10 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
         return None
     elif (unsampled == unsampled[0]).all():
         lacking = "only one topic has documents that were not sampled"
-    elif _has_whole_pool(frame):
+    elif _is_by_run_ranks(frame):
         lacking = (
-            "a pool was judged whole beside the sample, and its documents are not like others of "
-            "the same fused rank"
+            "documents that some run ranks high were judged most, in few strata or as a pool, and "
+            "are not like others of the same fused rank"
         )
     else:
         _warn_few_beside_certain(frame)
@@ -81,8 +82,12 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
     return None
 
 
-def _has_whole_pool(frame: Frame) -> bool:
-    """Whether what others judged for certain is not what comes first by fused rank."""
+def _is_by_run_ranks(frame: Frame) -> bool:
+    """Whether others judged most what some run ranks high, wherever it is by fused rank.
+
+    Of a topic's documents of the highest probability a good part is then behind others; and there
+    are few strata, or these documents are a pool that was judged whole beside a smaller sample.
+    """
     by_others = frame.scheme == "poisson" or frame.design_name == "sampleval"
     if not by_others or frame.made_certain or frame.design_labels:
         return False
@@ -90,14 +95,21 @@ def _has_whole_pool(frame: Frame) -> bool:
         sample = frame.ranked_sample
     except ValueError:  # no contributing run
         return False
-    certain = sample.inclusion_probability == 1.0
-    topic, others = sample.topic, sample.topic[~certain]
-    first, largest = np.full(sample.n_topics, np.inf), np.zeros(sample.n_topics)
-    np.minimum.at(first, others, sample.fused_rank[~certain])
-    np.maximum.at(largest, others, sample.inclusion_probability[~certain])
-    behind = sample.fused_rank[certain] > first[topic[certain]]
-    interleaved = np.count_nonzero(behind) > INTERLEAVED * behind.size
-    return bool(interleaved and np.median(largest[largest > 0.0]) < APART)
+    probability, n_topics = sample.inclusion_probability, sample.n_topics
+    highest, next_highest = np.zeros((2, n_topics))
+    np.maximum.at(highest, sample.topic, probability)
+    above = probability == highest[sample.topic]
+    topic, others = sample.topic[above], sample.topic[~above]
+    np.maximum.at(next_highest, others, probability[~above])
+    first = np.full(n_topics, np.inf)
+    np.minimum.at(first, others, sample.fused_rank[~above])
+    if (sample.fused_rank[above] > first[topic]).mean() <= INTERLEAVED:
+        return False
+    strata = np.unique(sample.stratum)
+    if strata[0] >= 0 and strata.size < FEW_STRATA * np.unique(sample.topic).size:
+        return True
+    whole = np.median(highest[highest > 0.0]) == 1.0
+    return bool(whole and np.median(next_highest[next_highest > 0.0]) < APART)
 
 
 def _warn_few_beside_certain(frame: Frame) -> None:

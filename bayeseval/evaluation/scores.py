@@ -154,9 +154,10 @@ def evaluate(
     it (all of it: what the control variate takes off E[1/D] shortens nothing). Rprec takes its
     numerator and 1/D for independent.
 
-    Where others judged a pool whole beside a sample of less than half of the rest (sampleval;
-    probabilities of 1 under Poisson sampling) its documents are not like others of their fused
-    rank, and "counts" gives way to "topic", with a warning.
+    Where others judged most what some run ranks high, in a few strata by the best rank in any run
+    (sampleval) or as a pool that was judged whole beside a sample of less than half of the rest
+    (sampleval; probabilities of 1 under Poisson sampling), these documents are not like others of
+    their fused rank, and "counts" gives way to "topic", with a warning.
 
     The numerator of AP is exactly unbiased for ``stat``, and for ``dyn`` with a fixed M, where two
     or more are drawn per stratum; with an M learned from the sample a small bias remains. Where one
