@@ -77,6 +77,8 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
     ValueError
         The file is not a design, a probability lies outside (0, 1], or a stratum's size disagrees
         with its rows.
+    FileNotFoundError
+        No such file.
 
     Examples
     --------
