@@ -20,7 +20,8 @@ CERTAIN_SHARE = 0.2
 INTERLEAVED = 0.25  # of the documents of the highest probability, behind others by fused rank: .69
 # to .94 where strata are of the best rank in any run, 0 in a sample by fused rank
 FEW_STRATA = 8  # a topic; of more, each is judged little and tells where relevant documents are
-APART = 0.5  # which the next probability of a topic is not below in a sample by rank
+APART = 0.5  # which the next probability of a topic is not below in a sample by rank, nor the
+# lowest one, by the highest, in a sample that took about as much of everything
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,9 @@ def count_model(frame: Frame, options: RatioOptions, random_seed: int) -> CountM
 def _is_by_run_ranks(frame: Frame) -> bool:
     """Whether others judged most what some run ranks high, wherever it is by fused rank.
 
-    Of a topic's documents of the highest probability a good part is then behind others; and there
-    are few strata, or these documents are a pool that was judged whole beside a smaller sample.
+    Of a topic's documents of the highest probability a good part is then behind others, of which
+    some have less than half of it; and there are few strata, or these documents are a pool that was
+    judged whole beside a smaller sample.
     """
     by_others = frame.scheme == "poisson" or frame.design_name == "sampleval"
     if not by_others or frame.made_certain or frame.design_labels:
@@ -97,13 +99,17 @@ def _is_by_run_ranks(frame: Frame) -> bool:
         return False
     probability, n_topics = sample.inclusion_probability, sample.n_topics
     highest, next_highest = np.zeros((2, n_topics))
+    lowest, first = np.full((2, n_topics), np.inf)
     np.maximum.at(highest, sample.topic, probability)
+    np.minimum.at(lowest, sample.topic, probability)
     above = probability == highest[sample.topic]
     topic, others = sample.topic[above], sample.topic[~above]
     np.maximum.at(next_highest, others, probability[~above])
-    first = np.full(n_topics, np.inf)
     np.minimum.at(first, others, sample.fused_rank[~above])
     if (sample.fused_rank[above] > first[topic]).mean() <= INTERLEAVED:
+        return False
+    unlike = next_highest > 0.0
+    if np.median(lowest[unlike] / highest[unlike]) >= APART:
         return False
     strata = np.unique(sample.stratum)
     if strata[0] >= 0 and strata.size < FEW_STRATA * np.unique(sample.topic).size:

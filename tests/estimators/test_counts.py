@@ -933,6 +933,18 @@ def test_a_sample_by_fused_rank_has_the_counts_whatever_file_it_comes_from(
     assert "denominator_error" in scores
 
 
+def test_few_strata_that_were_judged_about_alike_have_the_counts(truth, tmp_path):
+    """Sizes of random strata differ by one, and so do their probabilities, a little."""
+    design = be.designs.uniform_strata(truth, budget=40, n_strata=3, random_seed=1)
+    assert np.unique(design["inclusion_probability"]).size > 3
+    drawn = be.reveal(truth, design, be.draw(design, random_seed=1))
+    be.write_sampleval(drawn, tmp_path / "sample")
+    runs = be.runs_frame(drawn)
+    read = be.read_collection(tmp_path / "sample", runs, qrels_format="sampleval")
+    scores = be.evaluate(read, "AP", estimator="dyn")  # a warning would be an error
+    assert "denominator_error" in scores
+
+
 @pytest.mark.parametrize("scheme", ["pps_strata", "poisson"])
 def test_an_old_pool_tells_nothing_of_the_documents_outside_it(scheme):
     """The pool of four runs to rank 10 is judged, and 60 documents more: AP of all is held."""
