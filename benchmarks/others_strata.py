@@ -18,6 +18,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.rounding import ROUNDING
 from benchmarks.coverage_collections import COLLECTIONS, at_hand, roles, whole
 from benchmarks.held import held
 
@@ -124,8 +125,10 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     """Means over samples."""
     groups = rows.groupby(["collection", "strata", "by", "measure", "runs"], sort=False)
     means = groups[["bias", "error", "square", "coverage"]].mean().reset_index()
-    bias = means.pop("bias") / means.pop("error")
-    return means.assign(bias_over_error=bias, rms_error=np.sqrt(means.pop("square")))
+    exact = means["square"] < ROUNDING**2  # runs whose first ten were all judged
+    bias = (means.pop("bias") / means.pop("error")).mask(exact)
+    error = np.sqrt(means.pop("square")).mask(exact, 0.0)
+    return means.assign(bias_over_error=bias, rms_error=error)
 
 
 def report(results: pd.DataFrame) -> None:
@@ -133,7 +136,7 @@ def report(results: pd.DataFrame) -> None:
     dyn = results[results["by"] == "dyn"]
     on = ["collection", "strata", "measure", "runs"]
     both = results.merge(dyn[[*on, "rms_error"]], on=on, suffixes=("", "_dyn"))
-    both["over_dyn"] = both["rms_error"] / both["rms_error_dyn"]
+    both["over_dyn"] = both["rms_error"] / both["rms_error_dyn"].where(both["rms_error_dyn"] > 0)
     groups = both.groupby(["strata", "measure", "runs", "by"], sort=False)
     print(
         groups.agg(
