@@ -115,13 +115,10 @@ def compare(
     remark_denominators(pairs)
     _remark_errors(pairs)
     _remark_prior(pairs, collection.sizes["run"])
-    outside = _outside_weight(collection, measure, options)
+    pairs = _with_outside_weight(pairs, collection, measure, options)
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
     about["seed"] = seed
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
-    for side in "ab":
-        weight = outside.sel(run=pairs[f"run_{side}"])
-        pairs[f"outside_weight_{side}"] = weight.reset_coords(drop=True)
     # a posterior has no tests, whose columns are empty
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).reindex(columns=columns)
     if estimated.estimator == "assumed":
@@ -179,8 +176,8 @@ def _remark_prior(pairs: "xr.Dataset", n_runs: int) -> None:
         )
 
 
-def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataArray":
-    """Weight (measure, run) on documents that nobody could judge; how much there is is said."""
+def _with_outside_weight(pairs, collection, measure: list[str], options: dict) -> "xr.Dataset":
+    """Pairs with their runs' weight on what nobody could judge; how much there is is said."""
     from bayeseval.estimators import HAS_COVARIANCE
 
     if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame: the least to ask
@@ -190,7 +187,12 @@ def _outside_weight(collection, measure: list[str], options: dict) -> "xr.DataAr
         warnings.simplefilter("ignore")  # said already
         scores = be.evaluate(collection, measure, **options)
     remark_outside_weight(scores)
-    return mean_outside(scores)
+    outside = mean_outside(scores)
+    weights = {
+        f"outside_weight_{side}": outside.sel(run=pairs[f"run_{side}"]).reset_coords(drop=True)
+        for side in "ab"
+    }
+    return pairs.assign(weights)
 
 
 def _warn_reversible(rows: "pd.DataFrame") -> None:
