@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import bayeseval as be
 from bayeseval.estimators.counts import CountModel, TopicCounts, model
-from bayeseval.estimators.counts.cells import cells
+from bayeseval.estimators.counts.cells import Counts, cells
 from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
 from bayeseval.estimators.counts.kernel import (
     likelier_by_others,
@@ -24,7 +25,8 @@ from bayeseval.estimators.counts.kernel import (
     widened,
 )
 from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import CountFit, Counts
+from bayeseval.estimators.counts.model import CountFit
+from bayeseval.estimators.counts.start import quasi_likelihood
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
@@ -106,21 +108,43 @@ def test_the_fit_is_at_the_top_of_the_log_posterior():
     assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
 
 
-def test_a_fit_near_another_one_is_the_fit_found_from_afar(monkeypatch):
+@pytest.mark.parametrize("lacking", [False, True])
+def test_the_search_ends_where_one_from_afar_does(lacking):
     counts = small_counts(n_topics=20, n_cells=6, seed=5)
-    usual = CountFit(counts)
-    other = replace(counts, slope=np.cbrt(counts.slope) - 0.1)
-    afar, near = CountFit(other), CountFit(other, near=usual)
-    assert near.converged
-    assert near.log_density == pytest.approx(afar.log_density, abs=1e-4)
-    np.testing.assert_allclose(near.hyper, afar.hyper, atol=0.01)
-    search = CountFit._search
-    monkeypatch.setattr(
-        CountFit,
-        "_search",
-        lambda self, start, unit: unit[0, 0] == 1.0 and search(self, start, unit),
-    )
-    np.testing.assert_array_equal(CountFit(other, near=usual).hyper, afar.hyper)
+    relevant = counts.relevant * ~np.repeat(np.arange(20) % 4 == 1, 6)
+    none = np.add.reduceat(relevant, counts.start[:-1]) == 0.0
+    fit = CountFit(replace(counts, relevant=relevant), shows_none=none if lacking else None)
+    hyper, log_density = fit.hyper, fit.log_density
+    afar = np.append(np.zeros(fit.n_hyper), [-1.0] * lacking)
+    fit._search(afar, np.eye(afar.size))
+    assert fit.log_density == pytest.approx(log_density, abs=1e-4)
+    np.testing.assert_allclose(fit.hyper, hyper, atol=0.01)
+
+
+def test_the_search_begins_at_the_mode_of_coefficients_and_effects():
+    counts = small_counts(n_topics=20, n_cells=6, seed=5)
+    prior_sd, effect_sd = np.full(counts.curve.shape[1], 5.0), np.array([1.0, 0.6])
+    beta, root = quasi_likelihood(counts, prior_sd, effect_sd)
+    topic = np.repeat(np.arange(20), 6)
+
+    def loss(value):
+        effect = value[beta.size :].reshape(20, 2)
+        eta = counts.curve @ value[: beta.size] + effect[topic, 0] + effect[topic, 1] * counts.slope
+        of_counts = counts.relevant * eta - counts.sampled * np.logaddexp(0.0, eta)
+        prior = np.square(value[: beta.size] / prior_sd).sum() + np.square(effect / effect_sd).sum()
+        return 0.5 * prior - of_counts.sum()
+
+    found = minimize(loss, np.zeros(beta.size + 40))
+    np.testing.assert_allclose(beta, found.x[: beta.size], atol=0.02)
+    np.testing.assert_allclose(root @ root.T, found.hess_inv[: beta.size, : beta.size], atol=0.05)
+
+
+def test_topics_without_documents_do_not_move_where_the_search_begins():
+    counts = small_counts(n_topics=20, n_cells=6, seed=5)
+    more = replace(counts, start=np.insert(counts.start, [0, 7, 21], [0, counts.start[7], 120]))
+    given = np.full(counts.curve.shape[1], 5.0), np.ones(2)
+    for one, other in zip(quasi_likelihood(counts, *given), quasi_likelihood(more, *given)):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_three_slopes_that_are_one_are_the_usual_one():
@@ -246,7 +270,7 @@ def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
     """Counts and slopes by which fits have these densities, over those by the usual slope."""
 
     class Stated:
-        def __init__(self, counts, shows_none, near=None):
+        def __init__(self, counts, shows_none):
             self.place = int(counts.slope[0])
             self.converged = (True, *converged)[self.place]
             self.log_density = (0.0, *normal)[self.place]

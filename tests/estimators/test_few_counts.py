@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import multinomial, poisson
 
 import bayeseval as be
+from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.choice import fit_counts
 from bayeseval.estimators.counts.few import MOST, FewFit, are_few
-from bayeseval.estimators.counts.model import CountFit, Counts
+from bayeseval.estimators.counts.model import CountFit
 
 
 def few_counts(number, seed=1, n_cells=6):

@@ -51,6 +51,26 @@ class Cells:
         return np.bincount(self.of_pair, weights=value, minlength=self.size.size)
 
 
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Sampled and relevant documents of the cells of all topics, in one sample.
+
+    Parameters
+    ----------
+    start : int array (topic + 1,)
+        The cells of topic t are ``start[t]:start[t + 1]``.
+    relevant, sampled : float array (cell,)
+    curve : float array (cell, column)
+    slope : float array (cell,)
+    """
+
+    start: NDArray[np.int64]
+    relevant: NDArray[np.float64]
+    sampled: NDArray[np.float64]
+    curve: NDArray[np.float64]
+    slope: NDArray[np.float64]
+
+
 def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) -> Cells:
     """Cells of the frame: the strata, or blocks of the fused rank.
 

@@ -2,13 +2,13 @@
 
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.few import FewFit, are_few
-from bayeseval.estimators.counts.model import CountFit, Counts
+from bayeseval.estimators.counts.model import CountFit
 from bayeseval.estimators.counts.scattered import ScatteredFit
 
 OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviations from them,
@@ -93,16 +93,14 @@ def fit_counts(
             stacklevel=2,
         )
         return usual
-    # a share of topics without any has two modes, of which the usual fit may be at the lesser
-    fit = partial(CountFit, shows_none=lacking, near=usual if lacking is None else None)
-    later = fit(replace(counts, slope=levelling[0]))
+    later = CountFit(replace(counts, slope=levelling[0]), shows_none=lacking)
     if lowest and left is not None:
         scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
         if _are_scattered(scattered, usual, later):
             return scattered
     if not _clearly_likelier(later, usual):
         return usual
-    sooner = fit(replace(counts, slope=levelling[1]))
+    sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=lacking)
     return _levelling_off(usual, later, sooner, told=lowest)
 
 

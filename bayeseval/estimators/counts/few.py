@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.mode import Mode, draw_directions, points, sequence
-from bayeseval.estimators.counts.model import Counts
 
 MOST = 30  # number of relevant documents of a topic
 FEW_SEEN = 8  # relevant documents in the sample of a topic, at most

@@ -45,8 +45,8 @@ class Mode(ABC):
     def _loss(self, hyper: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Minus the log density, and its gradient."""
 
-    def _search(self, start: NDArray[np.float64], unit: NDArray[np.float64]) -> bool:
-        """Set the hyperparameters, by coordinates along the columns of ``unit``; say if found."""
+    def _search(self, start: NDArray[np.float64], unit: NDArray[np.float64]) -> None:
+        """Set the hyperparameters, by coordinates along the columns of ``unit``."""
         from scipy.optimize import minimize
 
         def loss(place):
@@ -60,7 +60,6 @@ class Mode(ABC):
             found = search(found.x)
         self.converged = bool(found.success)
         self.hyper, self.log_density = unit @ found.x, -found.fun
-        return self.converged
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:

@@ -1,13 +1,15 @@
 """Fit of the counts model to one sample, and draws of what was not sampled."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.mixing import mixing
 from bayeseval.estimators.counts.mode import Mode, draw_directions, points, sequence
+from bayeseval.estimators.counts.start import quasi_likelihood
 
 N_POINTS = 7  # of the Gauss-Hermite rule, each way
 BETA_SD = 5.0  # of the curve's columns; twice that for the intercept
@@ -16,27 +18,8 @@ EFFECT_SD = np.array([0.75, 0.75, 0.75])
 ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
 ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
+REST_UNIT = 0.2  # about a standard deviation of what is not a coefficient, with 50 topics
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Sampled and relevant documents of the cells of all topics, in one sample.
-
-    Parameters
-    ----------
-    start : int array (topic + 1,)
-        The cells of topic t are ``start[t]:start[t + 1]``.
-    relevant, sampled : float array (cell,)
-    curve : float array (cell, column)
-    slope : float array (cell,)
-    """
-
-    start: NDArray[np.int64]
-    relevant: NDArray[np.float64]
-    sampled: NDArray[np.float64]
-    curve: NDArray[np.float64]
-    slope: NDArray[np.float64]
 
 
 class CountFit(Mode):
@@ -65,10 +48,6 @@ class CountFit(Mode):
     shows_none : bool array (topic,), optional
         Topics that may have none: those whose judged documents hold none, whether they tell of
         others or not. Default: every topic has some.
-    near : CountFit, optional
-        A fit of the same counts by another slope, of topics of which every one has some. The search
-        goes out from there in units of its uncertainty, which takes half of the steps; it starts
-        anew where that fails.
 
     Attributes
     ----------
@@ -78,13 +57,7 @@ class CountFit(Mode):
         Whether a share of the topics has none.
     """
 
-    def __init__(
-        self,
-        counts: Counts,
-        *,
-        shows_none: NDArray[np.bool_] | None = None,
-        near: "CountFit | None" = None,
-    ) -> None:
+    def __init__(self, counts: Counts, *, shows_none: NDArray[np.bool_] | None = None) -> None:
         self._counts = counts
         self._n_beta = counts.curve.shape[1]
         n_topics = self.n_topics
@@ -94,13 +67,11 @@ class CountFit(Mode):
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
         self._zero = np.zeros(n_topics)
-        self._begin(near)
+        self._begin()
 
-    def _begin(self, near: "CountFit | None") -> None:
+    def _begin(self) -> None:
         """Set the hyperparameters."""
-        if near is None or not self._search(near.hyper, near._root):
-            start = self._initial()
-            self._search(start, np.eye(start.size))
+        self._search(*self._start())
 
     @cached_property
     def _mixing(self) -> NDArray[np.float64]:
@@ -153,13 +124,27 @@ class CountFit(Mode):
         """Number of hyperparameters, but for the share of topics without any, which is kept."""
         return self._n_beta + 3
 
-    def _initial(self) -> NDArray[np.float64]:
-        share = (self._counts.relevant.sum() + 0.5) / (self._counts.sampled.sum() + 1.0)
-        hyper = np.zeros(self._n_beta + 3 + self.zero_inflated)
-        hyper[0] = np.log(share / (1.0 - share))
-        hyper[self._n_beta : self._n_beta + 3] = EFFECT_MEAN
-        hyper[self._n_beta + 3 :] = ZERO_START
-        return hyper
+    def _start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Hyperparameters that the search begins with, and the directions (columns) it takes.
+
+        Where topics may have none, those that show none are left out at first.
+        """
+        counts = self._counts
+        told = ~np.repeat(self._shows_none, np.diff(counts.start))
+        beta, root = quasi_likelihood(
+            replace(counts, relevant=counts.relevant * told, sampled=counts.sampled * told),
+            self._beta_sd,
+            np.exp(EFFECT_MEAN[:2]),
+        )
+        rest = np.append(EFFECT_MEAN, [ZERO_START] * self.zero_inflated)
+        unit = REST_UNIT * np.eye(beta.size + rest.size)
+        unit[: beta.size, : beta.size] = root
+        return np.append(beta, rest), unit
+
+    @property
+    def _beta_sd(self) -> NDArray[np.float64]:
+        """Prior standard deviations of the coefficients."""
+        return BETA_SD * np.append(2.0, np.ones(self._n_beta - 1))
 
     def _effects(self, hyper) -> NDArray[np.float64]:
         """Logs of the two standard deviations and Fisher's z of the correlation."""
@@ -207,8 +192,7 @@ class CountFit(Mode):
         """Minus the log posterior density of the hyperparameters, and its gradient."""
         beta, effects = hyper[: self._n_beta], self._effects(hyper)
         value, gradient, slope = self._likelihood(hyper)
-        beta_sd = np.full(beta.size, BETA_SD)
-        beta_sd[0] *= 2.0
+        beta_sd = self._beta_sd
         beta_pull, effect_pull = beta / beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
         parts = [gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD]

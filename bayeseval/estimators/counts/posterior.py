@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts.cells import cells
+from bayeseval.estimators.counts.cells import Counts, cells
 from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
 from bayeseval.estimators.counts.few import FewFit
 from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import Counts
 from bayeseval.frame.sample import Sample
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts.model import CountFit, Counts
+from bayeseval.estimators.counts.cells import Counts
+from bayeseval.estimators.counts.model import CountFit
 
 START = np.log(0.1 / 0.9)
 MEAN, SD = -3.0, 1.5  # logit of the share of relevant documents that are scattered
@@ -48,10 +49,11 @@ class ScatteredFit(CountFit):
         shows_none: NDArray[np.bool_] | None = None,
     ) -> None:
         self._part = size / np.maximum(_of_topic(size, counts.start), 1.0)
-        super().__init__(counts, shows_none=shows_none, near=near)
+        self._near = near
+        super().__init__(counts, shows_none=shows_none)
 
-    def _begin(self, near: CountFit | None) -> None:
-        assert near is not None
+    def _begin(self) -> None:
+        near = self._near
         start = np.append(near.hyper, START)
         unit = np.eye(start.size)
         unit[: near.n_hyper, : near.n_hyper] = near._root
