@@ -16,25 +16,16 @@ from bayeseval.frame.rankings import Rankings
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The judged documents that runs return down to the pool depth.
+    """The judged documents that runs return down to the pool depth."""
 
-    Parameters
-    ----------
-    judged : int array (judged_pair,)
-        Positions of the judged pairs.
-    pooled_runs, unpooled_runs : int array
-        Positions of the runs that made the pool, and of those to adjust.
-    pooled, unpooled : bool array (run, judged_pair)
-        Whether a run of either kind returns the document to the pool depth.
-    by_others : bool array (judged_pair,)
-        Whether any run that did not make the pool, to be adjusted or not, returns it.
-    """
-
-    judged: NDArray[np.int64]
+    judged: NDArray[np.int64]  # (judged_pair,): positions of the judged pairs
+    # positions of the runs that made the pool, and of those to adjust
     pooled_runs: NDArray[np.int64]
     unpooled_runs: NDArray[np.int64]
+    # (run, judged_pair): whether a run of either kind returns the document to the pool depth
     pooled: NDArray[np.bool_]
     unpooled: NDArray[np.bool_]
+    # (judged_pair,): whether any run that did not make the pool, to be adjusted or not, returns it
     by_others: NDArray[np.bool_]
 
     @property

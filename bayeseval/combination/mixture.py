@@ -14,40 +14,25 @@ class Prior(NamedTuple):
     r"""Prior of the true scores around the model's means.
 
     .. math:: \theta \sim (1 - w)\, N(m, A_0) + w\, N(m, A_1)
-
-    Parameters
-    ----------
-    mean : float array (...)
-        m.
-    near, far : float array (...)
-        Variances A0 and A1.
-    weight : float array (...)
-        w, the prior probability that a run is not as modelled.
     """
 
-    mean: Floats
+    mean: Floats  # (...): m
+    # (...): variances A0 and A1
     near: Floats
     far: Floats
-    weight: Floats
+    weight: Floats  # (...): w, the prior probability that a run is not as modelled
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Two normal components, and how much the data moved the first.
+    """Two normal components, and how much the data moved the first."""
 
-    Parameters
-    ----------
-    conflict : float array (...)
-        Weight of the second component: probability that the run is not as modelled.
-    mean, variance : float array (2, ...)
-        Of the components.
-    model_weight : float array (...)
-        What is left of the model in the estimate; the rest is the design's.
-    """
-
+    # (...): weight of the second component: probability that the run is not as modelled
     conflict: Floats
+    # (2, ...): of the components
     mean: Floats
     variance: Floats
+    # (...): what is left of the model in the estimate; the rest is the design's
     model_weight: Floats
 
     @property

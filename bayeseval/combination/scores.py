@@ -137,20 +137,12 @@ def combined_means(sampled: xr.DataTree, mean: xr.Dataset, **options) -> xr.Data
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """Means by ``dyn`` combined with a model that was fitted to the same sample.
+    """Means by ``dyn`` combined with a model that was fitted to the same sample."""
 
-    Parameters
-    ----------
-    scores : Dataset (measure, run)
-        Of :func:`combine`, with a covariance.
-    intervals : Dataset (source, measure, run)
-        Of :func:`compare_intervals`: design, model with errors of its own, and both.
-    contradiction : str
-        What to say where the judgments do not pass (:func:`verdict`), without a full stop; else "".
-    """
-
-    scores: xr.Dataset
+    scores: xr.Dataset  # (measure, run): of :func:`combine`, with a covariance
+    # (source, measure, run), of :func:`compare_intervals`: design, model with its errors, and both
     intervals: xr.Dataset
+    # what to say where the judgments do not pass (:func:`verdict`), without a full stop; else ""
     contradiction: str
 
     @classmethod

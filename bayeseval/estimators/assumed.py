@@ -13,18 +13,10 @@ from bayeseval.measures.measure import Measure, relevance
 
 @dataclass(frozen=True, eq=False)
 class JudgedRelevance:
-    """Relevance of the judged pairs, 0 for those not judged: complete columns, nothing random.
+    """Relevance of the judged pairs, 0 for those not judged: complete columns, nothing random."""
 
-    Parameters
-    ----------
-    sample : Sample
-        The judged pairs as a frame.
-    grade : float array (replicate, frame_pair)
-        Grades, NaN where not judged.
-    """
-
-    sample: Sample
-    grade: NDArray[np.floating]
+    sample: Sample  # the judged pairs as a frame
+    grade: NDArray[np.floating]  # (replicate, frame_pair): grades, NaN where not judged
 
     def values(self, topic: int, measure: Measure) -> NDArray[np.float64]:
         """Relevance of the topic's frame pairs as a measure sees it, (pair, replicate)."""

@@ -55,35 +55,17 @@ def inferred(
 
 @dataclass(frozen=True, eq=False)
 class SampledStrata:
-    """Strata of one topic, numbered from 0, and the sampled documents of every replicate.
+    """Strata of one topic, numbered from 0, and the sampled documents of every replicate."""
 
-    Parameters
-    ----------
-    position : int array (run, rank)
-        Pool document at each rank, -1 for another or none.
-    stratum : int64 array (document,)
-        Stratum of each pool document.
-    size : float array (stratum,)
-        Pool documents of each stratum.
-    first : int64 array (document + 1,)
-        The cells of a document d are ``first[d]:first[d + 1]``.
-    replicate : int64 array (cell,)
-        Replicate in which a document was sampled.
-    gain : float array (cell,)
-        Its relevance or gain, as the measure sees it.
-    n_replicates : int
-        Number of samples side by side.
-    smoothing : float array (2,)
-        What is added to the relevant and to the sampled documents of a share.
-    """
-
-    position: NDArray[np.integer]
-    stratum: NDArray[np.int64]
-    size: NDArray[np.float64]
+    position: NDArray[np.integer]  # (run, rank): pool document at each rank, -1 for another or none
+    stratum: NDArray[np.int64]  # (document,): stratum of each pool document
+    size: NDArray[np.float64]  # (stratum,): pool documents of each stratum
+    # (document + 1,): the cells of a document d are ``first[d]:first[d + 1]``
     first: NDArray[np.int64]
-    replicate: NDArray[np.int64]
-    gain: NDArray[np.float64]
-    n_replicates: int
+    replicate: NDArray[np.int64]  # (cell,): replicate in which a document was sampled
+    gain: NDArray[np.float64]  # (cell,): its relevance or gain, as the measure sees it
+    n_replicates: int  # number of samples side by side
+    # (2,): what is added to the relevant and to the sampled documents of a share
     smoothing: NDArray[np.float64]
 
     @property

@@ -27,27 +27,18 @@ from bayeseval.messages import Message, Option
 
 @dataclass(frozen=True)
 class Estimator:
-    """One estimator of the table, of one of two sorts.
+    """One estimator of the table, of one of two sorts."""
 
-    Parameters
-    ----------
-    measures : tuple of str
-        Names of the measures that it estimates.
-    relevance : callable (collection, predictor, random_seed) -> relevance, optional
-        Set for one that fills in a relevance per document; the measure does the rest.
-    lists : callable (measure, topic) -> ListScore, optional
-        Set for one that scores whole ranked lists.
-    options : type, optional
-        Dataclass of its options, which checks them; the callable takes one more argument then.
-    schemes : tuple of str, optional
-        Schemes of a design that it can use ("none": the pool alone); set where the sample is
-        random to it. The others need no design.
-    """
-
-    measures: tuple[str, ...]
+    measures: tuple[str, ...]  # names of the measures that it estimates
+    # (collection, predictor, random_seed) -> relevance: set for one that fills in a relevance per
+    # document; the measure does the rest
     relevance: Callable[..., EstimatedRelevance | JudgedRelevance] | None = None
+    # (measure, topic) -> ListScore: set for one that scores whole ranked lists
     lists: Callable[..., ListScore] | None = None
+    # dataclass of its options, which checks them; the callable takes one more argument then
     options: type | None = None
+    # schemes of a design that it can use ("none": the pool alone); set where the sample is random
+    # to it. The others need no design.
     schemes: tuple[str, ...] | None = None
 
 

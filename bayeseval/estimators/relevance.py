@@ -27,60 +27,36 @@ Model = Callable[[Sample, NDArray, tuple, bool], NDArray]
 
 @dataclass(frozen=True, eq=False)
 class FilledRelevance:
-    """Estimated relevance of one topic's frame pairs.
+    """Estimated relevance of one topic's frame pairs."""
 
-    Parameters
-    ----------
-    value : float array (pair, replicate)
-        Estimated relevance (or gain) of each frame pair of the topic.
-    expanded : float array (replicate, slot)
-        (relevance - M) / inclusion probability of the sampled pairs, 0 at empty slots.
-    seen : float array (replicate,)
-        Number of sampled pairs that are relevant.
-    predicted : float array (replicate, pair), optional
-        Probability p that each pair is relevant, which M or the rates of the strata give.
-    rates : float array (replicate, pair), optional
-        The same by blocks of falling probability, where there is no M and no stratum.
-    doubt : float array (replicate, pair), optional
-        Expected square of relevance less M, where it is not p (1 - p).
-    """
-
+    # (pair, replicate): estimated relevance (or gain) of each frame pair of the topic
     value: NDArray[np.float64]
+    # (replicate, slot): (relevance - M) / inclusion probability of sampled pairs, 0 at empty slots
     expanded: NDArray[np.float64]
-    seen: NDArray[np.float64]
+    seen: NDArray[np.float64]  # (replicate,): number of sampled pairs that are relevant
+    # (replicate, pair): probability p that each pair is relevant, which M or the rates of the
+    # strata give
     predicted: NDArray[np.float64] | None = None
+    # (replicate, pair): the same by blocks of falling probability, where there is no M and no
+    # stratum
     rates: NDArray[np.float64] | None = None
+    # (replicate, pair): expected square of relevance less M, where it is not p (1 - p)
     doubt: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class TopicRelevance:
-    """What a scoring function may ask about one topic.
+    """What a scoring function may ask about one topic."""
 
-    Parameters
-    ----------
-    whole : EstimatedRelevance
-        Of all topics.
-    topic : int
-    position : int array (run, rank)
-        Row of the document among the topic's frame pairs, -1 for none.
-    slots : Slots
-        Sampled pairs.
-    odds : float array (pair,)
-        (1 - pi) / pi, odds of a pair of the topic not to be drawn.
-    stratum : int array (pair,)
-        Stratum of each pair of the topic, from 0; all 0 under Poisson sampling.
-    random_seed : int
-        For measures whose variance is found by replication.
-    """
-
-    whole: "EstimatedRelevance"
+    whole: "EstimatedRelevance"  # of all topics
     topic: int
+    # (run, rank): row of the document among the topic's frame pairs, -1 for none
     position: NDArray[np.int32]
-    slots: Slots
-    odds: NDArray[np.float64]
+    slots: Slots  # sampled pairs
+    odds: NDArray[np.float64]  # (pair,), (1 - pi) / pi, odds of a pair of the topic not to be drawn
+    # (pair,): stratum of each pair of the topic, from 0; all 0 under Poisson sampling
     stratum: NDArray[np.int64]
-    random_seed: int
+    random_seed: int  # for measures whose variance is found by replication
 
     @property
     def predicts(self) -> bool:

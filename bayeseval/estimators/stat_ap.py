@@ -19,23 +19,14 @@ def stat_ap(measure: Measure, topic: TopicLists) -> ListScore:
 
 @dataclass(frozen=True, eq=False)
 class ExpandedSample:
-    """Documents of one topic that some replicate sampled.
+    """Documents of one topic that some replicate sampled."""
 
-    Parameters
-    ----------
-    position : int32 array (run, rank)
-        Sampled document at each rank, -1 for another or none.
-    value : float array (document, replicate)
-        1 / inclusion probability where sampled and relevant, 0 elsewhere.
-    sampled : bool array (document, replicate)
-    probability : float array (document,)
-        Inclusion probability.
-    """
-
+    # (run, rank): sampled document at each rank, -1 for another or none
     position: NDArray[np.int32]
+    # (document, replicate): 1 / inclusion probability where sampled and relevant, 0 elsewhere
     value: NDArray[np.float64]
-    sampled: NDArray[np.bool_]
-    probability: NDArray[np.float64]
+    sampled: NDArray[np.bool_]  # (document, replicate)
+    probability: NDArray[np.float64]  # (document,): inclusion probability
 
     @property
     def n_sampled(self) -> NDArray[np.int64]:

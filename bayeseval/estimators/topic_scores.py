@@ -11,45 +11,32 @@ from bayeseval.rounding import ratio
 
 @dataclass(frozen=True, eq=False)
 class TopicScore:
-    """Scores from relevances filled in document by document.
+    """Scores from relevances filled in document by document."""
 
-    Parameters
-    ----------
-    estimate : float array (run, replicate)
-    deviation : float array (run, replicate, slot)
-        Squares add up to the design variance, products of two runs to their covariance.
-    group : int array (replicate, slot)
-        Variance groups of the leading slots.
-    limited : bool array (run, replicate)
-        Where a rule for ratios was needed: the number of relevant documents was raised to the
-        number seen, or the ratio was brought back into [0, 1].
-    effect : float array (run, replicate), optional
-        How much the score moves with `direction`.
-    direction : float array (replicate, direction), optional
-        Deviations that all topics share, along the hyperparameters of a model of all topics.
-    left : float array (replicate,), optional
-        Deviation along `effect` that is not of the topic's sample, alone and shared, where topics
-        have few relevant documents; 0 elsewhere.
-    counts : TopicCounts, optional
-        Posterior of the denominator, where there is one.
-    anticipated : float array (run, replicate), optional
-        Design variance to be expected if documents are relevant with the predicted probabilities.
-    beyond : float array (run, replicate), optional
-        What the limits [0, 1] took from the estimate.
-    by_slot : float array (run, replicate, slot), optional
-        Deviations of the score's linear part, slot by slot, where `deviation` is of a bootstrap.
-    """
-
-    estimate: NDArray[np.float64]
+    estimate: NDArray[np.float64]  # (run, replicate)
+    # (run, replicate, slot): squares add up to the design variance, products of two runs to their
+    # covariance
     deviation: NDArray[np.float64]
-    group: NDArray[np.int64]
+    group: NDArray[np.int64]  # (replicate, slot): variance groups of the leading slots
+    # (run, replicate): where a rule for ratios was needed: the number of relevant documents was
+    # raised to the number seen, or the ratio was brought back into [0, 1]
     limited: NDArray[np.bool_]
+    # (run, replicate): how much the score moves with `direction`
     effect: NDArray[np.float64] | None = None
+    # (replicate, direction): deviations that all topics share, along the hyperparameters of a model
+    # of all topics
     direction: NDArray[np.float64] | None = None
+    # (replicate,): deviation along `effect` that is not of the topic's sample, alone and shared,
+    # where topics have few relevant documents; 0 elsewhere
     left: NDArray[np.float64] | None = None
-    counts: TopicCounts | None = None
+    counts: TopicCounts | None = None  # posterior of the denominator, where there is one
+    # (run, replicate): design variance to be expected if documents are relevant with the predicted
+    # probabilities
     anticipated: NDArray[np.float64] | None = None
+    # (run, replicate): what the limits [0, 1] took from the estimate
     beyond: NDArray[np.float64] | None = None
+    # (run, replicate, slot): deviations of the score's linear part, slot by slot, where `deviation`
+    # is of a bootstrap
     by_slot: NDArray[np.float64] | None = None
 
     @property
@@ -83,18 +70,9 @@ class TopicScore:
 
 @dataclass(frozen=True, eq=False)
 class ListScore:
-    """Scores by a method that takes whole ranked lists.
+    """Scores by a method that takes whole ranked lists."""
 
-    Parameters
-    ----------
-    estimate : float array (run, replicate)
-        NaN where the method gives no estimate.
-    variance : float array (run, replicate) or None
-        None where the method gives none.
-    degrees_of_freedom : float array (run, replicate), or float
-        Of the variance; infinite where it is taken for known.
-    """
-
-    estimate: NDArray[np.float64]
-    variance: NDArray[np.float64] | None = None
+    estimate: NDArray[np.float64]  # (run, replicate): NaN where the method gives no estimate
+    variance: NDArray[np.float64] | None = None  # (run, replicate), where the method gives one
+    # (run, replicate), or one number: of the variance; infinite where it is taken for known
     degrees_of_freedom: NDArray[np.float64] | float = np.inf

@@ -48,25 +48,14 @@ def check_option(**given: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Measures to evaluate, the estimated relevance, and the rankings as plain arrays.
+    """Measures to evaluate, the estimated relevance, and the rankings as plain arrays."""
 
-    Parameters
-    ----------
-    frame : Frame
-        Rankings, pairs that could be judged, and which of them were.
-    measures : list of Measure
-    random : bool
-        Whether the sample was drawn at random.
-    relevance : EstimatedRelevance or JudgedRelevance, optional
-        Set for an estimator that fills in relevances.
-    list_scores : callable (measure, topic) -> ListScore, optional
-        Set for an estimator that scores whole ranked lists.
-    """
-
-    frame: Frame
+    frame: Frame  # rankings, pairs that could be judged, and which of them were
     measures: list[Measure]
-    random: bool
+    random: bool  # whether the sample was drawn at random
+    # set for an estimator that fills in relevances
     relevance: EstimatedRelevance | JudgedRelevance | None = None
+    # (measure, topic) -> ListScore: set for an estimator that scores whole ranked lists
     list_scores: Callable[[Measure, TopicLists], ListScore] | None = None
 
     @classmethod

@@ -12,34 +12,24 @@ from bayeseval.models.urn.draws import UrnDraws
 
 @dataclass(frozen=True)
 class ModelKind:
-    """Row of the table of models.
+    """Row of the table of models."""
 
-    Parameters
-    ----------
-    draws : callable or None
-        ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say; None where
-        the model draws no documents, and ``posterior_scores`` cannot score runs by it.
-    draws_of : {"documents", "lists", "counts", "scores"}
-        Whether a document has one relevance under a draw, whatever run shows it, or each run's
-        list is drawn by itself, or there are numbers of documents or scores of runs alone.
-    judgment : str or None
-        Variable whose entries (a judgment each, or a count) can be left out one by one; None where
-        the likelihood is not a product over them.
-    approximation : dict of str to callable
-        Ways to fit the model without a sampler, by name.
-    standard : tuple of str
-        Variables of one entry a run or topic that are standard normal before the data: others are
-        made of them, and say the same in units that mean something.
-    likelihood : str
-        What the likelihood is where it is not a product over judgments.
-    """
-
+    # ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say; None where the
+    # model draws no documents, and ``posterior_scores`` cannot score runs by it
     draws: Callable[..., Any] | None
+    # {"documents", "lists", "counts", "scores"}: whether a document has one relevance under a draw,
+    # whatever run shows it, or each run's list is drawn by itself, or there are numbers of
+    # documents or scores of runs alone
     draws_of: str
+    # variable whose entries (a judgment each, or a count) can be left out one by one; None where
+    # the likelihood is not a product over them
     judgment: str | None
+    # ways to fit the model without a sampler, by name
     approximation: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    # variables of one entry a run or topic that are standard normal before the data: others are
+    # made of them, and say the same in units that mean something
     standard: tuple[str, ...] = ()
-    likelihood: str = ""
+    likelihood: str = ""  # what the likelihood is where it is not a product over judgments
 
 
 LAPLACE = {"laplace": laplace}

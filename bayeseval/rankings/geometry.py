@@ -37,17 +37,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Mean squared distances, and the variances of their Monte Carlo errors.
+    """Mean squared distances, and the variances of their Monte Carlo errors."""
 
-    Parameters
-    ----------
-    distances : float array (3,)
-        Delta(X, G), sigma^2(X), sigma^2(G).
-    noise : float array (result, 3)
-        First-order share of each bootstrap result in their errors, of mean 0.
-    """
-
-    distances: Floats
+    distances: Floats  # (3,): Delta(X, G), sigma^2(X), sigma^2(G)
+    # (result, 3): first-order share of each bootstrap result in their errors, of mean 0
     noise: Floats
 
     def squares(self) -> Floats:

@@ -17,17 +17,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Penalty:
-    """Ridge penalties: penalty * coefficient^2 / 2, the inverse of a prior variance.
+    """Ridge penalties: penalty * coefficient^2 / 2, the inverse of a prior variance."""
 
-    Parameters
-    ----------
-    common : float array (feature,)
-        Of the coefficients that all topics share; 0 for none.
-    topic : float array (topic_feature,)
-        Of the coefficients that each topic has for itself; above 0.
-    """
-
-    common: NDArray[np.float64]
+    common: NDArray[np.float64]  # (feature,): of the coefficients that all topics share; 0 for none
+    # (topic_feature,): of the coefficients that each topic has for itself; above 0
     topic: NDArray[np.float64]
 
 

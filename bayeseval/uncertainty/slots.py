@@ -11,26 +11,19 @@ from bayeseval.rounding import ratio
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Sampled documents of one topic, one row per replicate, sorted by stratum.
+    """Sampled documents of one topic, one row per replicate, sorted by stratum."""
 
-    Parameters
-    ----------
-    row : int array (replicate, slot)
-        Row of the document among the topic's frame pairs, -1 where a replicate has fewer documents.
-    probability : float array (replicate, slot)
-        Inclusion probability; 1 at empty slots.
-    stratum : int array (replicate, slot)
-        Stratum of the document, -1 under Poisson sampling and at empty slots.
-    group : int array (replicate, slot)
-        Stratum after collapsing, for the variance; -1 where selections are independent.
-    joint_excess : float array (replicate, slot)
-        pi_i pi_j / pi_ij - 1 for two documents of that stratum; 0 where selections are independent.
-    """
-
+    # (replicate, slot): row of the document among the topic's frame pairs, -1 where a replicate has
+    # fewer documents
     row: NDArray[np.int64]
-    probability: NDArray[np.float64]
+    probability: NDArray[np.float64]  # (replicate, slot): inclusion probability; 1 at empty slots
+    # (replicate, slot): stratum of the document, -1 under Poisson sampling and at empty slots
     stratum: NDArray[np.int64]
+    # (replicate, slot): stratum after collapsing, for the variance; -1 where selections are
+    # independent
     group: NDArray[np.int64]
+    # (replicate, slot): pi_i pi_j / pi_ij - 1 for two documents of that stratum; 0 where selections
+    # are independent
     joint_excess: NDArray[np.float64]
 
 

@@ -14,36 +14,22 @@ EVEN = 2.5  # largest ratio of the inclusion probabilities of a topic that count
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of all topics, those of a topic in a row.
+    """Cells of all topics, those of a topic in a row."""
 
-    Parameters
-    ----------
-    of_pair : int array (frame_pair,)
-        Cell of each frame pair.
-    start : int array (topic + 1,)
-        The cells of topic t are ``start[t]:start[t + 1]``.
-    size : float array (cell,)
-        Number of documents.
-    curve : float array (cell, column)
-        What the curve of all topics is made of: 1, the standardised cube root of the rank, the
-        standardised log of the rank and its square less 1, and the share of documents that no
-        contributing run retrieved, where that differs.
-    slope : float array (cell,)
-        What a topic may deviate along: the standardised sixth root of the rank.
-    levelling : float array (2, cell)
-        The same for topics that differ near their tops alone: minus the rank to the powers
-        ``LEVELLING``.
-    tell : bool array (cell,)
-        Whether the judged documents of a cell are like the others of their place. Those that a
-        design was given to judge for certain are not: an old pool was chosen by other runs.
-    """
-
-    of_pair: NDArray[np.int64]
-    start: NDArray[np.int64]
-    size: NDArray[np.float64]
+    of_pair: NDArray[np.int64]  # (frame_pair,): cell of each frame pair
+    start: NDArray[np.int64]  # (topic + 1,): the cells of topic t are ``start[t]:start[t + 1]``
+    size: NDArray[np.float64]  # (cell,): number of documents
+    # (cell, column): what the curve of all topics is made of: 1, the standardised cube root of the
+    # rank, the standardised log of the rank and its square less 1, and the share of documents that
+    # no contributing run retrieved, where that differs
     curve: NDArray[np.float64]
+    # (cell,): what a topic may deviate along: the standardised sixth root of the rank
     slope: NDArray[np.float64]
+    # (2, cell): the same for topics that differ near their tops alone: minus the rank to the powers
+    # ``LEVELLING``
     levelling: NDArray[np.float64]
+    # (cell,): whether the judged documents of a cell are like the others of their place. Those that
+    # a design was given to judge for certain are not: an old pool was chosen by other runs.
     tell: NDArray[np.bool_]
 
     def sums(self, value: NDArray) -> NDArray[np.float64]:
@@ -53,22 +39,13 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Sampled and relevant documents of the cells of all topics, in one sample.
+    """Sampled and relevant documents of the cells of all topics, in one sample."""
 
-    Parameters
-    ----------
-    start : int array (topic + 1,)
-        The cells of topic t are ``start[t]:start[t + 1]``.
-    relevant, sampled : float array (cell,)
-    curve : float array (cell, column)
-    slope : float array (cell,)
-    """
-
-    start: NDArray[np.int64]
-    relevant: NDArray[np.float64]
-    sampled: NDArray[np.float64]
-    curve: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    start: NDArray[np.int64]  # (topic + 1,): the cells of topic t are ``start[t]:start[t + 1]``
+    relevant: NDArray[np.float64]  # (cell,)
+    sampled: NDArray[np.float64]  # (cell,)
+    curve: NDArray[np.float64]  # (cell, column)
+    slope: NDArray[np.float64]  # (cell,)
 
 
 def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) -> Cells:

@@ -14,27 +14,17 @@ NOTHING = 1e-9  # number of documents that is none
 
 @dataclass(frozen=True, eq=False)
 class TopicCounts:
-    """The denominator of a measure on one topic.
+    """The denominator of a measure on one topic."""
 
-    Parameters
-    ----------
-    draw : float array (replicate, draw)
-        Number of relevant documents, or ideal gain, as drawn from its posterior.
-    direction : float array (draw, direction)
-        Where the hyperparameters stand.
-    own_share : float array (replicate,)
-        Posterior variance of the number of relevant documents by the variance that the topic's own
-        strata alone would leave, at most 1: 1 where the other topics tell nothing new.
-    relative_error : float array (replicate,)
-        Posterior standard deviation of the number of relevant documents by its mean.
-    few : bool array (replicate,)
-        Whether all topics have so few that their numbers are modelled themselves.
-    """
-
+    # (replicate, draw): number of relevant documents, or ideal gain, as drawn from its posterior
     draw: NDArray[np.float64]
-    direction: NDArray[np.float64]
+    direction: NDArray[np.float64]  # (draw, direction): where the hyperparameters stand
+    # (replicate,): posterior variance of the number of relevant documents by the variance that the
+    # topic's own strata alone would leave, at most 1: 1 where the other topics tell nothing new
     own_share: NDArray[np.float64]
+    # (replicate,): posterior standard deviation of the number of relevant documents by its mean
     relative_error: NDArray[np.float64]
+    # (replicate,): whether all topics have so few that their numbers are modelled themselves
     few: NDArray[np.bool_]
 
     def following(

@@ -15,21 +15,11 @@ MOST_HALVINGS = 50  # of a step beyond it, which then is next to none
 
 
 class Mode(ABC):
-    """Hyperparameters where their density is largest.
+    """Hyperparameters where their density is largest."""
 
-    Attributes
-    ----------
-    hyper : float array (hyperparameter,)
-        Where they are set.
-    converged : bool
-        Whether they were found.
-    log_density : float
-        Of hyperparameters and data there, up to a constant.
-    """
-
-    hyper: NDArray[np.float64]
-    converged: bool
-    log_density: float
+    hyper: NDArray[np.float64]  # (hyperparameter,): where they are set
+    converged: bool  # whether they were found
+    log_density: float  # of hyperparameters and data there, up to a constant
 
     @property
     @abstractmethod

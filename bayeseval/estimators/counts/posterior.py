@@ -17,36 +17,24 @@ from bayeseval.rounding import ratio
 
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """Relevant documents of all topics at one level, in draws from the posterior.
+    """Relevant documents of all topics at one level, in draws from the posterior."""
 
-    Parameters
-    ----------
-    total : float array (replicate, topic, draw)
-        Number of relevant documents, the seen ones included.
-    unsampled : list of float array (cell, draw), one per replicate
-        Relevant among the unsampled documents of each cell.
-    direction : float array (draw, direction)
-        Where the hyperparameters stand, in standard deviations, this level's and those above it.
-    seen : float array (replicate, cell)
-        Relevant among the sampled documents.
-    own_variance : float array (replicate, topic)
-        Variance that an estimate from the topic's own strata alone would have under the model.
-    expanded : float array (replicate, topic)
-        Sum of relevance by inclusion probability over the sampled documents.
-    few : bool array (replicate,)
-        Whether the numbers themselves are what is known best (:class:`.few.FewFit`).
-    zero_inflated : bool array (replicate,)
-        Whether a share of the topics has none.
-    """
-
+    # (replicate, topic, draw): number of relevant documents, the seen ones included
     total: NDArray[np.float64]
+    # (cell, draw), one per replicate: relevant among the unsampled documents of each cell
     unsampled: list[NDArray[np.float64]]
+    # (draw, direction): where the hyperparameters stand, in standard deviations, this level's and
+    # those above it
     direction: NDArray[np.float64]
-    seen: NDArray[np.float64]
+    seen: NDArray[np.float64]  # (replicate, cell): relevant among the sampled documents
+    # (replicate, topic): variance that an estimate from the topic's own strata alone would have
+    # under the model
     own_variance: NDArray[np.float64]
+    # (replicate, topic): sum of relevance by inclusion probability over the sampled documents
     expanded: NDArray[np.float64]
+    # (replicate,): whether the numbers themselves are what is known best (:class:`.few.FewFit`)
     few: NDArray[np.bool_]
-    zero_inflated: NDArray[np.bool_]
+    zero_inflated: NDArray[np.bool_]  # (replicate,): whether a share of the topics has none
 
 
 class CountModel:

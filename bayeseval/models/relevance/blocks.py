@@ -15,23 +15,13 @@ from bayeseval.frame.scale import RankScale
 
 
 class Effect(NamedTuple):
-    """Row of the table of effects.
+    """Row of the table of effects."""
 
-    Parameters
-    ----------
-    variable : str
-        Name of the variable that holds them.
-    dims : tuple of str
-        Of one topic's effects, and of the block's columns; none where the effect is one number.
-    by_topic : bool
-        Whether each topic has effects of its own.
-    sd : str or None
-        Name of their standard deviation, learned from the judgments; None where it is not one.
-    """
-
-    variable: str
+    variable: str  # name of the variable that holds them
+    # of one topic's effects, and of the block's columns; none where the effect is one number
     dims: tuple[str, ...]
-    by_topic: bool = False
+    by_topic: bool = False  # whether each topic has effects of its own
+    # name of their standard deviation, learned from the judgments; None where it is not one
     sd: str | None = None
 
     @property
@@ -62,17 +52,11 @@ SHRUNK = {name: effect.sd for name, effect in EFFECTS.items() if effect.sd is no
 
 
 class Block(NamedTuple):
-    """Columns of some pairs, and which effects they are multiplied by.
+    """Columns of some pairs, and which effects they are multiplied by."""
 
-    Parameters
-    ----------
-    name : str
-        Key of ``EFFECTS``; the model holds the columns of the judged pairs as ``NAME_value``.
-    values : float array (pair, column), or (pair,) where the effect is one number
-    """
-
+    # key of ``EFFECTS``; the model holds the columns of the judged pairs as ``NAME_value``
     name: str
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # (pair, column), or (pair,) where the effect is one number
 
     @property
     def effect(self) -> str:
@@ -91,20 +75,12 @@ class Block(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Which blocks a model has besides those of the fused rank.
+    """Which blocks a model has besides those of the fused rank."""
 
-    Parameters
-    ----------
-    n_topic_components : int
-        Components that have effects per topic.
-    topic_effects : bool or "centred"
-        Whether topics have an intercept and a slope of their own, and how they are to be written.
-    agreement : bool
-        Whether the agreement of the runs speaks, and by topic where topics have effects.
-    """
-
-    n_topic_components: int
+    n_topic_components: int  # components that have effects per topic
+    # whether topics have an intercept and a slope of their own; "centred": how they are written
     topic_effects: bool | str
+    # whether the agreement of the runs speaks, and by topic where topics have effects
     agreement: bool
 
     @classmethod

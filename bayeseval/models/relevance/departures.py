@@ -31,22 +31,12 @@ class Band:
     """Ranks of a run over which a pair of effects, a level and a slope, rises and fades.
 
     What no run of the model found stands at the same place in the fusion, and has no slope.
-
-    Parameters
-    ----------
-    share : float array (rank + 1,)
-        How much of the effects a rank has; 0 below the last.
-    judged : bool array (rank + 1,)
-        Ranks whose judgments tell the effects.
-    grid : Grid
-        Values of the two effects that are tried.
-    unseen : bool
-        Whether the effects are those of documents that no run of the model found, or of the others.
     """
 
-    share: NDArray[np.float64]
-    judged: NDArray[np.bool_]
-    grid: Grid
+    share: NDArray[np.float64]  # (rank + 1,): how much of the effects a rank has; 0 below the last
+    judged: NDArray[np.bool_]  # (rank + 1,): ranks whose judgments tell the effects
+    grid: Grid  # values of the two effects that are tried
+    # whether the effects are those of documents that no run of the model found, or of the others
     unseen: bool
 
     def tells(self, rank: NDArray, seen: NDArray) -> NDArray[np.bool_]:
@@ -229,33 +219,17 @@ def departing_columns(rank: NDArray, seen: NDArray, n_bands: int = len(BANDS)) -
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Judged documents that departing runs retrieved; one row a run and document.
+    """Judged documents that departing runs retrieved; one row a run and document."""
 
-    Parameters
-    ----------
-    mean : RelevanceDraws
-        Of one draw, the posterior mean of every parameter.
-    n_runs : int
-    number : int array (row,)
-        Which of the departing runs.
-    rank : int array (row,)
-    pair : int array (row,)
-    grade, weight : float array (row,)
-    logit : float array (row,)
-        Of :meth:`RelevanceDraws.left_out`.
-    seen : float array (row, 2)
-        Of :meth:`RelevanceDraws.logit`.
-    """
-
-    mean: RelevanceDraws
+    mean: RelevanceDraws  # of one draw, the posterior mean of every parameter
     n_runs: int
-    number: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    grade: NDArray[np.float64]
-    logit: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    seen: NDArray[np.float64]
+    number: NDArray[np.int64]  # (row,): which of the departing runs
+    rank: NDArray[np.int64]  # (row,)
+    pair: NDArray[np.int64]  # (row,)
+    grade: NDArray[np.float64]  # (row,)
+    logit: NDArray[np.float64]  # (row,): of :meth:`RelevanceDraws.left_out`
+    weight: NDArray[np.float64]  # (row,)
+    seen: NDArray[np.float64]  # (row, 2): of :meth:`RelevanceDraws.logit`
 
     @classmethod
     def of(cls, draws: RelevanceDraws, runs: NDArray) -> "Judged":

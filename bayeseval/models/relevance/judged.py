@@ -16,19 +16,11 @@ from bayeseval.models.relevance.constants import scale_coords
 
 @dataclass(frozen=True, eq=False)
 class Predictors:
-    """Predictors of the judged pairs.
-
-    Parameters
-    ----------
-    frame : Frame
-    scale : RankScale
-    parts : Parts
-        Which blocks there are.
-    """
+    """Predictors of the judged pairs."""
 
     frame: Frame
     scale: RankScale
-    parts: Parts
+    parts: Parts  # which blocks there are
 
     @classmethod
     def of(

@@ -17,19 +17,12 @@ class JudgedLines(NamedTuple):
 
     A judged pair weighs what its judgment tells (:func:`information`). These numbers choose the
     sampler's coordinates, and no choice of them changes the model.
-
-    Parameters
-    ----------
-    middle : float
-        Of all topics.
-    middles : float array (topic,)
-        Of each; the middle of all where a topic has no judgment.
-    of_block : dict of effect -> float array (predictor, column), or (predictor,)
-        Regressions of the columns of shared effects.
     """
 
-    middle: float
+    middle: float  # of all topics
+    # (topic,): of each; the middle of all where a topic has no judgment
     middles: NDArray[np.float64]
+    # by effect (predictor, column), or (predictor,): regressions of the columns of shared effects
     of_block: dict[str, NDArray[np.float64]]
 
     @classmethod

@@ -16,30 +16,21 @@ from bayeseval.models.relevance.steps import Steps, step_rank, step_rows
 
 
 class Regression(NamedTuple):
-    """Judged pairs topic by topic, in arrays with room for as many as any topic has.
+    """Judged pairs topic by topic, in arrays with room for as many as any topic has."""
 
-    Parameters
-    ----------
-    relevance : float array (topic, row)
-    number : int array (topic,)
-        Judged pairs of each topic, in its first rows; the others are room that is left, all 0.
-    common : float array (topic, row, column)
-        Columns whose effects all topics share: population, curvature, tail, components, curves
-        of runs, agreement.
-    own : float array (topic, row, own column)
-        Columns whose effects differ by topic: intercept and slope, components, agreement.
-    common_spans, own_spans : dict of block -> slice
-        Columns of each block.
-    steps : Steps
-        Of a model of grades, whose documents have a row for every grade they reached.
-    """
-
-    relevance: NDArray[np.float64]
+    relevance: NDArray[np.float64]  # (topic, row)
+    # (topic,): judged pairs of each topic, in its first rows; the others are room that is left, 0
     number: NDArray[np.int64]
+    # (topic, row, column): columns whose effects all topics share: population, curvature, tail,
+    # components, curves of runs, agreement
     common: NDArray[np.float64]
+    # (topic, row, own column): columns whose effects differ by topic: intercept and slope,
+    # components, agreement
     own: NDArray[np.float64]
+    # columns of each block
     common_spans: dict[str, slice]
     own_spans: dict[str, slice]
+    # of a model of grades, whose documents have a row for every grade they reached
     steps: Steps = Steps.none()
 
     @classmethod

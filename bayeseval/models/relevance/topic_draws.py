@@ -10,33 +10,17 @@ from numpy.typing import NDArray
 
 @dataclass(eq=False)
 class TopicDraws:
-    """Grades of one topic's documents under every draw, some of which can be drawn again.
-
-    Parameters
-    ----------
-    draws : RelevanceDraws
-    codes : uint8 array (pair, draw)
-        Positions in the scale.
-    pairs : int array (pair,)
-        Positions in the collection.
-    row : int array (pair,)
-        Row of a pair among those kept, -1 for the others.
-    logit, uniform : float array (kept, draw)
-        Linear predictor, and the chance that decided on relevance.
-    relevant : uint8 array (kept, draw)
-        Position in the scale if the document is relevant.
-    seen : float array (kept, 2)
-        What a run departs by, of :meth:`RelevanceDraws.logit`.
-    """
+    """Grades of one topic's documents under every draw, some of which can be drawn again."""
 
     draws: Any
-    codes: NDArray[np.uint8]
-    pairs: NDArray[np.integer]
-    row: NDArray[np.int64]
+    codes: NDArray[np.uint8]  # (pair, draw): positions in the scale
+    pairs: NDArray[np.integer]  # (pair,): positions in the collection
+    row: NDArray[np.int64]  # (pair,): row of a pair among those kept, -1 for the others
+    # (kept, draw): linear predictor, and the chance that decided on relevance
     logit: NDArray[np.float32]
     uniform: NDArray[np.float32]
-    relevant: NDArray[np.uint8]
-    seen: NDArray[np.float64]
+    relevant: NDArray[np.uint8]  # (kept, draw): position in the scale if the document is relevant
+    seen: NDArray[np.float64]  # (kept, 2): what a run departs by, of :meth:`RelevanceDraws.logit`
 
     @classmethod
     def empty(cls, draws, codes: NDArray, pairs: NDArray, kept: NDArray) -> "TopicDraws":

@@ -22,20 +22,12 @@ MOST = 16
 
 
 class Walls(NamedTuple):
-    """Rows of a regression.
+    """Rows of a regression."""
 
-    Parameters
-    ----------
-    relevance : float array (wall,)
-    topic : int array (wall,)
-    common : float array (wall, column)
-    own : float array (wall, own column)
-    """
-
-    relevance: NDArray[np.float64]
-    topic: NDArray[np.int64]
-    common: NDArray[np.float64]
-    own: NDArray[np.float64]
+    relevance: NDArray[np.float64]  # (wall,)
+    topic: NDArray[np.int64]  # (wall,)
+    common: NDArray[np.float64]  # (wall, column)
+    own: NDArray[np.float64]  # (wall, own column)
 
     @classmethod
     def of(cls, regression: Regression, arrow: Arrow) -> "Walls":

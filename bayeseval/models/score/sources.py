@@ -29,46 +29,28 @@ LEVEL = 0.9  # whose quantile of Student's t widens the design's variance
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """What the combination works on; arrays (measure, run), covariances (measure, run, run).
+    """What the combination works on; arrays (measure, run), covariances (measure, run, run)."""
 
-    Parameters
-    ----------
-    labels : dict
-        Of measure and run.
-    design, design_variance : float array
-        Estimates, and their variances about the true scores of these topics: with a normal quantile
-        they give the interval of the means, and none is far below both other runs' and the model's.
-    design_length : float array
-        Length of the design's interval.
-    design_covariance : float array or None
-    model, model_variance, model_covariance : float array
-        Of the posterior draws.
-    modelled, modelled_variance : float array
-        The same for runs that depart from the model, if they did not.
-    topic_variance : float array
-        What topics as a sample add; 0 for these topics.
-    scale : float array (measure, 1)
-        Largest score: 1, or for sums the largest estimate of design or model.
-    bounded : bool array (measure, 1)
-        Whether scores lie in [0, 1]: sums have no largest one.
-    kinds : list of str
-        Of measures, as the constants are by.
-    """
-
-    labels: dict[str, Any]
+    labels: dict[str, Any]  # of measure and run
+    # estimates, and their variances about the true scores of these topics: with a normal quantile
+    # they give the interval of the means, and none is far below both other runs' and the model's
     design: Floats
     design_variance: Floats
-    design_length: Floats
+    design_length: Floats  # length of the design's interval
     design_covariance: Floats | None
+    # of the posterior draws
     model: Floats
     model_variance: Floats
     model_covariance: Floats
+    # the same for runs that depart from the model, if they did not
     modelled: Floats
     modelled_variance: Floats
-    topic_variance: Floats
+    topic_variance: Floats  # what topics as a sample add; 0 for these topics
+    # (measure, 1): largest score: 1, or for sums the largest estimate of design or model
     scale: Floats
+    # (measure, 1): whether scores lie in [0, 1]: sums have no largest one
     bounded: NDArray[np.bool_]
-    kinds: list[str]
+    kinds: list[str]  # of measures, as the constants are by
 
     @property
     def independent(self) -> Independent:

@@ -149,13 +149,6 @@ class UrnLists(NamedTuple):
               \frac{\partial \log L}{\partial \log w_r} = \sum_t E_{\pi_t}\left[
               \frac{\partial \log P_{t,r}}{\partial \log w_r}\right]
 
-    Parameters
-    ----------
-    relevance : int8 array (topic, run, rank)
-        1 relevant, 0 not, -1 not judged.
-    n_documents : int array (topic,)
-        N.
-
     Examples
     --------
     >>> lists = UrnLists(np.array([[[1, -1, 0]]], np.int8), np.array([4]))
@@ -164,8 +157,8 @@ class UrnLists(NamedTuple):
     (0.25, array([ 0.    , -0.4167]))
     """
 
-    relevance: NDArray[np.int8]
-    n_documents: NDArray[np.integer]
+    relevance: NDArray[np.int8]  # (topic, run, rank): 1 relevant, 0 not, -1 not judged
+    n_documents: NDArray[np.integer]  # (topic,): N
 
     def log_likelihood(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Log-likelihood and its gradient by logit q and each log w, all (1 + run,)."""

@@ -30,30 +30,15 @@ class Tops:
     A run *shows* a document that it has at its first ``depth`` ranks; all runs of the pool are
     looked at, where the design names them, also those that the model is not fitted to. At the first
     ranks of a run the documents that another run shows too are those that two or more show.
-
-    Parameters
-    ----------
-    collection : DataTree
-    run : int array (run,)
-        Positions of the runs.
-    depth : int
-        Ranks that are judged.
-    relevance_level : int
-        Least grade that counts as relevant.
-    in_frame : bool array (pair,)
-        Documents that an urn holds.
-    relevance : int8 array (pair,)
-        1 relevant, 0 not, -1 not judged.
-    shown_by : int array (pair,)
-        Number of runs that show the document at their first ``depth`` ranks.
     """
 
     collection: xr.DataTree
-    run: NDArray[np.int64]
-    depth: int
-    relevance_level: int
-    in_frame: NDArray[np.bool_]
-    relevance: NDArray[np.int8]
+    run: NDArray[np.int64]  # (run,): positions of the runs
+    depth: int  # ranks that are judged
+    relevance_level: int  # least grade that counts as relevant
+    in_frame: NDArray[np.bool_]  # (pair,): documents that an urn holds
+    relevance: NDArray[np.int8]  # (pair,): 1 relevant, 0 not, -1 not judged
+    # (pair,): number of runs that show the document at their first ``depth`` ranks
     shown_by: NDArray[np.int64]
 
     @classmethod
