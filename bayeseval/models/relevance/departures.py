@@ -124,12 +124,12 @@ class Departures:
 
     Such a line is never quite right, and what counts is that it is right on average over what was
     not judged. A document judged with the inclusion probability :math:`\pi` stands for
-    :math:`(1 - \pi) / \pi` that were not (taken for .05 where it is less). Its log probability is
-    weighted by the square root of that, between no weights (whose line is that of the documents
-    that nearly all were judged) and these odds (where a few documents decide); the weights of a run
-    add up, for each pair of effects, to their effective number :math:`(\sum w)^2 / \sum w^2`; a
-    single document may still count for more than one. Without a design, or where it draws with
-    replacement, all weights are alike.
+    :math:`(1 - \pi) / \pi` that were not, one judged for certain for none: it tells where no
+    sampled one does. Its log probability is weighted by the square root of that, between no weights
+    (whose line is that of the documents that nearly all were judged) and these odds (where a few
+    documents decide); the weights of a run add up, for each pair of effects, to their effective
+    number :math:`(\sum w)^2 / \sum w^2`; a single document may still count for more than one.
+    Without a design, or where it draws with replacement, all weights are alike.
 
     Runs that are alike depart alike (:class:`bayeseval.models.relevance.kinship.Kinship`): the
     effects of a run are its share times what they would be if it were like no other, so that a copy
@@ -286,12 +286,12 @@ def unjudged_weight(inclusion_probability: NDArray[np.float64]) -> NDArray[np.fl
     Examples
     --------
     >>> unjudged_weight(np.array([0.1, 0.5, 1.0])).round(3)
-    array([3.   , 1.   , 0.224])
+    array([3.   , 1.   , 0.001])
 
     Designs that draw with replacement have no such probability, and all weights are alike:
 
     >>> unjudged_weight(np.array([np.nan, np.nan])).round(3)
-    array([0.224, 0.224])
+    array([0.001, 0.001])
     """
     known = np.where(np.isnan(inclusion_probability), 1.0, inclusion_probability)
     return np.sqrt(np.maximum(1.0 / known - 1.0, LEAST_ODDS))
