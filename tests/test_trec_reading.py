@@ -402,3 +402,21 @@ def test_topics_that_are_written_unalike_in_runs_and_judgments_are_told():
     with pytest.warns(UserWarning, match=said):
         read_collection(qrels, {"r": run})
     read_collection(qrels | {"3": {"a": 1}}, {"r": {"10": run["10"]}})  # not all topics have a run
+
+
+def test_documents_that_are_written_unalike_in_runs_and_judgments_are_told():
+    run = {"1": {"007": 2.0, "12": 1.0, "a": 0.5}}
+    said = "topic '1' has documents '007' and '7', .* with 1 in all: are they the same"
+    with pytest.warns(UserWarning, match=said):  # as where a table lost its zeros
+        read_collection({"1": {"7": 1, "12": 0}}, {"r": run})
+    with pytest.warns(UserWarning, match="'A' and 'a'"):  # of runs alone too
+        read_collection(None, {"r": run, "s": {"1": {"A": 1.0}}})
+    collection = read_collection(None, {"r": run})
+    with pytest.warns(UserWarning, match="'A' and 'a'"):
+        add_runs(collection, {"s": {"1": {"A": 1.0}}})
+
+
+def test_documents_that_a_run_or_the_judgments_tell_apart_are_not_taken_for_one():
+    read_collection({"1": {"a": 1}}, {"r": {"1": {"A": 2.0, "a": 1.0}}})
+    read_collection({"1": {"a": 1, "A": 0}}, {"r": {"1": {"a": 1.0}}, "s": {"1": {"A": 1.0}}})
+    read_collection({"1": {"a": 1}, "2": {"A": 1}}, {"r": {"1": {"a": 1.0}, "2": {"b": 1.0}}})

@@ -10,7 +10,7 @@ from bayeseval.collection import add_pairs, check_collection, pair_positions
 from bayeseval.collection.labels import label_positions
 from bayeseval.collection.schema import rebuilt
 from bayeseval.messages import Message, Option
-from bayeseval.trec.gathering import check_overlap, gathered
+from bayeseval.trec.gathering import check_overlap, gathered, warn_documents_alike
 from bayeseval.trec.run import Run, RunReader
 
 
@@ -98,6 +98,7 @@ def add_runs(
     facts["runs_cut"] = collection.attrs.get("runs_cut", 0) + new.attrs["runs_cut"]
     joined = _with_runs(grown, new["run"].to_numpy(), ranking, facts)
     _warn_of_copies(joined, found)
+    warn_documents_alike(joined)
     return joined
 
 

@@ -1,14 +1,23 @@
 """Rankings of many runs over one list of pairs."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import assemble, topic_order
-from bayeseval.collection.labels import floating_topics, label_positions
+from bayeseval.collection.labels import (
+    floating_topics,
+    label_positions,
+    plain_label,
+    topic_starts,
+)
 from bayeseval.trec.labels import spans_of
 from bayeseval.trec.ranking import ranked_pairs
 from bayeseval.trec.run import Run, RunReader
+
+COMPARED = 20_000  # pairs whose documents are compared with each other: those of the first topics
 
 
 def gathered(
@@ -79,6 +88,50 @@ def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
                 f"the judgments or the collection; it has '{topics[own.min()]}' and so on, they "
                 f"have '{known[0]}' and so on{floating_topics(topics[own.min()], known[0])}."
             )
+
+
+def warn_documents_alike(tree: xr.DataTree) -> None:
+    """Say which documents of a topic may be one that runs or judgments write unalike.
+
+    Documents that a run, or the judgments, hold beside each other are told apart by that.
+    """
+    starts, document = topic_starts(tree), tree["document"].to_numpy()
+    n_topics = int(np.count_nonzero(starts[1:] <= max(COMPARED, starts[1])))
+    first: dict[tuple[int, str], int] = {}
+    alike = []
+    for topic in range(n_topics):
+        for pair in range(starts[topic], starts[topic + 1]):
+            other = first.setdefault((topic, plain_label(document[pair])), pair)
+            if other != pair:
+                alike.append((topic, other, pair))
+    found = _never_side_by_side(tree, alike) if alike else []
+    if found:
+        topic, one, other = found[0]
+        warnings.warn(
+            f"topic '{tree['topic'].to_numpy()[topic]}' has documents {str(document[one])!r} and "
+            f"{str(document[other])!r}, which differ in blanks, zeros at the beginning, capitals "
+            f"or composed letters alone, and so it is with {len(found)} in all: are they the same? "
+            "Each counts for itself",
+            stacklevel=3,
+        )
+
+
+def _never_side_by_side(
+    tree: xr.DataTree, alike: list[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Of (topic, pair, pair) those of which no run ranks both, nor are both in the pool."""
+    judged, ranked = "judgments" in tree.children, "rankings" in tree.children
+    pooled = tree["judgments/pooled"].to_numpy() if judged else None
+    ranking = tree["rankings/ranking"].to_numpy() if ranked else None
+    found = []
+    for topic, one, other in alike:
+        both = pooled is not None and pooled[one] and pooled[other]
+        if not both and ranking is not None:
+            lists = ranking[:, topic]
+            both = ((lists == one).any(axis=1) & (lists == other).any(axis=1)).any()
+        if not both:
+            found.append((topic, one, other))
+    return found
 
 
 def _run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:

@@ -10,7 +10,7 @@ from bayeseval.collection import pair_positions
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import plain_label
 from bayeseval.collection.schema import rebuilt
-from bayeseval.trec.gathering import gathered
+from bayeseval.trec.gathering import gathered, warn_documents_alike
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
 from bayeseval.trec.sampled import sampling_design
@@ -82,6 +82,12 @@ def read_collection(
     ValueError
         One sentence that names the file and line (or topic and document) of bad input.
 
+    Warns
+    -----
+    UserWarning
+        Where runs and judgments may write the same topics or documents unalike, as ``7`` and
+        ``007``, and where no document of the judgments is in a run.
+
     Examples
     --------
     >>> import pandas as pd, bayeseval as be
@@ -102,12 +108,14 @@ def read_collection(
     facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
     tree = gathered(reader, found, judgments, depth, run_table, facts)
     if judgments is None:
+        warn_documents_alike(tree)
         return tree
     if negative_grades == "unjudged":
         warn_below(judgments["grade"].to_numpy())
     judged = _judged(tree, judgments, qrels_format, negative_grades)
     if found and depth is None:
         _warn_apart(judged)
+    warn_documents_alike(judged)
     return judged
 
 
