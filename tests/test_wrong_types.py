@@ -307,3 +307,22 @@ def test_a_tilde_is_the_home_folder(collection, design, monkeypatch, tmp_path):
     xr.testing.assert_identical(
         be.read_design("~/design.nc"), be.read_design(tmp_path / "design.nc")
     )
+
+
+def test_single_rankings_are_no_set_of_rankings():
+    said = "dims resample and run, not a DataArray over run; of one ranking"
+    with pytest.raises(ValueError, match=said):
+        be.rankings.rank_similarity(TABLE.mean("topic"), TABLE.mean("topic"))
+    one = TABLE.mean("topic").expand_dims("resample")
+    assert be.rankings.rank_similarity(one, one).values == 1.0
+
+
+def test_scores_are_neither_combined_nor_judgments_and_a_frame_is_no_dataset(sampled):
+    scores = be.evaluate(sampled, "P@10", estimator="stat")
+    means = be.mean_over_topics(scores)
+    with pytest.raises(ValueError, match="what combine or combined_scores returns"):
+        be.sign_turning_bias(means, "run1", "run2")
+    with pytest.raises(ValueError, match="what be.inference.predicted_judgments returns"):
+        be.plots.plot_judgments(means)
+    with pytest.raises(TypeError, match="stat must be a Dataset, not a DataFrame"):
+        be.plots.plot_topics({"stat": be.to_frame(scores)}, "P@10", run="run1")

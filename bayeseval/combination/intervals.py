@@ -182,6 +182,8 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     ------
     KeyError
         An unknown run.
+    ValueError
+        Estimates that were not combined.
 
     Examples
     --------
@@ -193,6 +195,8 @@ def sign_turning_bias(combined: xr.Dataset, run_a: str, run_b: str) -> xr.DataAr
     >>> be.sign_turning_bias(combined, "a", "b").round(3).item()
     0.1
     """
+    if not isinstance(combined, xr.Dataset) or "model_weight" not in combined:
+        raise ValueError("combined must be what combine or combined_scores returns")
     for run in (run_a, run_b):
         if run not in combined["run"].to_numpy():
             raise KeyError(f"no run '{run}' among the combined estimates")

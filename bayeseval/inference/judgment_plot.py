@@ -66,7 +66,9 @@ def plot_judgments(
     """
     check_choice("kind", kind, KINDS)
     check_whole_numbers(1, max_rows=max_rows)
-    if not isinstance(seen, xr.Dataset):
+    if not isinstance(seen, xr.Dataset) or not {"kind", "difference", "null"} <= set(
+        seen.variables
+    ):
         raise ValueError("seen must be what be.inference.predicted_judgments returns")
     limit = judgment_limit(seen, kind)
     shown = seen.isel(group=np.flatnonzero(seen["kind"].to_numpy() == kind))

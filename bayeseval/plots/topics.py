@@ -89,6 +89,8 @@ def plot_topics(
 
 def _of_run(data: xr.Dataset, measure: str | None, run: str, name: str) -> xr.Dataset:
     """The scores of one run by one measure over topic."""
+    if not isinstance(data, xr.Dataset):
+        raise TypeError(f"{name} must be a Dataset, not a {type(data).__name__}")
     if "topic" not in data.dims:
         raise ValueError(f"{name} has no dim topic; it takes what be.evaluate returns")
     data = of_measure(data, measure, name)

@@ -45,7 +45,7 @@ def rank_similarity(
     Raises
     ------
     ValueError
-        Unknown similarity; other runs.
+        Unknown similarity; other runs, or other dims.
 
     References
     ----------
@@ -63,6 +63,14 @@ def rank_similarity(
     array([[0.3333]])
     """
     check_choice("similarity", similarity, SIMILARITIES)
+    for scored in (scores, scores_other):
+        if not isinstance(scored, xr.DataArray) or set(scored.dims) != {"resample", "run"}:
+            dims = f" over {', '.join(map(str, scored.dims))}" if hasattr(scored, "dims") else ""
+            raise ValueError(
+                "a set of rankings is a DataArray with the dims resample and run, not a "
+                f"{type(scored).__name__}{dims}; of one ranking (run,) give "
+                "expand_dims('resample')"
+            )
     labelled = "run" in scores.coords and "run" in scores_other.coords
     if labelled and not np.array_equal(scores["run"], scores_other["run"]):
         raise ValueError("the two sets of rankings must have the same runs in the same order")

@@ -315,6 +315,21 @@ def test_bad_requests_are_refused():
         be.combine(means(), draws(), constants={"new": {"far_weight": 2}})
 
 
+def test_a_covariance_of_another_measure_or_of_none_is_refused():
+    dims = ("measure", "run", "run_other")
+    known = xr.DataArray(
+        np.eye(3)[None] * 0.03**2,
+        dims=dims,
+        coords={"measure": ["AP"], "run": RUNS, "run_other": RUNS},
+        attrs=means().attrs,
+    )
+    for other in (known, known.sel(measure="AP")):
+        with pytest.raises(ValueError, match="the means have measure 'P@10', which"):
+            be.combine(means(), draws(), covariance=other)
+    with pytest.raises(ValueError, match="has no measure"):
+        be.combine(means(), draws(), covariance=known.sel(measure="AP", drop=True))
+
+
 def test_own_groups_have_own_constants():
     groups = {"old": "contributed", "new": "new", "odd": "neural"}
     found = be.combine(means(), draws(), groups=groups, constants={"neural": {"far_weight": 0.9}})

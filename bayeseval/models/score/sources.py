@@ -173,7 +173,11 @@ def _like(found: Any, labels: dict[str, Any]) -> Any:
     for dim, wanted in labels.items():
         if dim not in found.dims:
             found = found.expand_dims(dim)
-            continue
+        if dim not in found.coords:
+            raise ValueError(
+                f"what the means are to be combined with has no {dim.removesuffix('_other')}; "
+                f"pick one with sel({dim}=[...]), a list, which keeps it"
+            )
         missing = sorted(set(wanted.tolist()) - set(found[dim].to_numpy().tolist()))
         if missing:
             raise ValueError(
