@@ -58,7 +58,8 @@ def add_runs(
     Warns
     -----
     UserWarning
-        A file has the tag and the rankings of runs that are there already: it was read before.
+        A file has the tag and the rankings of runs that are there already: it was read before. Or
+        the new runs may write documents of a topic unalike, as ``7`` and ``007``.
 
     Examples
     --------

@@ -273,8 +273,9 @@ def test_topics_add_their_variance():
     np.testing.assert_allclose(
         found.standard_error**2, here.standard_error**2 + 0.05**2 - 0.03**2, rtol=1e-6
     )
-    with pytest.raises(ValueError, match="over=None"):
-        be.combine(mean, post.assign_attrs(population="topics"))
+    for population in ("topics", "sample"):  # the second is what posterior_scores gives at first
+        with pytest.raises(ValueError, match="over=None"):
+            be.combine(mean, post.assign_attrs(population=population))
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,12 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     for name, scores in (("mean", mean), ("post", post)):
         if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
             raise ValueError(f"{name} must be a Dataset with `estimate`")
+    of_topics = mean.attrs.get("population") == "topics"
+    if of_topics and ("topic" not in post["estimate"].dims or "design_error" not in mean):
+        raise ValueError(
+            "for the population of topics, the model's scores of these topics are combined first: "
+            "give posterior_scores(..., over=None)"
+        )
     check_alike(mean, post, ("the means", "the posterior scores"))
     if "standard_error" not in mean or "topic" in mean["estimate"].dims:
         raise ValueError("mean must be what mean_over_topics returns")
@@ -159,12 +165,6 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     if bool(mean["standard_error"].isnull().any()):
         raise ValueError(
             "the means need a standard error, which 'stat' and 'dyn' give; some are NaN"
-        )
-    of_topics = mean.attrs.get("population") == "topics"
-    if of_topics and ("topic" not in post["estimate"].dims or "design_error" not in mean):
-        raise ValueError(
-            "for the population of topics, the model's scores of these topics are combined first: "
-            "give posterior_scores(..., over=None)"
         )
 
 
