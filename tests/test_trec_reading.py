@@ -58,6 +58,11 @@ def test_negative_grades_may_count_as_judged(write):
     assert "rankings" not in collection
 
 
+def test_grades_as_pandas_writes_them_beside_missing_ones_are_whole_numbers(write):
+    collection = read_collection(write("qrels", "1 0 a 1.0\n1 0 b +2.\n1 0 c 0.00\n"))
+    assert collection["judgments/grade"].values.tolist() == [1, 2, 0]
+
+
 def test_grades_below_those_of_a_pool_that_nobody_judged_are_said_to_be_left_out(write):
     spam = write("spam", QRELS.replace("-1", "-2"))
     with pytest.warns(UserWarning, match=r"1 of 3 grades are below -1 .the lowest is -2. and coun"):

@@ -193,6 +193,12 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
         f"{counted(n_selected, 'document')} to judge from a frame of {topics.size} ({rule}), "
         f"{counted(design.sizes['topic'], 'topic')}{beside}, seed {seed}"
     )
+    drawn_once = _drawn_once(design)
+    if drawn_once:
+        remark(
+            f"in {counted(drawn_once, 'topic')} one judged document will represent others, which "
+            "gives no standard error: --budget 2 or more gives intervals"
+        )
     size = np.bincount(topics, minlength=design.sizes["topic"])
     covered = (size <= np.asarray(parameters["budget"])) & (size > 0)
     size -= np.bincount(pair_topic[in_frame & kept], minlength=design.sizes["topic"])
@@ -206,3 +212,15 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "
             f"all {counted(int(size[covered].sum()), 'document')} there"
         )
+
+
+def _drawn_once(design: xr.Dataset) -> int:
+    """Number of topics with a stratum of several documents of which one is drawn."""
+    import numpy as np
+
+    in_stratum = design["stratum"].to_numpy() >= 0
+    stratum = design["stratum"].to_numpy()[in_stratum]
+    size = np.bincount(stratum)
+    drawn = np.bincount(stratum, weights=design["selected"].to_numpy()[in_stratum])
+    once = ((drawn == 1) & (size > 1))[stratum]
+    return np.unique(design["pair_topic"].to_numpy()[in_stratum][once]).size

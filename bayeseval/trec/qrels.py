@@ -1,5 +1,6 @@
 """Judgments: qrels, and the three formats that say how documents were sampled."""
 
+import re
 import warnings
 from pathlib import Path
 
@@ -25,6 +26,7 @@ PAIR = ["topic", "document"]
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
 _NOT_NEEDED = ("iter", "method")
+_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")  # as pandas writes a column that has held a NaN, too
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
 
 
@@ -190,7 +192,7 @@ def _check_width(lines: Lines) -> None:
 def _whole(lines: Lines, place: int) -> np.ndarray:
     grade = lines.numbers(place, "grade")
     texts = lines.texts(place)
-    plain = np.array([text.lstrip("+-").isdigit() for text in texts])
+    plain = np.array([_WHOLE.fullmatch(text) is not None for text in texts], dtype=bool)
     wrong = ~plain | (np.abs(grade) > _LARGEST_GRADE)
     if wrong.any():
         line = int(np.argmax(wrong))

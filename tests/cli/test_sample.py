@@ -112,12 +112,19 @@ def test_nothing_is_left_to_judge_where_all_is_kept(command, files, sampled):
 
 
 def test_one_judgment_to_a_topic_has_no_interval_for_a_reason(command, files, sampled):
-    sampled("--budget", "1")
+    _, err = sampled("--budget", "1")
+    assert "in 3 topics one judged document will represent others" in err
     words = ["evaluate", files / "judged", files / "a", "-m", "P@10", "--estimator"]
     _, _, err = command(*words, "stat", "--design", files / "design.nc")
     assert "one draw gives no standard error; sample two or more per topic" in err
     _, _, err = command(*words, "assumed")
     assert "one draw" not in err
+
+
+@pytest.mark.parametrize("flags", [["--budget", "2"], ["--budget", "1", "--scheme", "poisson"]])
+def test_samples_with_a_standard_error_are_not_said_to_have_none(sampled, flags):
+    _, err = sampled(*flags)
+    assert "no standard error" not in err
 
 
 def test_a_seed_gives_the_same_sample_again(files, sampled):

@@ -298,6 +298,9 @@ def test_a_run_added_later_does_not_move_the_others(collection):
     fewer = be.attach_judgments(be.read_collection(None, run_frame("ac")), design, judged)
     with pytest.warns(UserWarning, match="1 of the 2 runs that the design was made from"):
         be.evaluate(fewer, "P@3", estimator="dyn")
+    others = be.attach_judgments(be.read_collection(None, run_frame("c")), design, judged)
+    with pytest.warns(UserWarning, match="none of the runs that the design was made from is in"):
+        be.evaluate(others, "P@3", estimator="dyn")
 
 
 def test_a_topic_not_judged_yet_is_nan_and_the_rest_goes_on(collection):
