@@ -7,7 +7,6 @@ from bayeseval.estimators.counts.cells import Counts
 
 STEPS = 6  # which mostly come within a tenth of a standard deviation of where they would end
 LONGEST = 2.0  # change of any log odds in a step
-FARTHEST = 30.0  # log odds beyond which a document tells nothing
 
 
 def quasi_likelihood(
@@ -34,36 +33,36 @@ def quasi_likelihood(
     >>> beta.round(2), root.round(2)
     (array([0.51]), array([[1.02]]))
     """
-    relevant, sampled, curve, slope = counts.relevant, counts.sampled, counts.curve, counts.slope
-    n_columns, length = curve.shape[1], np.diff(counts.start)
-    first, topic = counts.start[:-1][length > 0], np.repeat(np.cumsum(length > 0) - 1, length)
-    beta, effect = np.zeros(n_columns), np.zeros((first.size, 2))
-    share = (relevant.sum() + 0.5) / (sampled.sum() + 1.0)
+    from bayeseval.estimators.counts.kernel import add_topics
+
+    n_columns, n_topics = counts.curve.shape[1], counts.start.size - 1
+    beta, effect = np.zeros(n_columns), np.zeros((n_topics, 2))
+    share = (counts.relevant.sum() + 0.5) / (counts.sampled.sum() + 1.0)
     beta[0] = np.log(share / (1.0 - share))
-    every = np.column_stack([curve, np.ones(slope.size), slope])
-    prior, effect_prior = prior_sd**-2.0, np.diag(effect_sd**-2.0)
+    alone, told = np.zeros((n_topics, 2)), np.zeros((n_topics, 2, n_columns))
+    prior, effect_prior = prior_sd**-2.0, effect_sd**-2.0
     for step in range(STEPS + 1):
-        logit = curve @ beta + effect[topic, 0] + effect[topic, 1] * slope
-        p = 1.0 / (1.0 + np.exp(-np.clip(logit, -FARTHEST, FARTHEST)))
-        # information of each topic, and of the coefficients with its effects integrated out
-        scaled = np.sqrt(sampled * p * (1.0 - p))[:, None] * every
-        both = np.add.reduceat(scaled[:, :, None] * scaled[:, None, :], first, axis=0)
-        crossed = both[:, :n_columns, n_columns:]
-        of_effects = both[:, n_columns:, n_columns:] + effect_prior
-        told = np.linalg.solve(of_effects, np.swapaxes(crossed, 1, 2))
-        information = (both[:, :n_columns, :n_columns] - crossed @ told).sum(axis=0)
-        information += np.diag(prior)
+        information, slopes = np.diag(prior), -prior * beta
+        add_topics(
+            counts.start,
+            counts.relevant,
+            counts.sampled,
+            counts.curve,
+            counts.slope,
+            beta,
+            effect,
+            effect_prior,
+            information,
+            slopes,
+            alone,
+            told,
+        )
         if step == STEPS:
             break
-        # Newton's step, for the effects given that of the coefficients
-        slopes = np.add.reduceat((relevant - sampled * p)[:, None] * every, first, axis=0)
-        of_beta = slopes[:, :n_columns].sum(axis=0) - prior * beta
-        alone = slopes[:, n_columns:] - effect @ effect_prior
-        alone = np.linalg.solve(of_effects, alone[:, :, None])[:, :, 0]
-        by_beta = np.linalg.solve(information, of_beta - np.einsum("tce,te->c", crossed, alone))
+        by_beta = np.linalg.solve(information, slopes)
         by_effect = alone - told @ by_beta
-        longest = max(np.abs(curve @ by_beta).max(), np.abs(by_effect).max(), LONGEST)
-        beta = beta + by_beta * LONGEST / longest
-        effect = effect + by_effect * LONGEST / longest
+        longest = max(np.abs(counts.curve @ by_beta).max(), np.abs(by_effect).max(), LONGEST)
+        beta += by_beta * LONGEST / longest
+        effect += by_effect * LONGEST / longest
     value, vector = np.linalg.eigh(information)
     return beta, vector / np.sqrt(value)
