@@ -1,7 +1,7 @@
 """What the counts of all topics cost: AP and nDCG of round 5 by either denominator.
 
-All 126 runs of round 5, their samples of 100 judgments a topic, `dyn` with its default predictor;
-processor time, so that what else the machine does hardly matters.
+All 126 runs of round 5, their samples of 100 judgments a topic, `stat`, and `dyn` with its default
+predictor; processor time, so that what else the machine does hardly matters.
 """
 
 import os
@@ -14,7 +14,7 @@ import bayeseval as be
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10"]
 REPLICATES = int(os.environ.get("BAYESEVAL_REPLICATES", "100"))
-SLOWER = 2.0
+SLOWER = {"stat": 2.2, "dyn": 2.0}
 
 
 @pytest.fixture(scope="module")
@@ -27,25 +27,29 @@ def samples(real_data, round5_runs):
     return be.reveal(collection, design, selected)
 
 
-def seconds(samples, denominator: str) -> float:
+def seconds(samples, estimator: str, denominator: str) -> float:
     """Processor time of one evaluation."""
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        be.evaluate(
-            samples, MEASURES, estimator="dyn", estimator_options={"denominator": denominator}
-        )
+        options = {"denominator": denominator}
+        be.evaluate(samples, MEASURES, estimator=estimator, estimator_options=options)
     return time.process_time() - began
 
 
-def test_the_counts_of_all_topics_take_at_most_twice_the_time(benchmark, samples):
+@pytest.mark.parametrize("estimator, repeats", [("stat", 4), ("dyn", 1)])
+def test_the_counts_take_about_twice_the_time_at_most(benchmark, samples, estimator, repeats):
     few = samples["judgments"].to_dataset(inherit=False).isel(replicate=slice(0, 2))
     warm = be.collection.with_node(samples, "judgments", few)
     for name in ("topic", "counts"):
-        seconds(warm, name)  # compiles
-    topic = seconds(samples, "topic")
-    counts = benchmark.pedantic(seconds, args=(samples, "counts"), rounds=1)
-    print(f"ratios: {counts / topic:.2f} times as long as by the topic's own denominators")
+        seconds(warm, estimator, name)  # compiles
+    topic, counts = (
+        min(seconds(samples, estimator, name) for _ in range(repeats))
+        for name in ("topic", "counts")
+    )
+    benchmark.pedantic(seconds, args=(samples, estimator, "counts"), rounds=1)
+    times = f"{counts / topic:.2f} times"
+    print(f"ratios by {estimator}: {times} as long as by the topic's own denominators")
     if benchmark.stats is None:  # run with --benchmark-disable
         return
-    assert counts <= SLOWER * topic, f"{counts:.1f} s against {topic:.1f} s"
+    assert counts <= SLOWER[estimator] * topic, f"{counts:.1f} s against {topic:.1f} s"

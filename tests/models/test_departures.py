@@ -348,6 +348,23 @@ def of_one_run(rank, grade, logit, weight, seen) -> Judged:
     return Judged(Bernoulli(), 1, number, rank, pair, grade, logit, weight, seen)
 
 
+def test_documents_judged_for_certain_tell_where_no_sampled_one_does():
+    random = np.random.default_rng(5)
+    rank, logit = random.integers(1, 21, 60), random.normal(size=60)
+    grade, seen = random.integers(0, 2, 60).astype(float), np.zeros((60, 2))
+
+    def told(inclusion, some):
+        weight = unjudged_weight(inclusion)
+        one = of_one_run(*(part[some] for part in (rank, grade, logit, weight, seen)))
+        found = one.likelihood(TOP, NOTHING, WHOLE)[0]
+        return found - found[0]
+
+    every, sampled = np.ones(60, dtype=bool), np.arange(60) < 10
+    beside = told(np.where(sampled, 0.2, 1.0), every)
+    np.testing.assert_allclose(beside, told(np.full(60, 0.2), sampled), rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(told(np.ones(60), every), told(np.full(60, 0.2), every))
+
+
 def test_weights_of_a_run_add_up_to_their_effective_number():
     random = np.random.default_rng(2)
     rank, logit = random.integers(1, 21, 60), random.normal(size=60)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 DRAWS_PER_POINT = 8
 MOST_STEPS = 200  # of the search; samples need 10 to 50
-STEP = 1e-3  # of the differences that give the curvature
+STEP = 1e-4  # of the differences that give the curvature: next to the least standard deviation, .1
 CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
 WIDEST_SD = 10.0  # of any direction: where the data say nothing, the priors' widest
 MOST_HALVINGS = 50  # of a step beyond it, which then is next to none
@@ -60,9 +60,9 @@ class Mode(ABC):
         """
         moving = self._moving
         hessian = np.empty((moving.size, moving.size))
+        here = self._loss(self.hyper)[1]
         for column, step in enumerate(STEP * np.eye(self.hyper.size)[moving]):
-            above, below = self._loss(self.hyper + step)[1], self._loss(self.hyper - step)[1]
-            hessian[:, column] = (above - below)[moving] / (2.0 * STEP)
+            hessian[:, column] = (self._loss(self.hyper + step)[1] - here)[moving] / STEP
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         root = vector / np.sqrt(np.maximum(value, 1.0 / (WIDEST_SD) ** 2))
         return root @ vector.T if moving.size == self.n_hyper else root[:, : self.n_hyper]

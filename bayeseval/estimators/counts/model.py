@@ -20,6 +20,10 @@ ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 REST_UNIT = 0.2  # about a standard deviation of what is not a coefficient, with 50 topics
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
+LOWEST_EFFECT, HIGHEST_EFFECT = (
+    EFFECT_MEAN - FARTHEST * EFFECT_SD,
+    EFFECT_MEAN + FARTHEST * EFFECT_SD,
+)
 
 
 class CountFit(Mode):
@@ -141,7 +145,7 @@ class CountFit(Mode):
         unit[: beta.size, : beta.size] = root
         return np.append(beta, rest), unit
 
-    @property
+    @cached_property
     def _beta_sd(self) -> NDArray[np.float64]:
         """Prior standard deviations of the coefficients."""
         return BETA_SD * np.append(2.0, np.ones(self._n_beta - 1))
@@ -258,8 +262,8 @@ def _rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _scale(effects: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviations and correlation of the topic effects."""
-    reach = FARTHEST * EFFECT_SD  # a line search may try values far beyond
-    first, second, z = np.clip(effects, EFFECT_MEAN - reach, EFFECT_MEAN + reach)
+    # a line search may try values far beyond
+    first, second, z = np.minimum(np.maximum(effects, LOWEST_EFFECT), HIGHEST_EFFECT)
     return np.array([np.exp(first), np.exp(second), np.tanh(z)])
 
 
