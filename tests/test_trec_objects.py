@@ -175,3 +175,13 @@ def test_other_shapes_are_refused(qrels, runs, message):
 def test_a_frame_without_a_column_says_what_it_has():
     with pytest.raises(ValueError, match="no column 'grade'; it needs .* and has topic, document"):
         be.read_collection(frame(QRELS, "qid", "docno", "x"))
+
+
+def test_columns_of_frames_are_named_in_any_case():
+    qrels = pd.DataFrame({"TOPIC": "1", "Document": ["a", "b"], "GRADE": [1, 0]})
+    runs = pd.DataFrame({"Run": "x", "QID": "1", "DocNo": ["a", "b"], "Score": [2.0, 1.0]})
+    collection = be.read_collection(qrels, runs)
+    assert collection["run"].to_numpy().tolist() == ["x"]
+    assert be.evaluate(collection, "P@1", estimator="assumed").estimate.item() == 1.0
+    with pytest.raises(ValueError, match="has no column 'topic'"):  # which of the two?
+        be.read_collection(qrels.assign(Topic="2"), runs)

@@ -78,19 +78,21 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
 
 
 def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
-    """Frame in which columns that go by another package's name have ours.
+    """Frame in which columns that go by another package's name, or in capitals, have ours.
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"qid": ["1"], "docno": ["a"]})
+    >>> frame = pd.DataFrame({"qid": ["1"], "DocNo": ["a"]})
     >>> with_our_names(frame, ("topic", "document")).columns.tolist()
     ['topic', 'document']
     """
     names = {}
+    lower = [str(name).lower() for name in frame.columns]
     for column in columns:
-        found = [other for other in SYNONYMS.get(column, ()) if other in frame.columns]
+        known = (column, *SYNONYMS.get(column, ()))
+        found = [other for other in known if lower.count(other) == 1]
         if column not in frame.columns and found:
-            names[found[0]] = column
+            names[frame.columns[lower.index(found[0])]] = column
     return frame.rename(columns=names) if names else frame
 
 
