@@ -139,6 +139,14 @@ def test_the_search_begins_at_the_mode_of_coefficients_and_effects():
     np.testing.assert_allclose(root @ root.T, found.hess_inv[: beta.size, : beta.size], atol=0.05)
 
 
+def test_the_search_begins_at_the_prior_where_there_are_no_documents():
+    none = np.zeros(0)
+    counts = Counts(np.zeros(3, dtype=np.int64), none, none, np.zeros((0, 2)), none)
+    beta, root = quasi_likelihood(counts, np.array([10.0, 5.0]), np.ones(2))
+    np.testing.assert_allclose(beta, 0.0, atol=1e-12)
+    np.testing.assert_allclose(root @ root.T, np.diag([100.0, 25.0]))
+
+
 def test_topics_without_documents_do_not_move_where_the_search_begins():
     counts = small_counts(n_topics=20, n_cells=6, seed=5)
     more = replace(counts, start=np.insert(counts.start, [0, 7, 21], [0, counts.start[7], 120]))

@@ -61,7 +61,8 @@ def quasi_likelihood(
             break
         by_beta = np.linalg.solve(information, slopes)
         by_effect = alone - told @ by_beta
-        longest = max(np.abs(counts.curve @ by_beta).max(), np.abs(by_effect).max(), LONGEST)
+        changes = counts.curve @ by_beta, by_effect
+        longest = max(np.abs(change).max(initial=LONGEST) for change in changes)
         beta += by_beta * LONGEST / longest
         effect += by_effect * LONGEST / longest
     value, vector = np.linalg.eigh(information)
