@@ -215,12 +215,12 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
 
 
 def _drawn_once(design: xr.Dataset) -> int:
-    """Number of topics with a stratum of several documents of which one is drawn."""
+    """Number of topics of which one document is drawn, but for strata that are judged whole."""
     import numpy as np
 
-    in_stratum = design["stratum"].to_numpy() >= 0
-    stratum = design["stratum"].to_numpy()[in_stratum]
-    size = np.bincount(stratum)
-    drawn = np.bincount(stratum, weights=design["selected"].to_numpy()[in_stratum])
-    once = ((drawn == 1) & (size > 1))[stratum]
-    return np.unique(design["pair_topic"].to_numpy()[in_stratum][once]).size
+    stratum, selected = design["stratum"].to_numpy(), design["selected"].to_numpy()
+    inside = stratum >= 0
+    whole = np.bincount(stratum[inside], weights=~selected[inside]) == 0
+    by_chance = inside & selected
+    by_chance[inside] &= ~whole[stratum[inside]]
+    return np.count_nonzero(np.bincount(design["pair_topic"].to_numpy()[by_chance]) == 1)

@@ -111,12 +111,13 @@ def design_runs(collection: xr.DataTree) -> list[str] | None:
     here = set(collection["run"].to_numpy().tolist())
     present = [run for run in made_from if run in here]
     if len(present) < len(made_from):
-        rests = (
+        said = (
             f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
-            "made from are not in the collection; what dyn and models predict rests on the others"
+            "made from are not in the collection; what dyn and models predict rests on the others "
+            "and will differ from what all of them say"
             if present
             else "none of the runs that the design was made from is in the collection; what dyn "
-            "and models predict rests on the runs that are"
+            "and models predict rests on other runs, and will differ from what those would say"
         )
-        warnings.warn(f"{rests} and will differ from what all of them say", stacklevel=2)
+        warnings.warn(said, stacklevel=2)
     return present or None

@@ -107,11 +107,12 @@ def warn_documents_alike(tree: xr.DataTree) -> None:
     found = _never_side_by_side(tree, alike) if alike else []
     if found:
         topic, one, other = found[0]
+        compared = "all" if n_topics == starts.size - 1 else f"the first {n_topics} topics"
         warnings.warn(
             f"topic '{tree['topic'].to_numpy()[topic]}' has documents {str(document[one])!r} and "
             f"{str(document[other])!r}, which differ in blanks, zeros at the beginning, capitals "
-            f"or composed letters alone, and so it is with {len(found)} in all: are they the same? "
-            "Each counts for itself",
+            f"or composed letters alone, and so it is with {len(found)} in {compared}: "
+            "are they the same? Each counts for itself",
             stacklevel=3,
         )
 

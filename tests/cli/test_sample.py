@@ -121,7 +121,15 @@ def test_one_judgment_to_a_topic_has_no_interval_for_a_reason(command, files, sa
     assert "one draw" not in err
 
 
-@pytest.mark.parametrize("flags", [["--budget", "2"], ["--budget", "1", "--scheme", "poisson"]])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--budget", "2"],
+        ["--budget", "5"],  # strata of one draw each have neighbours
+        ["--budget", "2", "--scheme", "uniform"],
+        ["--budget", "1", "--scheme", "poisson"],
+    ],
+)
 def test_samples_with_a_standard_error_are_not_said_to_have_none(sampled, flags):
     _, err = sampled(*flags)
     assert "no standard error" not in err

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Counts
 
-STEPS = 6  # which mostly come within a tenth of a standard deviation of where they would end
+STEPS = 6  # which come within a third of a standard deviation of where they would end
 LONGEST = 2.0  # change of any log odds in a step
 
 
@@ -23,7 +23,7 @@ def quasi_likelihood(
     References
     ----------
     Breslow and Clayton, "Approximate inference in generalized linear mixed models", Journal of the
-    American Statistical Association 88 (1993), doi:10.1080/01621459.1993.10594284, equation 15.
+    American Statistical Association 88 (1993), doi:10.1080/01621459.1993.10594284.
 
     Examples
     --------
