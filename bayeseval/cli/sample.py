@@ -223,4 +223,4 @@ def _drawn_once(design: xr.Dataset) -> int:
     whole = np.bincount(stratum[inside], weights=~selected[inside]) == 0
     by_chance = inside & selected
     by_chance[inside] &= ~whole[stratum[inside]]
-    return np.count_nonzero(np.bincount(design["pair_topic"].to_numpy()[by_chance]) == 1)
+    return int((np.bincount(design["pair_topic"].to_numpy()[by_chance]) == 1).sum())

@@ -59,7 +59,7 @@ def add_runs(
     -----
     UserWarning
         A file has the tag and the rankings of runs that are there already: it was read before. Or
-        the new runs may write documents of a topic unalike, as ``7`` and ``007``.
+        runs, new ones or old, may write documents of a topic unalike, as ``7`` and ``007``.
 
     Examples
     --------
