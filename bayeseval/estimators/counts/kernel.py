@@ -14,7 +14,6 @@ FEW = 8.0  # sampled documents of a cell up to which a product is faster than a 
 FARTHEST_LOGIT = 230.0  # odds of which can be multiplied with each other
 LARGEST = 600.0  # log of what a product may come to
 MOST_SCATTERED = 20.0  # rate of them, beyond any that is sensible
-FARTHEST_STEP = 30.0  # log odds beyond which a document has nothing to tell a step
 FARTHEST_MODE = 50.0  # from which a search does not find back
 LEAST = 1e-300  # of a probability that something is divided by
 NOTHING = -40.0  # log of a sum that is not worth making
@@ -600,64 +599,3 @@ def _quantile(y, mean, variance, normal):
         number += 1.0
         total += mass
     return number
-
-
-@numba.njit(cache=True, nogil=True)
-def add_topics(
-    start,
-    relevant,
-    sampled,
-    curve,
-    slope,
-    beta,
-    effect,
-    effect_prior,
-    information,
-    slopes,
-    alone,
-    told,
-):
-    """Add what all topics tell of the coefficients, their effects integrated out.
-
-    Newton's step of a topic's effects is ``alone`` (topic, 2) less ``told`` (topic, 2, column)
-    times that of the coefficients.
-    """
-    n_columns = beta.size
-    crossed = np.zeros((2, n_columns))
-    for topic in range(start.size - 1):
-        # gradient and information of the effects
-        g0, g1 = -effect_prior[0] * effect[topic, 0], -effect_prior[1] * effect[topic, 1]
-        h00, h01, h11 = effect_prior[0], 0.0, effect_prior[1]
-        crossed[:] = 0.0
-        for cell in range(start[topic], start[topic + 1]):
-            if sampled[cell] == 0.0:
-                continue
-            logit = effect[topic, 0] + effect[topic, 1] * slope[cell]
-            for i in range(n_columns):
-                logit += curve[cell, i] * beta[i]
-            p = 1.0 / (1.0 + np.exp(-min(max(logit, -FARTHEST_STEP), FARTHEST_STEP)))
-            residual = relevant[cell] - sampled[cell] * p
-            weight = sampled[cell] * p * (1.0 - p)
-            g0 += residual
-            g1 += residual * slope[cell]
-            h00 += weight
-            h01 += weight * slope[cell]
-            h11 += weight * slope[cell] ** 2
-            for i in range(n_columns):
-                slopes[i] += residual * curve[cell, i]
-                crossed[0, i] += weight * curve[cell, i]
-                crossed[1, i] += weight * curve[cell, i] * slope[cell]
-                for j in range(n_columns):
-                    information[i, j] += weight * curve[cell, i] * curve[cell, j]
-        # what they take from the coefficients
-        determinant = h00 * h11 - h01 * h01
-        alone[topic, 0] = (h11 * g0 - h01 * g1) / determinant
-        alone[topic, 1] = (h00 * g1 - h01 * g0) / determinant
-        for i in range(n_columns):
-            told[topic, 0, i] = (h11 * crossed[0, i] - h01 * crossed[1, i]) / determinant
-            told[topic, 1, i] = (h00 * crossed[1, i] - h01 * crossed[0, i]) / determinant
-        for i in range(n_columns):
-            slopes[i] -= crossed[0, i] * alone[topic, 0] + crossed[1, i] * alone[topic, 1]
-            for j in range(n_columns):
-                information[i, j] -= crossed[0, i] * told[topic, 0, j]
-                information[i, j] -= crossed[1, i] * told[topic, 1, j]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 DRAWS_PER_POINT = 8
 MOST_STEPS = 200  # of the search; samples need 10 to 50
-STEP = 1e-4  # of the differences that give the curvature: next to the least standard deviation, .1
+STEP = 1e-4  # of the differences that give the curvature; the least standard deviation is about .1
 CLIFF = 2.0  # fall of the log density at a point, by that of a normal one; samples have .3 to 1.8
 WIDEST_SD = 10.0  # of any direction: where the data say nothing, the priors' widest
 MOST_HALVINGS = 50  # of a step beyond it, which then is next to none

@@ -20,10 +20,8 @@ ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
 ZERO_FARTHEST = 20.0
 REST_UNIT = 0.2  # about a standard deviation of what is not a coefficient, with 50 topics
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
-LOWEST_EFFECT, HIGHEST_EFFECT = (
-    EFFECT_MEAN - FARTHEST * EFFECT_SD,
-    EFFECT_MEAN + FARTHEST * EFFECT_SD,
-)
+LOWEST_EFFECT = EFFECT_MEAN - FARTHEST * EFFECT_SD
+HIGHEST_EFFECT = EFFECT_MEAN + FARTHEST * EFFECT_SD
 
 
 class CountFit(Mode):

@@ -33,30 +33,15 @@ def quasi_likelihood(
     >>> beta.round(2), root.round(2)
     (array([0.51]), array([[1.02]]))
     """
-    from bayeseval.estimators.counts.kernel import add_topics
+    from bayeseval.estimators.counts.start_kernel import by_topics
 
-    n_columns, n_topics = counts.curve.shape[1], counts.start.size - 1
-    beta, effect = np.zeros(n_columns), np.zeros((n_topics, 2))
+    of_counts = counts.start, counts.relevant, counts.sampled, counts.curve, counts.slope
+    beta, effect = np.zeros(counts.curve.shape[1]), np.zeros((counts.start.size - 1, 2))
     share = (counts.relevant.sum() + 0.5) / (counts.sampled.sum() + 1.0)
     beta[0] = np.log(share / (1.0 - share))
-    alone, told = np.zeros((n_topics, 2)), np.zeros((n_topics, 2, n_columns))
-    prior, effect_prior = prior_sd**-2.0, effect_sd**-2.0
+    priors = prior_sd**-2.0, effect_sd**-2.0
     for step in range(STEPS + 1):
-        information, slopes = np.diag(prior), -prior * beta
-        add_topics(
-            counts.start,
-            counts.relevant,
-            counts.sampled,
-            counts.curve,
-            counts.slope,
-            beta,
-            effect,
-            effect_prior,
-            information,
-            slopes,
-            alone,
-            told,
-        )
+        information, slopes, alone, told = by_topics(*of_counts, beta, priors[0], effect, priors[1])
         if step == STEPS:
             break
         by_beta = np.linalg.solve(information, slopes)
