@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayeseval as be
 from tests.small import small_collection
@@ -116,3 +117,21 @@ def test_the_next_documents_have_not_been_judged(assessed):
     order = batch["judging_order"].to_numpy()
     first = batch["document"].to_numpy()[(order == 1) & (batch["pair_topic"] == 0)]
     assert names["listed"]["document"][0] == first
+
+
+def test_topics_weigh_as_they_are_said_to():
+    demo = be.simulate.demo_collection()
+    known = be.select(demo, runs=demo["run"].to_numpy()[:12].tolist(), topics=list("1234"))
+    design = be.designs.pps_strata(known, budget=20, n_strata=5)
+    sampled = be.reveal(known, design, be.draw(design, random_seed=1))
+    scores = be.evaluate(sampled, "P@10", estimator="dyn")
+    alike = xr.DataArray(np.full(4, 250.0), coords={"topic": scores["topic"]})
+    one_alone = alike.where(alike["topic"] == "3", 0.0)
+    for traffic, known in (
+        (alike, be.mean_over_topics(scores)),
+        (one_alone, scores.sel(topic="3", drop=True)),
+    ):
+        names = ran("decide.md", "weighted", {"be": be, "sampled": sampled, "traffic": traffic})
+        for name, variable in (("mean", "estimate"), ("error", "standard_error")):
+            found = names[name].transpose(*known[variable].dims)
+            np.testing.assert_allclose(found, known[variable])
