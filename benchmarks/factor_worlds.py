@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import assemble
-from bayeseval.simulate.noise import top_documents
+from bayeseval.simulate.urn import top_documents
 
 FACTORS = 5
 DECOYS = 0.03  # share of the documents that only look relevant

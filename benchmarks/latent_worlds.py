@@ -9,7 +9,7 @@ a line of logits, which is steeper on easy topics.
 import numpy as np
 import xarray as xr
 
-from bayeseval.simulate.noise import top_documents
+from bayeseval.simulate.urn import top_documents
 from benchmarks.factor_worlds import gathered
 
 LEVELS = (1.9, 2.4, 2.9)  # of the quality, from which a document has grade 1, 2, 3

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.simulate.noise import top_documents
+from bayeseval.simulate.urn import top_documents
 from benchmarks.factor_worlds import gathered
 
 N_TOPICS, N_RUNS, DEPTH = 60, 20, 150

@@ -15,7 +15,6 @@ from bayeseval.cli.compare import compare
 from bayeseval.cli.demo import demo
 from bayeseval.cli.doctor import doctor
 from bayeseval.cli.evaluate import evaluate
-from bayeseval.cli.examples import example_of
 from bayeseval.cli.fit import fit
 from bayeseval.cli.output import remark, told, typed, write_aside
 from bayeseval.cli.plan import plan
@@ -39,6 +38,35 @@ application = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+# the command as one would type it, on the files of `demo --files demo` and those of sample
+RUNS = "'demo/runs/*'"
+UNPOOLED = "--unpooled 'demo/new/*' --pool-depth 5"
+SAMPLED = f"judged.qrels {RUNS} --design design.nc --estimator dyn"
+EXAMPLES = {
+    "adjust": f"bayeseval adjust demo/pool.qrels {RUNS} {UNPOOLED} -m P@5",
+    "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
+    "demo": "bayeseval demo --files demo",
+    "doctor": f"bayeseval doctor demo/pool.qrels {RUNS} 'demo/new/*'",
+    "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",
+    "fit": f"bayeseval fit judged.qrels {RUNS} --design design.nc -m P@10 --output fit",
+    "plan": f"bayeseval plan judged.qrels {RUNS} --design design.nc -m P@10 --budget 50",
+    "rank": f"bayeseval rank {SAMPLED} -m P@10 --top 3",
+    "report": f"bayeseval report judged.qrels {RUNS} --design design.nc -m P@10 --output page.html",
+    "sample": f"bayeseval sample {RUNS} --budget 40 --design-file design.nc --output to-judge.tsv",
+}
+
+
+def example_of(command: str) -> str:
+    """End of a command's help; the backspace keeps its lines from being wrapped.
+
+    Examples
+    --------
+    >>> print(example_of("demo").replace(chr(8), ""))
+    <BLANKLINE>
+    Example:
+      bayeseval demo --files demo
+    """
+    return f"\b\nExample:\n  {EXAMPLES[command]}"
 
 
 def _say_version(asked: bool) -> None:

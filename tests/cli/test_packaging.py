@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from bayeseval.cli.application import application
-from bayeseval.cli.examples import EXAMPLES
+from bayeseval.cli.application import EXAMPLES, application
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = typer.main.get_command(application).commands  # pyright: ignore

@@ -7,7 +7,7 @@ from scipy import stats
 
 from bayeseval.collection import check_collection, open_collection, save_collection, topic_starts
 from bayeseval.simulate import urn_collection
-from bayeseval.simulate.noise import top_documents, urn_noise
+from bayeseval.simulate.urn import top_documents, urn_noise
 
 LEVEL = 1e-4  # chance that a test of a distribution fails though the code is right
 

@@ -115,7 +115,7 @@ class Regression(NamedTuple):
 
     def _residuals(self, logit: NDArray) -> tuple[NDArray, NDArray]:
         """Log likelihood (draw,), and relevance less its probability (topic, row, draw)."""
-        from bayeseval.models.relevance.likelihood_kernel import residuals
+        from bayeseval.models.relevance.kernels import residuals
 
         small = np.abs(logit)
         np.exp(np.negative(small, out=small), out=small)

@@ -53,7 +53,7 @@ class TopicDraws:
             before = self.logit[kept]
             share = self.draws.relevance(before + columns @ effect, self.pairs[rows], before)
             return (self.uniform[kept] < share) * self.relevant[kept]
-        from bayeseval.models.relevance.again_kernel import codes_again
+        from bayeseval.models.relevance.kernels import codes_again
 
         codes = np.empty((rows.size, self.draws.n_draws), dtype=np.uint8)
         codes_again(kept, self.logit, self._log_odds, columns, effect, self.relevant, codes)

@@ -79,7 +79,7 @@ class Bounces:
 
     def passed(self, effects: Effects, speed: Effects, step: float) -> tuple[Effects, Effects]:
         """Speed after a step from the effects, and the mean one on its way."""
-        from bayeseval.models.relevance.wall_kernel import bounced
+        from bayeseval.models.relevance.kernels import bounced
 
         rise = np.einsum("wjc,jc->wc", self.common, speed[0])
         rise += np.einsum("wkc,wkc->wc", self.own, speed[1][self.walls.topic])
