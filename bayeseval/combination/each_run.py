@@ -27,12 +27,7 @@ def intervals_for_each(
     does not depend on d**. The interval is the hull of the accepted scores. No such interval can be
     shorter, in expectation, than .81 of the usual one at 90 %.
 
-    Parameters
-    ----------
-    prior : Prior
-        Arrays (run,).
-    estimate, standard_error : float array (run,)
-    ci_prob : float
+    Arrays, of the prior too, are (run,).
 
     References
     ----------

@@ -83,12 +83,6 @@ def robust_posterior(prior: Prior, estimate: Floats, variance: Floats) -> Poster
     is the weight of the second component; component j has the mean
     :math:`m + x A_j / (A_j + v)` and the variance :math:`A_j v / (A_j + v)`.
 
-    Parameters
-    ----------
-    prior : Prior
-    estimate, variance : float array (...)
-        d and v.
-
     References
     ----------
     Schmidli et al., "Robust meta-analytic-predictive priors in clinical trials with historical

@@ -18,14 +18,9 @@ def move_to_front_walk(position, can_be_judged, relevant, known, n_documents):
     What a document does to the priority of a queue is the same whether it is judged now or was
     judged before, so the walk depends on the grades alone and can be taken up again at any point.
 
-    Parameters
-    ----------
-    position : int array (queue, rank)
-        Document at each rank of each queue, -1 for none.
-    can_be_judged, relevant, known : bool array (document,)
-        Others are passed over; the grade; judged before, at no cost.
-    n_documents : int
-        New documents to find at most.
+    ``position`` (queue, rank) is the document at each rank, -1 for none. Of documents (document,),
+    those that cannot be judged are passed over, and those known before cost nothing; at most
+    ``n_documents`` new ones are found.
     """
     n_queues, depth = position.shape
     priority = np.zeros(n_queues, np.int64)  # 0 is the maximum
@@ -77,22 +72,11 @@ def hedge_walk(
 ):
     """Documents in the order in which hedge chooses them, for one topic.
 
-    Parameters
-    ----------
-    position : int array (run, rank)
-        Document at each rank of each run, -1 for none.
-    value : float array (rank,)
-        Size of the loss at each rank.
-    missed : float array (run,)
-        Size of the loss of a document that the run does not retrieve; no more than any value.
-    can_be_judged, relevant, known : bool array (document,)
-        Candidates; the grade; judged before, so that weights start from their losses.
-    log_beta : float
-        Log of the rate.
-    n_documents : int
-        Documents to choose at most.
-    learn : bool
-        Whether the weights follow the grades of the documents chosen on the way.
+    ``position`` (run, rank) is the document at each rank, -1 for none. Sizes of losses are
+    ``value`` (rank,) and, of a document that the run does not retrieve, ``missed`` (run,), no more
+    than any value. Of documents (document,), those known before make the weights to start from, and
+    at most ``n_documents`` others are chosen, whose grades the weights follow where ``learn`` says
+    so.
     """
     n_runs, depth = position.shape
     # loss of every document in every run, were it not relevant, at its rank or for lack of one

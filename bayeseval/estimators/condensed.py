@@ -16,13 +16,10 @@ from bayeseval.measures.scores import plain_scores, preference_scores
 class CondensedOptions:
     """Options of estimator "condensed".
 
-    Parameters
-    ----------
-    depth : int, optional
-        Ranks of a run that are looked at. By default all of them: judged documents from below
-        the measure's cutoff move up into it (the extension of Webber and Park, section 2.1). With
-        the pool depth as `depth` they come from the pooled ranks alone. Places that stay empty
-        count as non-relevant.
+    Of a run the first ``depth`` ranks are looked at. By default all of them: judged documents from
+    below the measure's cutoff move up into it (the extension of Webber and Park, section 2.1). With
+    the pool depth they come from the pooled ranks alone. Places that stay empty count as
+    non-relevant.
     """
 
     depth: int | None = None
@@ -48,19 +45,6 @@ def condensed_list(
     where judging favoured likely relevant documents. A run without a judged document scores 0.
     Bpref is the same with and without condensing, and Judged is 1. Cost: one pass over the
     rankings per replicate.
-
-    Parameters
-    ----------
-    measure : Measure
-        Any measure that ``assumed`` has: linear, ratio or preference.
-    topic : TopicLists
-        Rankings and judgments of one topic.
-    options : CondensedOptions
-
-    Returns
-    -------
-    ListScore
-        ``estimate`` (run, replicate), without variance.
 
     References
     ----------

@@ -28,12 +28,9 @@ APART = 0.5  # which the next probability of a topic is not below in a sample by
 class RatioOptions:
     """Options of the estimators "stat" and "dyn".
 
-    Parameters
-    ----------
-    denominator : {"counts", "topic"}
-        What AP, nDCG, R@k and Rprec divide by. "topic": the number of relevant documents (or the
-        ideal gain) as the topic's own sample estimates it. "counts": its posterior from the counts
-        of all topics.
+    AP, nDCG, R@k and Rprec divide by the ``denominator``. "topic": the number of relevant documents
+    (or the ideal gain) as the topic's own sample estimates it. "counts": its posterior from the
+    counts of all topics.
     """
 
     denominator: str = "counts"
@@ -190,7 +187,7 @@ def by_counts(
     slope: NDArray[np.float64],
     below: NDArray[np.float64] | None = None,
 ) -> TopicScore:
-    r"""Ratio by the posterior of its denominator, N E[1 / D], with the errors of both.
+    """Ratio by the posterior of its denominator, N E[1 / D], with the errors of both.
 
     If the numerator N is unbiased whatever the documents are, and the model of the counts is right,
     N E[1 / D] has no bias on average over the topics that the model speaks of: what the posterior
@@ -207,19 +204,10 @@ def by_counts(
     Where the number of relevant documents has a relative error above a quarter, the estimate is
     limited to [0, 1]; what that takes away is kept, for :func:`given_back`.
 
-    Parameters
-    ----------
-    topic : TopicRelevance
-    counts : TopicCounts
-        Posterior of the denominator.
-    estimate : float array (run, replicate)
-    deviation : float array (run, replicate, slot)
-        Of the estimate for a known denominator.
-    slope : float array (run, replicate)
-        Derivative of the estimate by E[1 / D].
-    below : float array (replicate, slot), optional
-        Deviations of D as the topic's own sample estimates it. Without them N and E[1 / D] are
-        taken for independent, which makes intervals longer.
+    ``estimate`` (run, replicate), for a known denominator, has the ``deviation`` (run, replicate,
+    slot) and the derivative ``slope`` (run, replicate) by E[1 / D]. ``below`` (replicate, slot) are
+    deviations of D as the topic's own sample estimates it; without them N and E[1 / D] are taken
+    for independent, which makes intervals longer.
     """
     of_own = np.zeros(estimate.shape[1])
     if below is not None:

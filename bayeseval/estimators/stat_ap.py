@@ -98,23 +98,9 @@ def stat_average_precision(measure: Measure, topic: TopicLists) -> ListScore:
     covariances are left out, and it does not vanish where every document was judged. Test it on
     replicates before an interval rests on it, or use estimator ``stat``.
 
-    Parameters
-    ----------
-    measure : Measure
-        AP or AP@k, with its relevance level.
-    topic : TopicLists
-        Rankings, judgments and inclusion probabilities of one topic.
-
-    Returns
-    -------
-    ListScore
-        ``estimate`` and ``variance`` (run, replicate); the variance is NaN where fewer than two
-        documents were sampled.
-
-    Raises
-    ------
-    ValueError
-        No design, or a judged document without an inclusion probability in (0, 1].
+    Estimate and variance are (run, replicate); the variance is NaN where fewer than two documents
+    were sampled. A ValueError where there is no design, or a judged document has no inclusion
+    probability in (0, 1].
 
     References
     ----------

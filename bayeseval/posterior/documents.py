@@ -20,17 +20,9 @@ from bayeseval.posterior.modelled import modelled_measures
 class DocumentScores:
     """Scores of every run under every draw, for a model that draws documents.
 
-    Parameters
-    ----------
-    draws : RelevanceDraws
-    sampled : DataTree
-        The collection that the model was fitted to; runs may have been added since.
-    measures : str or list
-    outside : {"nonrelevant", "model"}
-    departures : {"learned", "none"}
-        Whether runs that the model did not learn from may depart from it.
-    denominator : {"counts", "model"}
-        What AP and R@k divide by.
+    Runs may have been added to the collection since the model was fitted to it: ``departures``
+    ("learned" or "none") says whether they may depart from it. ``outside`` is "nonrelevant" or
+    "model", ``denominator``, what AP and R@k divide by, "counts" or "model".
     """
 
     def __init__(

@@ -20,13 +20,7 @@ NEGLIGIBLE = 1e-7  # ranks below which a measure has no more than this of its we
 class ListScores:
     """Scores of the runs of a model under every draw, each run's list drawn by itself.
 
-    Parameters
-    ----------
-    draws : UrnDraws
-    sampled : DataTree
-    measures : str or list
-        Weighted sums over the ranks: what can be asked of each run by itself.
-    outside : {"nonrelevant"}
+    Measures are weighted sums over the ranks: what can be asked of each run by itself.
     """
 
     def __init__(

@@ -42,17 +42,11 @@ def probability_positive(z: Floats, weight: Floats | None) -> Floats:
     r"""Probability that differences are above 0, given their estimates by standard errors.
 
     With a flat prior (no weights) it is :math:`\Phi(z)`, which is too sure: many true differences
-    among runs are small beside their errors. With weights a difference has a normal prior around
-    0 whose variance is a multiple k of its error variance,
+    among runs are small beside their errors. With weights, of :func:`learned_weights`, a difference
+    has a normal prior around 0 whose variance is a multiple k of its error variance,
 
     .. math:: P(\delta > 0 \mid z) = \sum_k w_k(z)\, \Phi\left(z \sqrt{k / (1 + k)}\right),
         \qquad w_k(z) \propto w_k N(z; 0, 1 + k).
-
-    Parameters
-    ----------
-    z : float array
-    weight : float array (scale,) or None
-        Of :func:`learned_weights`.
 
     References
     ----------

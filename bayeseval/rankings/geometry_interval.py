@@ -69,19 +69,9 @@ def bounds_of_differences(corrected: Floats, reach: Floats, variance: Floats) ->
     its lower one where a < 0; downwards the other way round. Bounds of v are v / f and v f,
     :math:`f = \exp(r / v)`, and v - r and v + r where v is not above 0.
 
-    Parameters
-    ----------
-    corrected : float array (distance,)
-        v.
-    reach : float array (distance,)
-        r: Student's quantile times the standard error.
-    variance : float array (distance, distance)
-        Covariance of the errors of v, for the correlations.
-
-    Returns
-    -------
-    float array (quantity of SQUARES, 3)
-        Value, lower and upper bound.
+    ``corrected`` (distance,) is v, ``reach`` (distance,) is r, Student's quantile times the
+    standard error, and ``variance`` (distance, distance), for the correlations, that of the errors
+    of v. Value, lower and upper bound are (quantity of SQUARES, 3).
 
     References
     ----------

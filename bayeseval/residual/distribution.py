@@ -33,16 +33,8 @@ class UnjudgedSum:
     but by the count times the step times the density: 1e-6 for the mean of fifty topics of ninety
     unjudged ranks would take some 2^36 points, where sixteen frequencies do here.
 
-    Parameters
-    ----------
-    weight : array_like (group,)
-        w, at least 0.
-    probability : array_like (group,)
-        q, in [0, 1].
-    count : array_like of int (group,), optional
-        n; 1 by default.
-    tolerance : float
-        Wanted bound of the distribution function, away from its jumps.
+    ``weight`` (group,) is w, ``probability`` q, ``count`` n; ``tolerance`` is the wanted bound of
+    the distribution function, away from its jumps.
 
     References
     ----------

@@ -18,24 +18,8 @@ def interval(
 ) -> xr.DataArray:
     r"""Central interval estimate :math:`\pm t_{(1 + ci\_prob) / 2} \cdot` standard error.
 
-    Parameters
-    ----------
-    estimate, standard_error : DataArray
-        Same dims.
-    ci_prob : float
-        Probability that the interval should cover the truth with, in (0, 1).
-    degrees_of_freedom : DataArray or float
-        Of Student's t; infinite is the normal distribution.
-
-    Returns
-    -------
-    DataArray
-        The dims of the estimate and ``ci_bound`` = ("lower", "upper").
-
-    Raises
-    ------
-    ValueError
-        ``ci_prob`` outside (0, 1).
+    Over the dims of the estimate and ``ci_bound`` ("lower", "upper"). Infinite degrees of freedom
+    are the normal distribution. A ``ci_prob`` outside (0, 1) is a ValueError.
 
     Examples
     --------

@@ -60,15 +60,9 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
     fused rank differ in them, and with them in their relevance: then strata are always cells, and
     without strata the blocks are of the place by falling probability.
 
-    Parameters
-    ----------
-    sample : Sample
-        With the ranks of its pairs.
-    labelled : bool
-        Whether labels had a say in the probabilities.
-    made_certain : bool
-        Whether the design was given pairs to judge for certain. Then cells in which nothing is left
-        to chance tell nothing of the others.
+    The sample has the ranks of its pairs. ``labelled`` says whether labels had a say in the
+    probabilities, ``made_certain`` whether the design was given pairs to judge for certain: cells
+    in which nothing is left to chance then tell nothing of the others.
     """
     of_pair = np.zeros(sample.n_pairs, dtype=np.int64)
     rank = np.zeros(sample.n_pairs)

@@ -57,24 +57,14 @@ def fit_counts(
 
     What else was tried: ``benchmarks/interval_coverage/TRIED.md``.
 
-    Parameters
-    ----------
-    counts : Counts
-    levelling : float array (2, cell)
-        Slopes that level off, later and sooner. The second is taken in the place of the first where
-        it is likelier, each topic judged by the others, and as clearly likelier than the usual one.
-    shows_none : bool array (topic,), optional
-        Topics whose judged documents hold none. Default: no topic.
-    lowest : bool
-        Whether this is the lowest level of relevance, and not one among another's documents.
-    left : float array (cell,), optional
-        Documents that were not sampled, where the sampled ones of all cells are like them.
-
-    Warns
-    -----
-    UserWarning
-        The fit did not converge, or no slope describes the topics (told of the lowest level of
-        relevance: above it topics are of documents that are relevant).
+    ``levelling`` (2, cell) are slopes that level off, later and sooner; the second is taken in the
+    place of the first where it is likelier, each topic judged by the others, and as clearly
+    likelier than the usual one. ``shows_none`` (topic,) are topics whose judged documents hold
+    none, by default no topic; ``lowest`` says that this is the lowest level of relevance, and not
+    one among another's documents; ``left`` (cell,) are documents that were not sampled, where the
+    sampled ones of all cells are like them. A warning says that the fit did not converge or, at the
+    lowest level (above it topics are of documents that are relevant), that no slope describes the
+    topics.
     """
     lacking = None if lowest else shows_none
     usual = CountFit(counts, shows_none=lacking)

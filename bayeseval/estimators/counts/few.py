@@ -36,14 +36,8 @@ class FewFit(Mode):
     given what a topic is like (:class:`.model.CountFit`) let D vary about as much as Poisson's
     distribution does, or more.
 
-    The hyperparameters are the curve's coefficients but for the first, z, a and the log of nu.
-
-    Parameters
-    ----------
-    counts : Counts
-        With one cell at least of each topic.
-    left : float array (cell,)
-        Unsampled documents.
+    The hyperparameters are the curve's coefficients but for the first, z, a and the log of nu. Each
+    topic has one cell at least; ``left`` (cell,) are the unsampled documents.
     """
 
     zero_inflated = False  # what topics without any there are is in the distribution

@@ -38,23 +38,11 @@ def mixing(
     no effects, count by the probability that they have some; fewer than 3 topics have ratios of 1.
     The time goes with the number of topics, beyond 200 of them, and else with its square.
 
-    Parameters
-    ----------
-    node : float array (topic, node, 2)
-        Points of each topic's effects: a grid of two directions of its own.
-    share : float array (topic, node)
-        Their probabilities where the effects are normal.
-    covariance : float array (2, 2)
-        Of the normal distribution.
-    some : float array (topic,)
-        Probability that a topic has effects.
-    point : float array
-        Steps of the grid, the same each way, as far up as down, with 0 in the middle.
-
-    Returns
-    -------
-    float array (topic, node)
-        To be multiplied with ``share``, whose sums are then not 1 any more.
+    ``node`` (topic, node, 2) is a grid of two directions of the topic's own, ``share`` (topic,
+    node) its probabilities where the effects are normal with ``covariance`` (2, 2), to be
+    multiplied with the ratios (topic, node), after which their sums are not 1 any more. ``some``
+    (topic,) is the probability that a topic has effects, ``point`` the steps of the grid, the same
+    each way, as far up as down, with 0 in the middle.
 
     References
     ----------

@@ -41,22 +41,10 @@ class CountFit(Mode):
     is found at the mode and kept, node by node, where the hyperparameters move: the normal
     distribution moves on beneath it.
 
-    With ``shows_none`` a topic has no relevant document at all with a probability of its own, the
-    share of such topics, whose logit is one more hyperparameter; it is kept where it is set.
-
-    Parameters
-    ----------
-    counts : Counts
-    shows_none : bool array (topic,), optional
-        Topics that may have none: those whose judged documents hold none, whether they tell of
-        others or not. Default: every topic has some.
-
-    Attributes
-    ----------
-    log_density : float
-        As of every :class:`.mode.Mode`, the effects normal.
-    zero_inflated : bool
-        Whether a share of the topics has none.
+    A topic of ``shows_none`` (topic,), whose judged documents hold none (whether it tells of others
+    or not; default: every topic has some), has no relevant document at all with a probability of
+    its own, the share of such topics, whose logit is one more hyperparameter; it is kept where it
+    is set.
     """
 
     def __init__(self, counts: Counts, *, shows_none: NDArray[np.bool_] | None = None) -> None:

@@ -40,14 +40,8 @@ class LevelCounts:
 class CountModel:
     """Posterior counts of a sample at any level, kept for the next measure.
 
-    Parameters
-    ----------
-    sample : Sample
-        With the ranks of its pairs.
-    random_seed : int
-    labelled, made_certain : bool
-        Whether labels had a say in the probabilities of the design, and whether it was given pairs
-        to judge for certain.
+    The sample has the ranks of its pairs; what is ``labelled`` or ``made_certain`` is so as for
+    :func:`.cells.cells`.
     """
 
     def __init__(

@@ -29,15 +29,8 @@ class ScatteredFit(CountFit):
     It is looked for only where the counts are likelier with a tenth scattered and all else as it
     was; else the fit has not converged.
 
-    Parameters
-    ----------
-    counts : Counts
-    size : float array (cell,)
-        Number of documents.
-    near : CountFit
-        The fit of the same counts without scattered documents.
-    shows_none : bool array (topic,), optional
-        As for `near`.
+    ``size`` (cell,) is the number of documents, ``near`` the fit of the same counts without
+    scattered ones, ``shows_none`` as it has them.
     """
 
     def __init__(

@@ -39,14 +39,7 @@ class RelevanceDraws:
     A grade is a position in ``scale``. For a model of relevance the scale is 0 and the relevance
     level; for a model of grades it is the model's own.
 
-    Parameters
-    ----------
-    fitted : DataTree
-        Fit of ``relevance_model`` or ``grade_model``.
-    sampled : DataTree
-        The collection that it was fitted to; runs may have been added since.
-    random_seed : int or None
-        For the draws of relevance given the parameters.
+    Runs may have been added to the collection since the model was fitted to it.
     """
 
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:

@@ -47,15 +47,10 @@ def stick(share, arrays=np):
 def label_rate(
     code: NDArray[np.int64], share: NDArray, slope: NDArray, logit: NDArray
 ) -> NDArray[np.float32]:
-    r"""P(label) (pair, draw) of pairs with label ``code`` (pair,), all in one state.
+    """P(label) (pair, draw) of pairs with label ``code`` (pair,), all in one state.
 
-    Parameters
-    ----------
-    code : int array (pair,)
-        Position of the label, -1 where there is none, which has the probability 1.
-    share : float array (draw, step)
-    slope : float array (draw,)
-    logit : float array (pair,)
+    A code of -1, no label, has the probability 1. ``share`` (draw, step), ``slope`` (draw,),
+    ``logit`` (pair,).
 
     Examples
     --------

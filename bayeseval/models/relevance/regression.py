@@ -129,16 +129,8 @@ class Arrow:
     grade bend by themselves is left out. With L its Cholesky factor, topics first, ``effects``
     gives :math:`L^{-T} w` of noise w and ``noise`` gives :math:`L^{-1} g` of a gradient g.
 
-    Parameters
-    ----------
-    regression : Regression
-    logit : float array (topic, row)
-    effects : float array (column,)
-        Common ones, of which the log odds are.
-    precision : float array (column,)
-        Of the prior of the common effects.
-    own_precision : float array (own column, own column)
-        Of the prior of a topic's effects.
+    ``logit`` (topic, row) are log odds and ``effects`` (column,) the common ones that they are of;
+    ``precision`` (column,) and ``own_precision`` (own column, own column) are those of the priors.
     """
 
     def __init__(

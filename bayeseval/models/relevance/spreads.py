@@ -22,12 +22,8 @@ SMALLEST_VARIANCE = 4e-4
 class Spreads:
     """Logs of standard deviations (draw,), and Fisher's z of topics' intercepts and slopes.
 
-    Parameters
-    ----------
-    regression : Regression
-    data : mapping
-        ``fixed_prior``, ``scale_prior`` and ``topic_prior`` of the model, and ``step_prior`` and
-        ``topic_step_prior`` where it has grades.
+    ``data`` has ``fixed_prior``, ``scale_prior`` and ``topic_prior`` of the model, and
+    ``step_prior`` and ``topic_step_prior`` where it has grades.
     """
 
     def __init__(self, regression: Regression, data: Mapping[str, NDArray]) -> None:

@@ -49,18 +49,14 @@ class Walls(NamedTuple):
 
 
 class Bounces:
-    r"""Steps in which walls alone pull, along a path in the units of the arrow's factor.
+    """Steps in which walls alone pull, along a path in the units of the arrow's factor.
 
     With A the columns of the walls in these units, log odds z change with the speed v like
     :math:`A v`, and walls that pull by f change it by :math:`A' f`: all that the short steps need
     is :math:`A A'`. The long and short steps together keep volumes and can be walked backwards.
 
-    Parameters
-    ----------
-    walls : Walls
-    arrow : Arrow
-    scale : tuple of float arrays (column, draw), (own column, draw)
-        What the effects are multiplied by after the factor.
+    The effects are multiplied by ``scale``, (column, draw) and (own column, draw), after the
+    factor.
 
     References
     ----------
