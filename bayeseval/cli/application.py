@@ -57,15 +57,7 @@ EXAMPLES = {
 
 
 def example_of(command: str) -> str:
-    """End of a command's help; the backspace keeps its lines from being wrapped.
-
-    Examples
-    --------
-    >>> print(example_of("demo").replace(chr(8), ""))
-    <BLANKLINE>
-    Example:
-      bayeseval demo --files demo
-    """
+    """End of a command's help; the backspace keeps its lines from being wrapped."""
     return f"\b\nExample:\n  {EXAMPLES[command]}"
 
 

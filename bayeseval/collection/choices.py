@@ -8,15 +8,7 @@ from bayeseval.messages import Message, Option
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    """Refuse a value that an option does not have, and list those it has.
-
-    Examples
-    --------
-    >>> check_choice("outside", "nonrelevant", ("nonrelevant", "missing"))
-    >>> check_choice("outside", "none", ("nonrelevant", "missing"))
-    Traceback (most recent call last):
-    ValueError: outside must be one of nonrelevant, missing, not 'none'
-    """
+    """Refuse a value that an option does not have, and list those it has."""
     allowed = tuple(allowed)
     if value not in allowed:
         listed = ", ".join(str(choice) for choice in allowed)
@@ -24,15 +16,7 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
 
 
 def check_ci_prob(ci_prob: float) -> None:
-    """Refuse a probability of coverage that no interval has.
-
-    Examples
-    --------
-    >>> check_ci_prob(0.9)
-    >>> check_ci_prob(90)
-    Traceback (most recent call last):
-    ValueError: ci_prob must lie between 0 and 1, not 90
-    """
+    """Refuse a probability of coverage that no interval has."""
     if np.ndim(ci_prob) or np.asarray(ci_prob).dtype.kind not in "fiu":
         raise ValueError(
             Message(Option("ci_prob"), f" must be a number between 0 and 1, not {ci_prob!r}")
@@ -42,15 +26,7 @@ def check_ci_prob(ci_prob: float) -> None:
 
 
 def check_seed(random_seed: int | None) -> None:
-    """Refuse a seed that no generator takes.
-
-    Examples
-    --------
-    >>> check_seed(None)
-    >>> check_seed(-1)
-    Traceback (most recent call last):
-    ValueError: random_seed is -1; allowed: a whole number, 0 or more
-    """
+    """Refuse a seed that no generator takes."""
     if random_seed is not None:
         check_whole_numbers(0, random_seed=random_seed)
 
@@ -62,18 +38,7 @@ def generator(random_seed: int | None) -> np.random.Generator:
 
 
 def check_whole_numbers(least: int, **numbers) -> None:
-    """Refuse numbers of things that are no integers, or below the least.
-
-    Examples
-    --------
-    >>> check_whole_numbers(1, draws=1000, chains=4)
-    >>> check_whole_numbers(1, draws=0.5)
-    Traceback (most recent call last):
-    ValueError: draws is 0.5; allowed: a whole number, 1 or more
-    >>> check_whole_numbers(1, pool_depth=10.0)
-    Traceback (most recent call last):
-    ValueError: pool_depth is 10.0; allowed: a whole number, 1 or more, as an int: 10
-    """
+    """Refuse numbers of things that are no integers, or below the least."""
     for name, number in numbers.items():
         if not is_whole(number) or number < least:
             allowed = f"allowed: a whole number, {least} or more"

@@ -16,15 +16,6 @@ def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.Variab
     """Coords of results along run: whether a run contributed, and its team.
 
     ``runs`` are the labels of the runs of the result; by default all.
-
-    Examples
-    --------
-    >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection(
-    ...     [0.1, 0.2], n_topics=1, prevalence=0.1, random_seed=1
-    ... )
-    >>> run_coords(collection)["contributed"].values
-    array([ True,  True])
     """
     root = collection.to_dataset()
     chosen = root["run"].to_numpy() if runs is None else np.asarray(runs)
@@ -36,15 +27,6 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
 
     The checksum does not depend on the order of the pairs, so that it stays the same where runs are
     added.
-
-    Examples
-    --------
-    >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection(
-    ...     [0.1, 0.2], n_topics=1, prevalence=0.1, random_seed=1
-    ... )
-    >>> sorted(origin(collection))
-    ['fingerprint', 'sample']
     """
     from pandas.core.util.hashing import hash_array
 

@@ -14,15 +14,7 @@ JUDGED, JUDGED_ALIKE = 50, 10  # judgments, and of each kind, that no judge has 
 
 
 def with_labels(collection: xr.DataTree, columns: dict[str, NDArray[np.float64]]) -> xr.DataTree:
-    """Collection that has these labels (pair,) among its predictors, marked as labels.
-
-    Examples
-    --------
-    >>> from bayeseval.collection import assemble
-    >>> collection = assemble(topics=["1"], runs=[], document=["a"], pair_topic=[0], grade=[1])
-    >>> label_names(with_labels(collection, {"gpt": np.array([2.0])}))
-    ['gpt']
-    """
+    """Collection that has these labels (pair,) among its predictors, marked as labels."""
     added = {name: ("pair", values, {ROLE: LABEL}) for name, values in columns.items()}
     return with_predictors(collection, added)
 

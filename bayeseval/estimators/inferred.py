@@ -243,17 +243,6 @@ def inferred_ndcg(measure: Measure, strata: SampledStrata) -> ListScore:
     Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437, as NIST's
     ``sample_eval.pl`` computes it; other copies of that program let levels of gain begin at
     fractional ranks instead of rounding.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
-    ...     grade=np.array([[2.0, 0.0, 0.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ... )
-    >>> inferred(parse_measures("nDCG")[0], topic).estimate.round(4)  # 1 / log2(3)
-    array([[0.6309]])
     """
     weight = discounted_gain(strata.position.shape[1], measure)
     gain = strata.expanded_sum(weight, strata.gain, np.zeros(2))
@@ -293,18 +282,6 @@ def inferred_precision(measure: Measure, strata: SampledStrata) -> ListScore:
     ----------
     Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437. Cormack and Grossman,
     SIGIR 2019, section 1, doi:10.1145/3331184.3331355.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1, 2]], dtype=np.int32),
-    ...     grade=np.array([[1.0, np.nan, np.nan, 0.0]]),
-    ...     pooled=np.ones(4, dtype=bool),
-    ...     stratum=np.array([0, 0, 1, 1], dtype=np.int32),
-    ... )
-    >>> inferred(parse_measures("P@3")[0], topic).estimate.round(3)  # (2 + 1/3) / 3
-    array([[0.778]])
     """
     assert measure.cutoff is not None
     return strata.score(strata.expected_relevant / measure.cutoff)
@@ -322,18 +299,6 @@ def inferred_number_retrieved(measure: Measure, strata: SampledStrata) -> ListSc
     References
     ----------
     NIST's ``sample_eval.pl``, which prints it as ``inum_rel_ret``.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1], [2, -1]], dtype=np.int32),
-    ...     grade=np.array([[1.0, np.nan, 0.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ... )
-    >>> inferred(parse_measures("NumRelRet")[0], topic).estimate.round(3)
-    array([[2.],
-           [0.]])
     """
     return strata.score(strata.expected_relevant)
 
@@ -355,18 +320,6 @@ def inferred_number_relevant(measure: Measure, strata: SampledStrata) -> ListSco
     ----------
     Yilmaz, Kanoulas and Aslam, SIGIR 2008, doi:10.1145/1390334.1390437; NIST's ``sample_eval.pl``,
     which prints it as ``inum_rel``.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1]], dtype=np.int32),
-    ...     grade=np.array([[1.0, 0.0, 1.0, np.nan, np.nan]]),
-    ...     pooled=np.ones(5, dtype=bool),
-    ...     stratum=np.array([0, 0, 1, 1, 1], dtype=np.int32),
-    ... )
-    >>> inferred(parse_measures("NumRel")[0], topic).estimate  # 2/2 + 3/1
-    array([[4.]])
     """
     count = strata.expanded_count(strata.gain > 0)
     return strata.score(np.repeat(count[None], strata.position.shape[0], axis=0))

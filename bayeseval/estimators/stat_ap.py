@@ -144,18 +144,6 @@ def stat_precision(measure: Measure, topic: TopicLists) -> ListScore:
     happens: estimator ``stat`` counts them, and has the variance. Cost: one pass over k ranks.
 
     A list shorter than k counts as filled up with non-relevant documents (the program prints 0).
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1, 2]], dtype=np.int32),
-    ...     grade=np.array([[1.0, np.nan, 1.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ...     inclusion_probability=np.array([0.8, np.nan, 0.5]),
-    ... )
-    >>> stat_precision(parse_measures("P@2")[0], topic).estimate  # 1 / 0.8 / 2
-    array([[0.625]])
     """
     from bayeseval.measures.rank_sums import weighted_sum
 
@@ -175,18 +163,6 @@ def stat_r_precision(measure: Measure, topic: TopicLists) -> ListScore:
     document judged that could be sampled, the others non-relevant. Random is the sample alone. It
     is not unbiased, since the cutoff depends on the sample; it is exact where everything was
     judged. NaN where no relevant document was sampled. Cost: one pass over r ranks.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[1, 0, 2]], dtype=np.int32),
-    ...     grade=np.array([[1.0, np.nan, 1.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ...     inclusion_probability=np.array([1.0, np.nan, 0.75]),
-    ... )
-    >>> stat_r_precision(parse_measures("Rprec")[0], topic).estimate  # R = 2.33, so r = 2
-    array([[0.5]])
     """
     from bayeseval.measures.rank_sums import cumulative_at
 
@@ -207,18 +183,6 @@ def stat_number_relevant(measure: Measure, topic: TopicLists) -> ListScore:
     variance large; estimator ``stat`` has that variance. Cost: one sum over the sampled documents.
 
     It is 0 where no relevant document was sampled, NaN where none at all was.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1]], dtype=np.int32),
-    ...     grade=np.array([[1.0, 0.0, 1.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ...     inclusion_probability=np.array([1.0, 0.4, 0.5]),
-    ... )
-    >>> stat_number_relevant(parse_measures("NumRel")[0], topic).estimate
-    array([[3.]])
     """
     sample = expanded_sample(measure, topic)
     count = np.where(sample.n_sampled > 0, sample.value.sum(axis=0), np.nan)

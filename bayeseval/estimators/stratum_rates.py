@@ -113,26 +113,10 @@ def _left_out(
 def squared_residuals(
     sample: Sample, observed: NDArray[np.float64], predicted: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    r"""Mean squared residual (replicate, frame_pair) of each pair's stratum, smoothed as rates are.
+    """Mean squared residual (replicate, frame_pair) of each pair's stratum, smoothed as rates are.
 
     Of predictions p that are taken as they are, p (1 - p) says nothing of their errors. Without
     strata those of a topic stand for them, but for what is judged for certain.
-
-    Examples
-    --------
-    >>> sample = Sample(
-    ...     pair=np.arange(4),
-    ...     topic=np.zeros(4, np.int32),
-    ...     start=np.array([0, 4]),
-    ...     inclusion_probability=np.full(4, 0.5),
-    ...     stratum=np.array([0, 0, 1, 1], np.int32),
-    ...     selected=np.array([[True, False, False, True]]),
-    ...     fused_rank=np.array([1, 2, 3, 4], np.int32),
-    ...     run_rank=np.array([[1], [2], [0], [3]], np.int32),
-    ... )
-    >>> labels = np.array([[1.0, 1.0, 0.0, 1.0]])
-    >>> squared_residuals(sample, np.array([[1.0, 0.0, 0.0, 0.0]]), labels).round(3)
-    array([[0.208, 0.208, 0.792, 0.792]])
     """
     square = np.where(sample.selected, np.square(observed - predicted), 0.0)
     if (sample.stratum < 0).any():

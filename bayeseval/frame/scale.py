@@ -102,17 +102,7 @@ def rank_functions(depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 @one_blas_thread()
 def rank_scale(frame: Frame, n_components: int, n_curves: int) -> RankScale:
-    """Scale of the predictors of a frame, with at most so many components of lines and of curves.
-
-    Examples
-    --------
-    >>> import pandas as pd, bayeseval as be
-    >>> runs = pd.DataFrame({"run": list("aaabbb"), "topic": "1", "document": list("xyzzyx")})
-    >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyz"), "grade": [1, 0, 0]})
-    >>> collection = be.read_collection(qrels, runs.assign(score=[3, 2, 1] * 2))
-    >>> rank_scale(Frame.of_one_sample(collection), 60, 20).depth
-    3
-    """
+    """Scale of a frame's predictors, with at most so many components of lines and of curves."""
     depth, n_runs = frame.shaping.depth, frame.run.size
     lines, curves = (Moments(values, n_runs) for values in rank_functions(depth))
     parts, best = [], []

@@ -145,22 +145,7 @@ Drawing = tuple[str, Any]  # name of the file, and what draws it when called
 
 
 def shown_variables(draws: xr.Dataset) -> list[str]:
-    """Names of variables of few entries that all vary, the smallest first, of 12 entries in all.
-
-    Examples
-    --------
-    >>> random = np.random.default_rng(1)
-    >>> draws = xr.Dataset(
-    ...     {
-    ...         "effect": (("chain", "draw", "run"), random.normal(size=(2, 5, 40))),
-    ...         "slope": (("chain", "draw", "predictor"), random.normal(size=(2, 5, 2))),
-    ...         "spread": (("chain", "draw"), random.normal(size=(2, 5))),
-    ...         "fixed": (("chain", "draw"), np.ones((2, 5))),
-    ...     }
-    ... )
-    >>> shown_variables(draws)
-    ['spread', 'slope']
-    """
+    """Names of variables of few entries that all vary, the smallest first, of 12 entries in all."""
     n_draws = draws.sizes["chain"] * draws.sizes["draw"]
     few = {
         str(name): values.size // n_draws

@@ -45,15 +45,6 @@ def labelled_scores(
     """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
 
     What is ``lost`` is (measure, run, topic); ``over`` is "topic" where scores are means.
-
-    Examples
-    --------
-    >>> labels = {"measure": ["P@1"], "run": ["a"], "topic": ["1"]}
-    >>> scores = labelled_scores(
-    ...     {"chain": 1, "draw": 2}, labels, np.ones((1, 1, 2)), np.zeros((1, 1, 1)), "topic"
-    ... )
-    >>> scores["estimate"].dims
-    ('chain', 'draw', 'measure', 'run')
     """
     values = np.moveaxis(estimate, -1, 0).reshape(*sizes.values(), *estimate.shape[:-1])
     dims = ("measure", "run", "topic")

@@ -60,18 +60,6 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     One rare document in the sample can give a large z by itself: refused is what is beyond 5 and
     also has a probability below 3e-6 by Chernoff's bound (of independent draws, and so of draws
     without replacement). ``values`` (frame_pair,) are NaN where there is none.
-
-    Examples
-    --------
-    >>> n = 200
-    >>> selected = np.arange(n) % 2 == 0
-    >>> sample = Sample(
-    ...     np.arange(n), np.zeros(n, int), np.array([0, n]), np.full(n, 0.5),
-    ...     np.zeros(n, int), selected[None], np.arange(1, n + 1), np.arange(1, n + 1)[:, None])
-    >>> check_gaps(sample, "gpt", np.where(np.arange(n) < 50, 1.0, np.nan))
-    >>> check_gaps(sample, "gpt", np.where(selected, 1.0, np.nan))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: labels 'gpt': 100 of 100 sampled documents have one and 0 of 100 others, ...
     """
     if sample.selected.all():  # no other document is listed
         return

@@ -18,19 +18,6 @@ class UnjudgedWeights:
 
     Persistence, cutoff and tail are those of :func:`bayeseval.rbp_uncertainty`; ``scored``
     (run, topic) says whether a topic counts in the mean of a run.
-
-    Examples
-    --------
-    >>> import pandas as pd, bayeseval as be
-    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
-    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1]})
-    >>> collection = be.read_collection(qrels, run)
-    >>> cells = {"dims": ("run", "topic"), "coords": {"run": ["a"], "topic": ["1"]}}
-    >>> probability = xr.DataArray([[0.2]], **cells)
-    >>> scored = xr.DataArray([[True]], **cells)
-    >>> weights = UnjudgedWeights(collection, 0.5, None, "nonrelevant", probability, scored)
-    >>> round(weights.sum_of(run=0, tolerance=1e-6).mean, 3)  # .2 * (.25 + .125)
-    0.075
     """
 
     def __init__(

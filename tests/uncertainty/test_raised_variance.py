@@ -11,7 +11,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.estimators.anticipated import level_covariance
 from bayeseval.estimators.relevance import FilledRelevance
-from bayeseval.estimators.stratum_rates import stratum_rates
+from bayeseval.estimators.stratum_rates import squared_residuals, stratum_rates
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.sample import Sample
@@ -361,3 +361,21 @@ def test_scores_that_are_left_out_have_no_anticipated_error():
     scores = be.evaluate(sampled, "RBP(p=0.8)", estimator="dyn", outside="missing")
     assert scores.estimate.isnull().any()
     assert (scores.anticipated_error.isnull() == scores.estimate.isnull()).all()
+
+
+def test_squared_residuals_of_labels_taken_as_they_are_lean_on_the_same_place_elsewhere():
+    """Two strata of two, one drawn from each: the label is right in the first and wrong below."""
+    sample = Sample(
+        pair=np.arange(4),
+        topic=np.zeros(4, np.int32),
+        start=np.array([0, 4]),
+        inclusion_probability=np.full(4, 0.5),
+        stratum=np.array([0, 0, 1, 1], np.int32),
+        selected=np.array([[True, False, False, True]]),
+        fused_rank=np.array([1, 2, 3, 4], np.int32),
+        run_rank=np.array([[1], [2], [0], [3]], np.int32),
+    )
+    labels = np.array([[1.0, 1.0, 0.0, 1.0]])
+    found = squared_residuals(sample, np.array([[1.0, 0.0, 0.0, 0.0]]), labels)
+    right, wrong = (0 + 5 * 0.25) / 6, (1 + 5 * 0.75) / 6
+    np.testing.assert_allclose(found, [[right, right, wrong, wrong]])

@@ -24,14 +24,6 @@ def quasi_likelihood(
     ----------
     Breslow and Clayton, "Approximate inference in generalized linear mixed models", Journal of the
     American Statistical Association 88 (1993), doi:10.1080/01621459.1993.10594284.
-
-    Examples
-    --------
-    >>> k, n, cells = np.array([2.0, 3.0]), np.array([4.0, 4.0]), np.array([0, 1, 2])
-    >>> counts = Counts(cells, k, n, np.ones((2, 1)), np.zeros(2))
-    >>> beta, root = quasi_likelihood(counts, np.array([10.0]), np.ones(2))
-    >>> beta.round(2), root.round(2)
-    (array([0.51]), array([[1.02]]))
     """
     from bayeseval.estimators.counts.start_kernel import by_topics
 

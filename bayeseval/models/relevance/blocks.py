@@ -94,21 +94,6 @@ def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> 
     """Blocks of some pairs (row,) of a topic.
 
     Intercept and slope come first, of every topic or of all together.
-
-    Examples
-    --------
-    >>> import pandas as pd, bayeseval as be
-    >>> from bayeseval.frame.frame import Frame
-    >>> from bayeseval.frame.scale import rank_scale
-    >>> runs = pd.DataFrame({"run": list("aaaabb"), "topic": "1", "document": list("xyzwzw")})
-    >>> qrels = pd.DataFrame({"topic": "1", "document": list("xyzw"), "grade": [1, 0, 0, 0]})
-    >>> collection = be.read_collection(qrels, runs.assign(score=[4, 3, 2, 1, 4, 3]))
-    >>> frame = Frame.of_one_sample(collection)
-    >>> found = blocks(
-    ...     rank_scale(frame, 1, 0), frame.ranks(0), np.arange(4), Parts(1, True, False)
-    ... )
-    >>> [block.effect for block in found]
-    ['topic_effect', 'curvature', 'tail_effect', 'component_effect', 'topic_component_effect']
     """
     shape, run_rank = scale.shape(ranks, rows), ranks.run_rank[rows]
     log_rank, curve, tail = shape.T

@@ -178,17 +178,7 @@ class UrnLists(NamedTuple):
 def urn_lists(
     collection: xr.DataTree, n_documents: int | xr.DataArray, **asked
 ) -> tuple[UrnLists, NDArray[np.str_]]:
-    """Judged tops of the runs, checked, and the labels of these runs; asked as `urn_estimate` is.
-
-    Examples
-    --------
-    >>> import pandas as pd, bayeseval as be
-    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
-    >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [0, 2]})
-    >>> lists, labels = urn_lists(be.read_collection(qrels, run), n_documents=9, depth=2)
-    >>> lists.relevance[0, 0].tolist(), labels.tolist()
-    ([0, 1], ['a'])
-    """
+    """Judged tops of the runs, checked, and the labels of these runs; asked as `urn_estimate`."""
     check_collection(collection)
     every = np.ones(collection.sizes["pair"], dtype=bool)
     tops = judged_tops(collection, frame=every, **asked)
