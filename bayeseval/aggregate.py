@@ -16,14 +16,7 @@ COUNTS = ("NumRel", "NumRelRet", "NumRet")  # of which ir_measures gives sums
 
 
 class Score(float):
-    """A mean score that knows its interval, NaN where there is none; a float to everything else.
-
-    Examples
-    --------
-    >>> score = Score(0.5, 0.05, 0.4, 0.6)
-    >>> score + 0.1, score.upper
-    (0.6, 0.6)
-    """
+    """A mean score that knows its interval, NaN where there is none; a float to everything else."""
 
     standard_error: float
     lower: float

@@ -11,13 +11,7 @@ PATIENCE = 2.0
 
 
 def track[Item](items: Iterable[Item], description: str) -> Iterator[Item]:
-    """Pass items on, and show a bar on stderr once they have taken two seconds.
-
-    Examples
-    --------
-    >>> list(track([1, 2], "counting"))
-    [1, 2]
-    """
+    """Pass items on, and show a bar on stderr once they have taken two seconds."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield from items
         return

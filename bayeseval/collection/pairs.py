@@ -22,13 +22,6 @@ def add_pairs(collection: xr.DataTree, topic_labels, document_labels) -> xr.Data
     A new pair has grade NaN, ``pooled`` False, stratum -1, inclusion probability 0 (NaN where the
     design says nothing of the documents it does not list) and predictors NaN. Topics that
     the collection lacked are added too. The labels (n,) come in any order, repeated or not.
-
-    Examples
-    --------
-    >>> from bayeseval.collection import assemble
-    >>> collection = assemble(topics=["1"], runs=[], document=["b"], pair_topic=[0], grade=[2])
-    >>> add_pairs(collection, ["1"], ["a"])["judgments/grade"].to_numpy().tolist()
-    [nan, 2.0]
     """
     check_collection(collection)
     missing = pair_positions(collection, topic_labels, document_labels) < 0

@@ -52,14 +52,7 @@ class Posterior:
         return Posterior(self.conflict, self.mean, self.variance + variance, self.model_weight)
 
     def quantile(self, probability: float) -> Floats:
-        """Quantile, by halving the bracket of those of the two components.
-
-        Examples
-        --------
-        >>> sure = Posterior(np.zeros(1), np.full((2, 1), 0.4), np.full((2, 1), 0.01), np.ones(1))
-        >>> sure.quantile(0.95).round(3)
-        array([0.564])
-        """
+        """Quantile, by halving the bracket of those of the two components."""
         from scipy.special import ndtr, ndtri
 
         sd = np.sqrt(self.variance)

@@ -75,13 +75,7 @@ def recovery(calibration: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
 
 
 def covered(rank: xr.DataArray, n_draws: int, ci_prob: float) -> xr.DataArray:
-    """Whether the central interval of the draws holds the truth of each rank.
-
-    Examples
-    --------
-    >>> covered(xr.DataArray([0, 1, 18, 19]), 19, 0.9).values
-    array([False,  True,  True, False])
-    """
+    """Whether the central interval of the draws holds the truth of each rank."""
     check_ci_prob(ci_prob)
     order = (n_draws + 1) * (1.0 - ci_prob) / 2.0
     if round(order) < 1 or abs(order - round(order)) > 1e-9:
@@ -93,13 +87,7 @@ def covered(rank: xr.DataArray, n_draws: int, ci_prob: float) -> xr.DataArray:
 
 
 def wilson(successes: NDArray, number: int) -> NDArray[np.float64]:
-    """Wilson interval, at 95 %, of a share (share, ci_bound).
-
-    Examples
-    --------
-    >>> wilson(np.array([180]), 200).round(3)
-    array([[0.851, 0.934]])
-    """
+    """Wilson interval, at 95 %, of a share (share, ci_bound)."""
     from scipy.stats import binomtest
 
     found = [binomtest(int(k), number).proportion_ci(0.95, method="wilson") for k in successes]

@@ -48,11 +48,6 @@ def fused_order(score: NDArray[np.float64]) -> NDArray[np.int64]:
 
     Pairs of a topic are sorted by document id, so "ties by document id descending" is "ties by
     position descending".
-
-    Examples
-    --------
-    >>> fused_order(np.array([0.1, 0.3, 0.1]))
-    array([1, 2, 0])
     """
     position = np.arange(len(score))
     return np.lexsort((-position, -score))

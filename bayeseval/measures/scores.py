@@ -90,16 +90,6 @@ def preference_scores(
     doi:10.1145/1008992.1009000 (bpref, as trec_eval 8 and later compute it).
     Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments,
     CIKM 2006, doi:10.1145/1183614.1183633 (infAP).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayeseval.measures.names import parse_measures
-    >>> from bayeseval.measures.scores import preference_scores
-    >>> position = np.array([[0, 1, 2], [2, -1, -1]])
-    >>> grade, pooled = np.array([0.0, 1.0, np.nan]), np.array([True, True, False])
-    >>> preference_scores(parse_measures("RR")[0], position, grade, pooled)
-    array([0.5, 0. ])
     """
     score = MEASURES[measure.name].of_lists
     if score is None:

@@ -102,13 +102,6 @@ def model_name(model_or_fit) -> str | None:
     """Name of a model or of a fit; None where it is none of this package's.
 
     Fits of an earlier version of the package, which hold other things, are refused.
-
-    Examples
-    --------
-    >>> version = ("model_name", [VERSION])
-    >>> constant = xr.Dataset({"model_version": version}, {"model_name": ["urn_model"]})
-    >>> model_name(xr.DataTree.from_dict({"constant_data": constant}))
-    'urn_model'
     """
     if not isinstance(model_or_fit, xr.DataTree):
         if not hasattr(model_or_fit, "coords"):

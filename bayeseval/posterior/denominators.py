@@ -170,13 +170,6 @@ def chosen_draws(
     """Positions of draws (draw,) whose numbers are distributed as wanted (any,), most in place.
 
     A number that is wanted and was never drawn goes to the nearest that was.
-
-    Examples
-    --------
-    >>> drawn = np.array([0, 1, 2, 1, 0, 1])
-    >>> chosen = chosen_draws(drawn, np.array([1, 1, 2]), np.random.default_rng(1))
-    >>> drawn[chosen]
-    array([2, 1, 2, 1, 1, 1])
     """
     drawn = np.unique(number)
     nearest = drawn[np.abs(wanted[:, None] - drawn).argmin(axis=1)]

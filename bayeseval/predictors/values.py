@@ -114,12 +114,6 @@ def log_tail(chance: NDArray[np.float64], number: int) -> float:
     .. math:: \min_t \sum_d \log(1 - \pi_d + \pi_d e^t) - t s
 
     for s drawn documents, with the chances pi (document,).
-
-    Examples
-    --------
-    >>> bound = log_tail(np.full(20, 0.5), 20)
-    >>> bool(np.isclose(bound, 20 * np.log(0.5)))
-    True
     """
     low, high = -STEEPEST, STEEPEST
     for _ in range(60):

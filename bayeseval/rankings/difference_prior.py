@@ -52,14 +52,6 @@ def probability_positive(z: Floats, weight: Floats | None) -> Floats:
     ----------
     Stephens, "False discovery rates: a new deal", Biostatistics 18 (2017),
     doi:10.1093/biostatistics/kxw041.
-
-    Examples
-    --------
-    >>> z = np.array([0.0, 2.0])
-    >>> probability_positive(z, None).round(3)
-    array([0.5  , 0.977])
-    >>> probability_positive(z, learned_weights(z, 2)).round(2)
-    array([0.5 , 0.89])
     """
     wrong = _wrong_sign(np.abs(z), weight)
     return np.where(z == 0, 0.5, np.where(z < 0, wrong, 1.0 - wrong))

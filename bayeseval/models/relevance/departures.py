@@ -283,15 +283,7 @@ class Judged:
 def unjudged_weight(inclusion_probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Square root of how many documents that were not judged a judged one stands for.
 
-    Examples
-    --------
-    >>> unjudged_weight(np.array([0.1, 0.5, 1.0])).round(2)
-    array([3., 1., 0.])
-
-    Designs that draw with replacement have no such probability, and all weights are alike:
-
-    >>> unjudged_weight(np.array([np.nan, np.nan]))
-    array([0.001, 0.001])
+    Designs that draw with replacement have no such probability (NaN), and all weights are alike.
     """
     known = np.where(np.isnan(inclusion_probability), 1.0, inclusion_probability)
     return np.sqrt(np.maximum(1.0 / known - 1.0, LEAST_ODDS))

@@ -127,12 +127,6 @@ class UrnDraws:
 
 
 def weighted_sums(filled: NDArray[np.int8], worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums (run, draw) of the worth (run, place) of the places that hold 1 in (draw, run, place).
-
-    Examples
-    --------
-    >>> weighted_sums(np.array([[[1, 0, 1]]], dtype=np.int8), np.array([[0.5, 0.25, 0.125]]))
-    array([[0.625]])
-    """
+    """Sums (run, draw) of the worth (run, place) of places that hold 1 in (draw, run, place)."""
     sums = [(filled[:, run] == 1) @ worth[run] for run in range(worth.shape[0])]
     return np.stack(sums)

@@ -229,13 +229,7 @@ def _check_pool(pool: dict, labels: NDArray[np.str_], depth: int) -> None:
 
 
 def judgment_share(colour: NDArray[np.int8], n_judged: int) -> float:
-    """Judged documents per judged place of the lists: 1 where no two lists show one document.
-
-    Examples
-    --------
-    >>> judgment_share(np.array([[[1, 0, -1], [1, 0, 0]]], dtype=np.int8), 3)
-    0.6
-    """
+    """Judged documents per judged place of the lists: 1 where no two lists show one document."""
     places = int((colour >= 0).sum())
     return min(1.0, n_judged / places) if places else 1.0
 
