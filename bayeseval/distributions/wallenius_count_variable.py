@@ -305,9 +305,6 @@ class WalleniusCountRV(RandomVariable):
         return random_counts(rng, draws, relevant, documents, odds).reshape(shape)[()]
 
 
-wallenius_count_rv = WalleniusCountRV()
-
-
 @numba_core_rv_funcify.register(WalleniusCountRV)
 def _numba_random(op, node):
     @numba_basic.numba_njit
@@ -320,7 +317,7 @@ def _numba_random(op, node):
 class WalleniusCount(pm.Discrete):
     """The distribution behind `wallenius_count`."""
 
-    rv_op = wallenius_count_rv
+    rv_op = WalleniusCountRV()
 
     @classmethod
     def dist(cls, n_draws, n_relevant, n_documents, log_odds, *args, **kwargs):
