@@ -138,11 +138,18 @@ def row_of_pair(pairs, n_pairs: int, first: int | np.ndarray = 0) -> np.ndarray:
     return row
 
 
+def pair_names(
+    collection, pairs: slice | np.ndarray | int = slice(None)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of the topics and of the documents of some pairs of a collection or design."""
+    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[pairs]]
+    return topic, collection["document"].to_numpy()[pairs]
+
+
 def pair_labels(collection: xr.DataTree, pairs: slice | np.ndarray = slice(None)) -> np.ndarray:
     """Text ``topic document`` of some pairs, as objects."""
-    topic = collection["topic"].to_numpy().astype(object)
-    document = collection["document"].to_numpy().astype(object)
-    return topic[collection["pair_topic"].to_numpy()[pairs]] + " " + document[pairs]
+    topic, document = pair_names(collection, pairs)
+    return topic.astype(object) + " " + document.astype(object)
 
 
 def ranking_checksums(collection: xr.DataTree, run: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.labels import same_strings, topic_starts
+from bayeseval.collection.labels import pair_names, same_strings, topic_starts
 
 SCHEMA = "bayeseval collection 1"
 
@@ -321,5 +321,5 @@ def check_strata(design, topics: NDArray) -> None:
 
 def describe_pair(collection, position: int) -> str:
     """Text that names a pair in a message: ``topic '401' document 'FT911-3'``."""
-    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[position]]
-    return f"topic '{topic}' document '{collection['document'].to_numpy()[position]}'"
+    topic, document = pair_names(collection, position)
+    return f"topic '{topic}' document '{document}'"

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions, with_node
 from bayeseval.collection.choices import check_choice
-from bayeseval.collection.labels import alike_document, floating_topics
+from bayeseval.collection.labels import alike_document, floating_topics, pair_names
 from bayeseval.collection.schema import describe_pair, design_parameters
 from bayeseval.designs.files import read_design
 from bayeseval.designs.placing import (
@@ -188,11 +188,9 @@ def attach_judgments(
     _check_complete(design, in_design, source, declined)
     if negative_grades == "unjudged":
         warn_below(listed["grade"].to_numpy())
-    frame = np.flatnonzero(frame_pairs(design))
-    topics = design["topic"].to_numpy()[design["pair_topic"].to_numpy()[frame]]
-    documents = design["document"].to_numpy()[frame]
-    _check_belongs(collection, topics, documents)
-    grown = add_pairs(collection, topics, documents)
+    frame = pair_names(design, np.flatnonzero(frame_pairs(design)))
+    _check_belongs(collection, *frame)
+    grown = add_pairs(collection, *frame)
     grade = np.full(grown.sizes["pair"], np.nan, dtype=np.float32)
     where = pair_positions(grown, *labels)
     grade[where] = np.asarray(judged["grade"])

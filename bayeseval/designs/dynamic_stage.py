@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import pair_positions
+from bayeseval.collection.labels import pair_names
 from bayeseval.collection.schema import describe_pair, design_parameters
 from bayeseval.designs.dynamic import planned, staged_design
 from bayeseval.designs.dynamic_stages import (
@@ -121,9 +122,7 @@ def _stages_done(previous: xr.Dataset, n_stages: int, parameters: dict) -> int:
 
 def _earlier_sample(collection, plan: StagePlan, previous: xr.Dataset, stage: int) -> StagedSample:
     """Strata, draws and predictions of the stages before, by label."""
-    topics = collection["topic"].to_numpy()[plan.frame.topic]
-    documents = collection["document"].to_numpy()[plan.frame.pair]
-    row = pair_positions(previous, topics, documents)
+    row = pair_positions(previous, *pair_names(collection, plan.frame.pair))
     kept = np.flatnonzero(plan.stage < stage)
     known = previous["stratum"].to_numpy()[row]
     number = np.where((row >= 0) & (known >= 0), known, -1)

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection import pair_positions
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import label_positions, pair_names
 from bayeseval.collection.pairs import moved
 from bayeseval.collection.schema import describe_pair
 
@@ -61,8 +61,7 @@ def design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
         for name in ("topic", "pair_topic", "document")
     ):
         return np.arange(design.sizes["pair"])
-    topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
-    return pair_positions(design, topics, collection["document"].to_numpy())
+    return pair_positions(design, *pair_names(collection))
 
 
 def _is_own(collection: xr.DataTree, design: xr.Dataset) -> bool:

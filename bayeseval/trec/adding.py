@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import label_positions, pair_names
 from bayeseval.collection.schema import rebuilt
 from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import check_overlap, gathered, warn_documents_alike
@@ -83,9 +83,9 @@ def add_runs(
     new = gathered(reader, found, None, None if depth < 0 else depth, run_table, {})
     topics, position = reader.topics.resolve()
     check_overlap(found, topics, position, collection["topic"].to_numpy())
-    topics = new["topic"].to_numpy()[new["pair_topic"].to_numpy()]
-    grown = add_pairs(collection, topics, new["document"].to_numpy())
-    position = np.append(pair_positions(grown, topics, new["document"].to_numpy()), -1)
+    named = pair_names(new)
+    grown = add_pairs(collection, *named)
+    position = np.append(pair_positions(grown, *named), -1)
     kept_topic = label_positions(new["topic"].to_numpy(), grown["topic"].to_numpy())
     ranking = position[new["rankings/ranking"].to_numpy()]
     absent = np.full_like(ranking[:, :1], -1)

@@ -5,6 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import check_collection, check_one_sample
+from bayeseval.collection.labels import pair_names
 
 
 def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
@@ -42,14 +43,9 @@ def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
     listed = np.flatnonzero(~np.isnan(grade) | collection["judgments/pooled"].to_numpy())
     value = np.where(np.isnan(grade), -1, grade)[listed]
     whole = (value == np.round(value)).all()
-    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[listed]]
-    return pd.DataFrame(
-        {
-            "topic": topic,
-            "document": collection["document"].to_numpy()[listed],
-            "grade": value.astype(np.int64) if whole else value,
-        }
-    )
+    topic, document = pair_names(collection, listed)
+    grade = value.astype(np.int64) if whole else value
+    return pd.DataFrame({"topic": topic, "document": document, "grade": grade})
 
 
 def runs_frame(collection: xr.DataTree) -> pd.DataFrame:

@@ -5,6 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.labels import pair_names
 from bayeseval.collection.schema import describe_pair
 from bayeseval.trec.compression import write_whole
 
@@ -81,7 +82,7 @@ def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     check_collection(collection)
     grade, listed = _grades(collection, replicate)
     pairs = np.flatnonzero(listed)
-    topic, document = _labels(collection, pairs)
+    topic, document = pair_names(collection, pairs)
     _write(path, topic, 0, document, grade[pairs])
 
 
@@ -127,7 +128,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
             "the sampled documents alone, and write_qrels beside save_design keeps everything."
         )
     pairs = np.flatnonzero(stratum >= 0)
-    topic, document = _labels(collection, pairs)
+    topic, document = pair_names(collection, pairs)
     label = _stratum_labels(design)[stratum[pairs]]
     _write(path, topic, 0, document, label, grade[pairs])
 
@@ -165,7 +166,7 @@ def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     """
     check_collection(collection)
     pairs, grade, probability = _sampled(collection, replicate, "prels")
-    topic, document = _labels(collection, pairs)
+    topic, document = pair_names(collection, pairs)
     method = "1"
     if "method" in collection["design"]:
         method = collection["design/method"].to_numpy()[pairs]
@@ -199,7 +200,7 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     """
     check_collection(collection)
     pairs, grade, probability = _sampled(collection, replicate, "probs")
-    topic, document = _labels(collection, pairs)
+    topic, document = pair_names(collection, pairs)
     _write(path, topic, 0, document, grade, probability)
 
 
@@ -260,11 +261,6 @@ def _stratum_labels(design) -> np.ndarray:
         return design["stratum_label"].to_numpy()
     topic = pd.Series(design["stratum_topic"].to_numpy())
     return 1 + topic.groupby(topic).cumcount().to_numpy()  # 1, 2, ... within each topic
-
-
-def _labels(collection, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()[pairs]]
-    return topic, collection["document"].to_numpy()[pairs]
 
 
 def _write(path, *columns: np.ndarray | str | int) -> None:
