@@ -22,21 +22,6 @@ def stratum_rates(sample: Sample, observed: NDArray[np.float64]) -> NDArray[np.f
     leans on the same place in other topics. Places are counted among the strata of a topic that are
     not wholly judged. Poisson samples have none: blocks of a topic's pairs by falling inclusion
     probability stand for them. ``observed`` is the relevance of the selected pairs, 0 elsewhere.
-
-    Examples
-    --------
-    >>> sample = Sample(
-    ...     pair=np.arange(4),
-    ...     topic=np.zeros(4, np.int32),
-    ...     start=np.array([0, 4]),
-    ...     inclusion_probability=np.full(4, 0.5),
-    ...     stratum=np.array([0, 0, 1, 1], np.int32),
-    ...     selected=np.array([[True, False, False, True]]),
-    ...     fused_rank=np.array([1, 2, 3, 4], np.int32),
-    ...     run_rank=np.array([[1], [2], [0], [3]], np.int32),
-    ... )
-    >>> stratum_rates(sample, np.array([[1.0, 0.0, 0.0, 0.0]])).round(3)
-    array([[0.792, 0.792, 0.208, 0.208]])
     """
     return _rates(sample, observed, *_strata_and_places(sample))
 
