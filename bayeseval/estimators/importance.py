@@ -245,19 +245,6 @@ def importance_linear(measure: Measure, draws: Draws) -> ListScore:
         draw on A gives an estimate without a variance, so a mean over topics has a standard error
         only where every topic with an estimate has two draws ("none" has one whenever two
         documents were drawn at all). 0, with variance 0, where A has no document that can be drawn.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1, 2]], dtype=np.int32),
-    ...     grade=np.array([[1.0, np.nan, 0.0]]),
-    ...     pooled=np.ones(3, dtype=bool),
-    ...     draw_probability=np.array([0.5, 0.3, 0.2]),
-    ...     draw_count=np.array([[2, 0, 1]]),
-    ... )
-    >>> importance(parse_measures("P@2")[0], topic).estimate
-    array([[0.8]])
     """
     weight = rank_weight(measure, draws.position.shape[1])[:, None]
     estimate, variance, number = _hansen_hurwitz(weight, draws)
@@ -276,19 +263,6 @@ def importance_relevant_count(measure: Measure, draws: Draws) -> ListScore:
     -------
     ListScore
         The same estimate for every run, (run, replicate).
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1]], dtype=np.int32),
-    ...     grade=np.array([[1.0, 0.0]]),
-    ...     pooled=np.ones(2, dtype=bool),
-    ...     draw_probability=np.array([0.5, 0.5]),
-    ...     draw_count=np.array([[2, 2]]),
-    ... )
-    >>> importance(parse_measures("NumRel")[0], topic).estimate
-    array([[1.]])
     """
     estimate, variance = draws.relevant
     every_run = (draws.position.shape[0], 1)
@@ -310,19 +284,6 @@ def importance_r_precision(measure: Measure, draws: Draws) -> ListScore:
     -------
     ListScore
         Estimates (run, replicate), NaN where no draw fell on the ranks above the cutoff.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1]], dtype=np.int32),
-    ...     grade=np.array([[1.0, 0.0]]),
-    ...     pooled=np.ones(2, dtype=bool),
-    ...     draw_probability=np.array([0.5, 0.5]),
-    ...     draw_count=np.array([[1, 1]]),
-    ... )
-    >>> importance(parse_measures("Rprec")[0], topic).estimate
-    array([[1.]])
     """
     number, _ = draws.relevant
     cutoff = np.maximum(np.nan_to_num(number), 1.0)
