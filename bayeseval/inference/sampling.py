@@ -93,7 +93,10 @@ def fit(
     -------
     DataTree
         Groups posterior, sample_stats, observed_data and constant_data, ready for ArviZ and for
-        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data.
+        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data. Its
+        posterior has the effects, and not the deviations and levels that the model makes them of,
+        which ``pm.sample_posterior_predictive`` by itself would draw from their prior;
+        :func:`bayeseval.inference.predictive_draws` draws judgments from either.
 
     Raises
     ------

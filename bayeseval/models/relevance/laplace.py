@@ -55,7 +55,8 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     Returns
     -------
     DataTree
-        Groups posterior (the model's variables) and constant_data.
+        Groups posterior (the model's variables but for the deviations and levels that its effects
+        are made of) and constant_data.
 
     References
     ----------
