@@ -279,7 +279,7 @@ def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
 
     class Stated:
         def __init__(self, counts, shows_none):
-            self.place = int(counts.slope[0])
+            self.place, self.n_topics = int(counts.slope[0]), counts.start.size - 1
             self.converged = (True, *converged)[self.place]
             self.log_density = (0.0, *normal)[self.place]
             self.evidence = (0.0, *as_shown)[self.place]
@@ -296,15 +296,26 @@ def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
         ((20.0, 10.0), (20.0, 25.0), (True, False), 1),
         ((20.0, 10.0), (20.0, 25.0), (False, True), 0),
         ((20.0, 3.0), (20.0, 25.0), (True, True), 1),
-        ((3.0, 1.0), (20.0, 25.0), (True, True), 0),
         ((20.0, 10.0), (3.0, 25.0), (True, True), 0),
+        ((3.0, 1.0), (20.0, 25.0), (True, True), 1),
+        ((1.0, 9.0), (9.0, 9.0), (True, True), 1),
+        ((-1.0, 9.0), (20.0, 25.0), (True, True), 0),
+        ((20.0, 10.0), (7.0, 6.0), (True, True), 0),
     ],
 )
-def test_a_slope_that_levels_off_must_be_likelier_both_ways(
+def test_a_slope_that_levels_off_must_be_likelier_as_the_topics_show_it(
     monkeypatch, normal, as_shown, converged, chosen
 ):
     counts, levelling = stated_fits(monkeypatch, normal, as_shown, converged)
     assert fit_counts(counts, levelling).place == chosen
+
+
+def test_of_many_judgments_a_slope_that_levels_off_must_be_likelier_still(monkeypatch):
+    counts, levelling = stated_fits(monkeypatch, (10.0, 0.0), (12.0, 0.0))
+    assert fit_counts(counts, levelling).place == 1
+    topics = counts.start.size - 1
+    many = replace(counts, sampled=counts.sampled * 200.0 * topics / counts.sampled.sum())
+    assert fit_counts(many, levelling).place == 0
 
 
 def test_no_slope_is_taken_that_is_likelier_the_sooner_it_levels_off(monkeypatch):

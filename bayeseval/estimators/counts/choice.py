@@ -14,8 +14,9 @@ from bayeseval.estimators.counts.scattered import ScatteredFit
 OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviations from them,
 SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
-DECISIVE = 5.0  # log of how much likelier a slope must make the counts than the usual one
-SURE = 13.0  # the same of a slope that is taken, each topic judged by the others
+DECISIVE = 5.0  # log of how much likelier a fit must make the counts, both ways
+SURE = 8.0  # the same of a slope that is taken, each topic judged by the others,
+PER_JUDGMENT = 13.0 / 200.0  # and for each judgment of a topic: small misfits add up
 SCATTERED = 13.0  # log of how much likelier scattered documents must make the counts, both ways,
 PER_TOPIC = SCATTERED / 60.0  # and for each topic: small misfits of many topics add up
 FAR = 5.0  # and that by what a slope that levels off makes them, each topic judged by the others
@@ -43,11 +44,12 @@ def fit_counts(
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
     lists is much alike: a slope that levels off takes the usual one's place where it makes the
-    counts exp(5) times as likely (at the modes of the hyperparameters) with topics taken for normal
-    and exp(13) times with each judged by the others (exp(12) is seen with 200 judgments where the
-    usual one errs less). Where both are above exp(5) and normal topics are likelier still the
-    sooner it levels off, by however little, as where spam leads some lists, no slope describes
-    them, and the usual one stays. A slope by which nothing was found is passed over.
+    counts exp(8) times as likely (at the modes of the hyperparameters) with each topic judged by
+    the others, and exp(13 / 200) times for each judgment of a topic (exp(12) is seen with 200 where
+    the usual one errs less), and not less likely with topics taken for normal.
+    Where both are above exp(5) and normal topics are likelier still the sooner it levels off, by
+    however little, as where spam leads some lists, no slope describes them, and the usual one
+    stays. A slope by which nothing was found is passed over.
 
     Where systems match exactly, lists end abruptly, and what no system finds lies anywhere: a share
     of scattered documents (:class:`.scattered.ScatteredFit`) comes before any slope if it makes the
@@ -88,10 +90,12 @@ def fit_counts(
         scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
         if _are_scattered(scattered, usual, later):
             return scattered
-    if not _clearly_likelier(later, usual):
-        return usual
-    sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=lacking)
-    return _levelling_off(usual, later, sooner, told=lowest)
+    if _clearly_likelier(later, usual):
+        sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=lacking)
+        later = _levelling_off(usual, later, sooner, told=lowest)
+    wanted = max(SURE, PER_JUDGMENT * counts.sampled.sum() / usual.n_topics)
+    levels_off = _clearly_likelier(later, usual, wanted, normal=0.0)
+    return later if levels_off else usual
 
 
 def _are_scattered(scattered: ScatteredFit, usual: CountFit, later: CountFit) -> bool:
@@ -103,7 +107,7 @@ def _are_scattered(scattered: ScatteredFit, usual: CountFit, later: CountFit) ->
 
 
 def _levelling_off(usual: CountFit, later: CountFit, sooner: CountFit, *, told: bool) -> CountFit:
-    """The usual slope, or one that levels off, where the later one is clearly likelier."""
+    """The better one of two that level off; the usual slope where none describes the topics."""
     if sooner.log_density > later.log_density:
         if told:
             warnings.warn(
@@ -115,8 +119,7 @@ def _levelling_off(usual: CountFit, later: CountFit, sooner: CountFit, *, told: 
             )
         return usual
     better = _clearly_likelier(sooner, usual) and sooner.evidence > later.evidence
-    best = sooner if better else later
-    return best if best.evidence - usual.evidence > SURE else usual
+    return sooner if better else later
 
 
 def warn_of_dispersion(fit: CountFit | FewFit) -> None:
@@ -134,10 +137,15 @@ def warn_of_dispersion(fit: CountFit | FewFit) -> None:
         )
 
 
-def _clearly_likelier(fit: CountFit, usual: CountFit, by: float = DECISIVE) -> bool:
-    """Whether a fit makes the counts far likelier by both distributions of the topics."""
+def _clearly_likelier(
+    fit: CountFit, usual: CountFit, by: float = DECISIVE, *, normal: float | None = None
+) -> bool:
+    """Whether a fit makes the counts far likelier by both distributions of the topics.
+
+    ``normal`` is the log of how much likelier it must be with normal topics, if not the same.
+    """
     return (
         fit.converged
-        and fit.log_density - usual.log_density > by
+        and fit.log_density - usual.log_density > (by if normal is None else normal)
         and fit.evidence - usual.evidence > by
     )
