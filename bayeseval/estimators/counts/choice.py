@@ -46,10 +46,10 @@ def fit_counts(
     lists is much alike: a slope that levels off takes the usual one's place where it makes the
     counts exp(8) times as likely (at the modes of the hyperparameters) with each topic judged by
     the others, and exp(13 / 200) times for each judgment of a topic (exp(12) is seen with 200 where
-    the usual one errs less), and not less likely with topics taken for normal.
-    Where both are above exp(5) and normal topics are likelier still the sooner it levels off, by
-    however little, as where spam leads some lists, no slope describes them, and the usual one
-    stays. A slope by which nothing was found is passed over.
+    the usual one errs less), and not less likely with topics taken for normal. Where both are above
+    exp(5) and normal topics are likelier still the sooner it levels off, by however little, as
+    where spam leads some lists, no slope describes them, and the usual one stays. A slope by which
+    nothing was found is passed over.
 
     Where systems match exactly, lists end abruptly, and what no system finds lies anywhere: a share
     of scattered documents (:class:`.scattered.ScatteredFit`) comes before any slope if it makes the
