@@ -27,7 +27,7 @@ def intervals_for_each(
     does not depend on d**. The interval is the hull of the accepted scores. No such interval can be
     shorter, in expectation, than .81 of the usual one at 90 %.
 
-    Arrays, of the prior too, are (run,).
+    All arrays are (run,), those of the prior too.
 
     References
     ----------

@@ -74,9 +74,10 @@ def hedge_walk(
 
     ``position`` (run, rank) is the document at each rank, -1 for none. Sizes of losses are
     ``value`` (rank,) and, of a document that the run does not retrieve, ``missed`` (run,), no more
-    than any value. Of documents (document,), those known before make the weights to start from, and
-    at most ``n_documents`` others are chosen, whose grades the weights follow where ``learn`` says
-    so.
+    than any value. Of documents (document,), ``can_be_judged`` are the candidates, ``relevant`` are
+    judged so, and those ``known`` before make the weights to start from; ``log_beta`` is the log of
+    the rate. At most ``n_documents`` are chosen, whose grades the weights follow where ``learn``
+    says so.
     """
     n_runs, depth = position.shape
     # loss of every document in every run, were it not relevant, at its rank or for lack of one

@@ -24,8 +24,9 @@ LONGEST_LIST = 1000
 class InferredOptions:
     r"""Options of estimator "inf": smoothing of the shares of relevant documents.
 
-    The constants, :math:`\epsilon` and :math:`\epsilon'`, are added to the relevant and to the
-    sampled documents of a stratum above a rank. Defaults are those of NIST's ``sample_eval.pl``.
+    ``relevant_smoothing`` and ``sampled_smoothing``, :math:`\epsilon` and :math:`\epsilon'`, are
+    added to the relevant and to the sampled documents of a stratum above a rank. Defaults are those
+    of NIST's ``sample_eval.pl``.
     """
 
     relevant_smoothing: float = 1e-5

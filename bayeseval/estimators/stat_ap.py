@@ -99,8 +99,8 @@ def stat_average_precision(measure: Measure, topic: TopicLists) -> ListScore:
     replicates before an interval rests on it, or use estimator ``stat``.
 
     Estimate and variance are (run, replicate); the variance is NaN where fewer than two documents
-    were sampled. A ValueError where there is no design, or a judged document has no inclusion
-    probability in (0, 1].
+    were sampled. It raises a ValueError where there is no design, or a judged document has no
+    inclusion probability in (0, 1].
 
     References
     ----------

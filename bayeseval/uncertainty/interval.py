@@ -18,8 +18,9 @@ def interval(
 ) -> xr.DataArray:
     r"""Central interval estimate :math:`\pm t_{(1 + ci\_prob) / 2} \cdot` standard error.
 
-    Over the dims of the estimate and ``ci_bound`` ("lower", "upper"). Infinite degrees of freedom
-    are the normal distribution. A ``ci_prob`` outside (0, 1) is a ValueError.
+    Over the dims of estimate and error, which are the same, and ``ci_bound`` ("lower", "upper").
+    Infinite degrees of freedom are the normal distribution. A ``ci_prob`` outside (0, 1) raises a
+    ValueError.
 
     Examples
     --------

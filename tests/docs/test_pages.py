@@ -125,13 +125,19 @@ def test_topics_weigh_as_they_are_said_to():
     design = be.designs.pps_strata(known, budget=20, n_strata=5)
     sampled = be.reveal(known, design, be.draw(design, random_seed=1))
     scores = be.evaluate(sampled, "P@10", estimator="dyn")
-    alike = xr.DataArray(np.full(4, 250.0), coords={"topic": scores["topic"]})
+    topics = [*scores["topic"].to_numpy(), "of another collection"]
+    alike = xr.DataArray(np.full(5, 250.0), coords={"topic": topics})
     one_alone = alike.where(alike["topic"] == "3", 0.0)
-    for traffic, known in (
+    for traffic, means in (
         (alike, be.mean_over_topics(scores)),
         (one_alone, scores.sel(topic="3", drop=True)),
     ):
         names = ran("decide.md", "weighted", {"be": be, "sampled": sampled, "traffic": traffic})
         for name, variable in (("mean", "estimate"), ("error", "standard_error")):
-            found = names[name].transpose(*known[variable].dims)
-            np.testing.assert_allclose(found, known[variable])
+            found = names[name].transpose(*means[variable].dims)
+            np.testing.assert_allclose(found, means[variable])
+    alone = be.designs.pps_strata(known, budget=1, n_strata=1)  # gives no standard error
+    sampled = be.reveal(known, alone, be.draw(alone, random_seed=1))
+    names = ran("decide.md", "weighted", {"be": be, "sampled": sampled, "traffic": alike})
+    without = names["scores"]["standard_error"].isnull().any("topic")
+    assert without.any() and (names["error"].isnull() == without).all()

@@ -298,7 +298,7 @@ def stated_fits(monkeypatch, normal, as_shown, converged=(True, True)) -> tuple:
         ((20.0, 3.0), (20.0, 25.0), (True, True), 1),
         ((20.0, 10.0), (3.0, 25.0), (True, True), 0),
         ((3.0, 1.0), (20.0, 25.0), (True, True), 1),
-        ((1.0, 9.0), (9.0, 9.0), (True, True), 1),
+        ((1.0, -9.0), (9.0, 9.0), (True, True), 1),
         ((-1.0, 9.0), (20.0, 25.0), (True, True), 0),
         ((20.0, 10.0), (7.0, 6.0), (True, True), 0),
     ],
@@ -318,9 +318,10 @@ def test_of_many_judgments_a_slope_that_levels_off_must_be_likelier_still(monkey
     assert fit_counts(many, levelling).place == 0
 
 
-def test_no_slope_is_taken_that_is_likelier_the_sooner_it_levels_off(monkeypatch):
+@pytest.mark.parametrize("normal", [(20.0, 25.0), (1.0, 9.0)])
+def test_no_slope_is_taken_that_is_likelier_the_sooner_it_levels_off(monkeypatch, normal):
     """Which is told of the lowest level of relevance alone."""
-    counts, levelling = stated_fits(monkeypatch, (20.0, 25.0), (20.0, 30.0))
+    counts, levelling = stated_fits(monkeypatch, normal, (20.0, 30.0))
     with pytest.warns(UserWarning, match="differ at the very tops"):
         assert fit_counts(counts, levelling).place == 0
     assert (

@@ -16,7 +16,7 @@ SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a fit must make the counts, both ways
 SURE = 8.0  # the same of a slope that is taken, each topic judged by the others,
-PER_JUDGMENT = 13.0 / 200.0  # and for each judgment of a topic: small misfits add up
+PER_JUDGMENT = 13.0 / 200.0  # or for each judgment of a topic: small misfits add up
 SCATTERED = 13.0  # log of how much likelier scattered documents must make the counts, both ways,
 PER_TOPIC = SCATTERED / 60.0  # and for each topic: small misfits of many topics add up
 FAR = 5.0  # and that by what a slope that levels off makes them, each topic judged by the others
@@ -44,12 +44,12 @@ def fit_counts(
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
     lists is much alike: a slope that levels off takes the usual one's place where it makes the
-    counts exp(8) times as likely (at the modes of the hyperparameters) with each topic judged by
-    the others, and exp(13 / 200) times for each judgment of a topic (exp(12) is seen with 200 where
-    the usual one errs less), and not less likely with topics taken for normal. Where both are above
-    exp(5) and normal topics are likelier still the sooner it levels off, by however little, as
-    where spam leads some lists, no slope describes them, and the usual one stays. A slope by which
-    nothing was found is passed over.
+    counts (at the modes of the hyperparameters) at least exp(8) times as likely with each topic
+    judged by the others, and at least exp(13 n / 200) times where n sampled documents of a topic
+    tell them (exp(12) is seen with 200 where the usual one errs less), and not less likely with
+    topics taken for normal. But where normal topics are likelier still the sooner it levels off, by
+    however little, as where spam leads some lists, no slope describes them, and the usual one
+    stays. A slope by which nothing was found is passed over.
 
     Where systems match exactly, lists end abruptly, and what no system finds lies anywhere: a share
     of scattered documents (:class:`.scattered.ScatteredFit`) comes before any slope if it makes the
@@ -90,12 +90,13 @@ def fit_counts(
         scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
         if _are_scattered(scattered, usual, later):
             return scattered
-    if _clearly_likelier(later, usual):
-        sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=lacking)
-        later = _levelling_off(usual, later, sooner, told=lowest)
     wanted = max(SURE, PER_JUDGMENT * counts.sampled.sum() / usual.n_topics)
     levels_off = _clearly_likelier(later, usual, wanted, normal=0.0)
-    return later if levels_off else usual
+    if not levels_off and not _clearly_likelier(later, usual):
+        return usual
+    sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=lacking)
+    best = _levelling_off(usual, later, sooner, told=lowest)
+    return best if _clearly_likelier(best, usual, wanted, normal=0.0) else usual
 
 
 def _are_scattered(scattered: ScatteredFit, usual: CountFit, later: CountFit) -> bool:

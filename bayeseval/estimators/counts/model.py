@@ -41,10 +41,10 @@ class CountFit(Mode):
     is found at the mode and kept, node by node, where the hyperparameters move: the normal
     distribution moves on beneath it.
 
-    A topic of ``shows_none`` (topic,), whose judged documents hold none (whether it tells of others
-    or not; default: every topic has some), has no relevant document at all with a probability of
-    its own, the share of such topics, whose logit is one more hyperparameter; it is kept where it
-    is set.
+    With ``shows_none`` (topic,), topics whose judged documents hold none, whether they tell of
+    others or not, such a topic has no relevant document at all with a probability, the share of
+    these topics, whose logit is one more hyperparameter; it is kept where it is set. By default
+    every topic has some.
     """
 
     def __init__(self, counts: Counts, *, shows_none: NDArray[np.bool_] | None = None) -> None:

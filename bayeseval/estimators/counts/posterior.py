@@ -40,7 +40,7 @@ class LevelCounts:
 class CountModel:
     """Posterior counts of a sample at any level, kept for the next measure.
 
-    The sample has the ranks of its pairs; what is ``labelled`` or ``made_certain`` is so as for
+    The sample has the ranks of its pairs; ``labelled`` and ``made_certain`` are those of
     :func:`.cells.cells`.
     """
 

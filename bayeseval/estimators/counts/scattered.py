@@ -30,7 +30,7 @@ class ScatteredFit(CountFit):
     was; else the fit has not converged.
 
     ``size`` (cell,) is the number of documents, ``near`` the fit of the same counts without
-    scattered ones, ``shows_none`` as it has them.
+    scattered ones, ``shows_none`` as in that fit.
     """
 
     def __init__(
