@@ -13,7 +13,7 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combined, write_combined
 from bayeseval.cli.fit_folder import check_output, older_files, remove_older, write_fit
-from bayeseval.cli.fit_remarks import remark_filled, remark_fit, remark_frame, remark_urn
+from bayeseval.cli.fit_remarks import remark_filled, remark_fit, remark_learning
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.models import MODELS, check_options, takes, taking
 from bayeseval.cli.output import remark, working, write_result
@@ -148,10 +148,7 @@ def fit(
         rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
-    if pool_depth is None:
-        remark_frame(collection, made, outside)
-    else:
-        remark_urn(collection, made, rankings.depth, pool_depth)
+    remark_learning(collection, made, rankings.depth, pool_depth, outside)
     remark_lacking(collection, None, zero=True)
     remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)

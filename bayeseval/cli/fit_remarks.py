@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 EXACT = 1e-9  # standard errors below are rounding
 
 
-def remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
+def remark_learning(collection, made, depth, pool_depth: int | None, outside: str) -> None:
+    """Say what the model learns from: pools of the urn's lists, or documents."""
+    if pool_depth is not None:
+        _remark_urn(collection, made, depth, pool_depth)
+    else:
+        _remark_frame(collection, made, outside)
+
+
+def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
     """Say what the urn learns from, and what its scores are not."""
     learned = counted(len(made.coords["run"]), "run")
     remark(f"the model learns from the first {pool_depth} ranks of {learned}")
@@ -31,7 +39,7 @@ def remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int
         )
 
 
-def remark_frame(collection: xr.DataTree, made, outside: str) -> None:
+def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
     """Say what the model learns from, and what it speaks of."""
     judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
     learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
