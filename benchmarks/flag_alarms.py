@@ -1,11 +1,14 @@
-"""How often ``be.compare_intervals`` flags runs whose judgments the model itself has made.
+"""What flags and errors are where the judgments are the model's own: worlds drawn from it.
 
 The relevance model is fitted to a sample of each collection of ``coverage_collections``, one world
 is drawn from its posterior (the relevance of every document that has a judgment), and that world is
 sampled with 20 pps strata and fitted anew, with departures: every flag is then a false alarm, and
-the false discovery rate is the share of worlds with any. Half of the runs contribute, and the
-others are new but as modelled. Worlds that are in ``--chunks`` are not made again; the table is
-combined_intervals/alarms.csv, one row a world, measure and role of runs.
+the false discovery rate is the share of worlds with any. The model's mean is the best estimate
+there is, but for its priors and approximation, so that its RMS error over that of ``dyn`` is what a
+model that is right would gain (``own``: AP by the model's own number of relevant documents). Half
+of the runs contribute, and the others are new but as modelled. Worlds that are in ``--chunks`` are
+not made again; the table is combined_intervals/alarms.csv, one row a world, measure and role of
+runs.
 """
 
 import argparse
@@ -26,6 +29,7 @@ ALARMS = RESULTS.with_name("alarms.csv")
 BUDGET = 100
 HOW = {"approximation": "laplace", "draws": 100}
 RELEVANT = 1
+ERRORS = {"mean": "dyn", "summary": "model", "own": "own", "combined": "combined"}  # parts, columns
 
 
 def main() -> None:
@@ -55,9 +59,17 @@ def run(name: str, seed: int, folder: Path) -> None:
     sampled, fitted = _sampled_and_fitted(collection, seed)
     world = drawn_world(collection, sampled, fitted, seed)
     sampled, fitted = _sampled_and_fitted(world, seed + 10_000)
-    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=seed)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
-    tree = xr.DataTree.from_dict({"mean": mean, "summary": be.summarize(post)})
+    truth = be.evaluate(world, MEASURES, estimator="assumed").estimate.mean("topic")
+    parts = {"mean": mean.assign(truth=truth)}
+    for part, denominator in (("summary", "counts"), ("own", "model")):
+        post = be.posterior_scores(
+            fitted, sampled, MEASURES, denominator=denominator, random_seed=seed
+        )
+        parts[part] = be.summarize(post)
+        if part == "summary":
+            parts["combined"] = be.combine(mean, post)
+    tree = xr.DataTree.from_dict(parts)
     tree.attrs = {"collection": name, "world": seed}
     tree.to_netcdf(file, engine="h5netcdf")
     print(file.name, flush=True)
@@ -68,24 +80,39 @@ def report(folder: Path) -> None:
     rows = []
     for file in sorted(folder.glob("*-world-*.nc")):
         with xr.open_datatree(file, engine="h5netcdf") as tree:
-            mean, summary = (tree[name].to_dataset().load() for name in ("mean", "summary"))
+            parts = {name: tree[name].to_dataset().load() for name in tree.children}
             attrs = dict(tree.attrs)
-        table = be.compare_intervals(mean, summary)
+        mean = parts["mean"]
+        table = be.compare_intervals(mean, parts["summary"])
         role = np.where(mean["contributed"], "contributed", "new")
         for label in MEASURES:
             flagged, p_value = (
                 table[name].sel(measure=label).to_numpy() for name in ("flagged", "p_value")
             )
+            off = {
+                name: (part.estimate - mean.truth).sel(measure=label).to_numpy()
+                for name, part in parts.items()
+            }
             for name in ("contributed", "new", "all"):
                 chosen = (role == name) | (name == "all")
                 shares = {"flagged": flagged[chosen].mean(), "any": flagged[chosen].any()}
                 shares["below"] = (p_value[chosen] < 0.05).mean()
+                for part, error in off.items():
+                    shares[ERRORS[part]] = np.sqrt((error[chosen] ** 2).mean())
                 facts = {"measure": label, "role": name, "runs": chosen.sum()}
                 rows.append(attrs | facts | shares)
     found = pd.DataFrame(rows)
     found.to_csv(ALARMS, index=False, float_format="%.4g")
     means = found.groupby(["measure", "role"])[["flagged", "below", "any"]]
     print(means.agg(["mean", "sem"]).to_string(float_format="%.3f"))
+    errors = list(ERRORS.values())
+    squares = (found.set_index(["collection", "measure", "role"])[errors] ** 2).groupby(
+        level=[0, 1, 2]
+    )
+    over = squares.mean() ** 0.5
+    over = over.div(over["dyn"], axis=0).drop(columns="dyn").groupby(level=["measure", "role"])
+    print("RMS error over that of dyn, mean over collections")
+    print(over.mean().to_string(float_format="%.3f"))
     print(f"{len(found) // (3 * len(MEASURES))} worlds")
 
 
