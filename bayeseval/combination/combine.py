@@ -75,7 +75,8 @@ def combine(
         topic (``over=None``) where the population is "topics".
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` by the same estimator: then the result has one too, and can be
-        compared and ranked. What topics as a sample add is given the same correlations.
+        compared and ranked. What topics as a sample add has the correlations over these topics of
+        the posterior mean scores.
     guarantee : {"average", "each"}
         Of the intervals of scores; differences and ranks, which rest on the covariance, hold on
         average over runs in both.
@@ -170,7 +171,7 @@ def combine(
     if sources.design_covariance is None:
         return result
     common = _of_runs(sources, known, group, "common_ratio") * np.sqrt(sources.model_variance)
-    matrix = _covariance(sources, prior, whole, common)
+    matrix = _covariance(sources, prior, found, common) + sources.topic_covariance
     return result.assign(covariance=(("measure", "run", "run_other"), matrix)).assign_coords(
         run_other=sources.labels["run"]
     )

@@ -10,6 +10,7 @@ from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
+from bayeseval.rounding import settled
 from bayeseval.uncertainty.slots import Slots
 
 N_BOOTSTRAP = 100
@@ -112,7 +113,8 @@ def _over_counts(position, value, counts: TopicCounts) -> tuple:
         repeated = np.repeat(value[:, column : column + 1], N_CUTOFFS, axis=1)
         precision = np.where(count > 0.0, _precision_at(position, repeated, cutoff), 0.0)
         mean[:, column] = precision.mean(axis=1)
-        inverse = 1.0 / cutoff - (1.0 / cutoff).mean()
+        inverse = np.where(count > 0.0, 1.0 / cutoff, 0.0)  # as the score where there is none
+        inverse = settled(inverse - inverse.mean())
         square = (inverse**2).sum()
         slope[:, column] = precision @ inverse / square if square > 0.0 else 0.0
     return mean, slope

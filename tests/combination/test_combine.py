@@ -278,6 +278,29 @@ def test_topics_add_their_variance():
             be.combine(mean, post.assign_attrs(population=population))
 
 
+def test_what_topics_add_goes_together_as_the_scores_of_topics_do():
+    """Two runs that are good on the same topics differ by less than each of them is off."""
+    mean = means(error=(0.05, 0.05, 0.06), population="topics")
+    mean = mean.assign(design_error=means().standard_error)
+    post = draws()
+    offset = [[-0.1, 0.0, 0.1], [-0.2, 0.0, 0.2], [0.1, 0.0, -0.1]]
+    topics = xr.DataArray(offset, dims=("run", "topic"), coords={"run": RUNS, "topic": list("abc")})
+    by_topic = post.assign(estimate=post.estimate + topics).assign_attrs(population="")
+    errors = xr.DataArray(
+        np.diag([0.03**2] * 3)[None],
+        dims=(*DIMS, "run_other"),
+        coords={"measure": ["P@10"], "run": RUNS, "run_other": RUNS},
+    )
+    found = combined(mean, by_topic, covariance=errors)
+    here = combined(means(), post, covariance=errors)
+    added = np.array([0.05, 0.05, 0.06]) ** 2 - 0.03**2
+    alike = np.array([[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
+    expected = np.sqrt(np.outer(added, added)) * alike
+    np.testing.assert_allclose((found.covariance - here.covariance)[0], expected, atol=1e-9)
+    variance = np.diagonal(found.covariance[0])
+    np.testing.assert_allclose(variance, found.standard_error[0] ** 2, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -28,6 +28,7 @@ from bayeseval.estimators.counts.mode import draw_directions
 from bayeseval.estimators.counts.model import CountFit
 from bayeseval.estimators.counts.start import quasi_likelihood
 from bayeseval.estimators.denominators import by_counts
+from bayeseval.estimators.r_precision import _over_counts
 from bayeseval.estimators.scoring import SCORES, sum_of_precisions
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.evaluation.problem import Problem
@@ -660,6 +661,22 @@ def counted(draw, own_share) -> TopicCounts:
         draw.std(axis=1) / draw.mean(),
         np.zeros(len(draw), dtype=bool),
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "slope"),
+    [
+        ([0.0, 0.5, 1.0 - 1e-15, 1.0 + 1e-15], 1.0),  # a score of 1 or none at all
+        ([1.0 - 1e-15, 1.0, 1.0 + 1e-15, 1.0], 0.0),
+        ([1.0, 1.0, 2.0, 2.0], 1.0),  # precision of .5 at rank 2
+    ],
+)
+def test_the_slope_of_r_precision_is_not_that_of_rounding(number, slope):
+    value = np.array([[1.0], [0.0]])  # the first of two documents is relevant
+    counts = counted(np.repeat(number, 4)[None], 0.5)
+    mean, found = _over_counts(np.array([[0, 1]], dtype=np.int32), value, counts)
+    assert found.item() == pytest.approx(slope, abs=1e-9)
+    assert 0.7 < mean.item() <= 1.0
 
 
 def by_hand(counts, *, numerator, above, below):

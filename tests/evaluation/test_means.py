@@ -70,3 +70,25 @@ def test_the_assumed_estimate_has_no_design_error():
     mean = be.mean_over_topics(scores)
     assert mean.standard_error.isnull().all() and mean.interval.isnull().all()
     assert be.mean_over_topics(scores, population="topics").standard_error.notnull().all()
+
+
+def test_an_error_that_topics_share_leaves_no_mean_over_their_population_without_an_error():
+    """Covariances below 0 between topics may take away all of the spread over a few."""
+    scores = xr.Dataset(
+        {
+            "estimate": (("run", "topic"), [[0.30, 0.31, 0.30], [0.5, 0.5, 0.5], [0.2, 0.4, 0.9]]),
+            "standard_error": (("run", "topic"), np.full((3, 3), 0.03)),
+            "denominator_effect": (("run", "topic"), [[1.0, -1.0, 1.0], [0.0] * 3, [0.0] * 3]),
+            "denominator_left": (("run", "topic"), np.zeros((3, 3))),
+            "denominator_direction": (("topic", "direction"), np.full((3, 1), 0.02)),
+            "outside_weight": (("run", "topic"), np.zeros((3, 3))),
+            "limited": (("run", "topic"), np.zeros((3, 3), dtype=bool)),
+        }
+    )
+    mean = be.mean_over_topics(scores, population="topics")
+    spread = np.std([0.2, 0.4, 0.9], ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(mean.standard_error[:2], mean.design_error[:2])
+    np.testing.assert_allclose(mean.standard_error[2], spread)
+    complete = scores.assign(standard_error=scores.standard_error * np.nan)
+    errors = be.mean_over_topics(complete, population="topics").standard_error
+    np.testing.assert_allclose(errors, [0.0, 0.0, spread])

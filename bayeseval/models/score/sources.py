@@ -46,6 +46,7 @@ class Sources:
     modelled: Floats
     modelled_variance: Floats
     topic_variance: Floats  # what topics as a sample add; 0 for these topics
+    topic_covariance: Floats  # the same of each two runs
     # (measure, 1): largest score: 1, or for sums the largest estimate of design or model
     scale: Floats
     # (measure, 1): whether scores lie in [0, 1]: sums have no largest one
@@ -90,6 +91,9 @@ class Sources:
             modelled_variance = np.where(departs, error**2, variance)
         design = _array(mean["estimate"])
         own, topics = _variances(mean)
+        by_topic = topics[:, :, None] * topics[:, None]
+        if by_topic.any():
+            by_topic = np.sqrt(by_topic) * _topic_correlation(post["estimate"])
         matrix = None
         if covariance is not None:
             check_covariance(mean, covariance)
@@ -114,6 +118,7 @@ class Sources:
             modelled=modelled,
             modelled_variance=modelled_variance,
             topic_variance=topics,
+            topic_covariance=by_topic,
             scale=np.where(bounded, 1.0, largest),
             bounded=bounded,
             kinds=kinds_of_measures(names, post),
@@ -200,6 +205,19 @@ def _moments(draws: xr.DataArray) -> tuple[Floats, Floats]:
     known = settled(np.ptp(flat, axis=1), flat[:, 0]) == 0
     covariance[known[:, :, None] | known[:, None, :]] = 0.0
     return np.where(known, flat[:, 0], flat.mean(axis=1)), covariance
+
+
+def _topic_correlation(draws: xr.DataArray) -> Floats:
+    """Correlations (measure, run, run) over topics of the posterior mean scores."""
+    score = draws.mean(("chain", "draw")).transpose(*DIMS, "topic").to_numpy()
+    known = ~np.isnan(score).any(axis=(0, 1))
+    off = score[..., known] - score[..., known].mean(axis=-1, keepdims=True)
+    size = np.sqrt((off**2).sum(axis=-1, keepdims=True))
+    off /= np.where(size > 0.0, size, 1.0)
+    matrix = off @ off.swapaxes(1, 2)
+    runs = np.arange(matrix.shape[1])
+    matrix[:, runs, runs] = 1.0
+    return matrix
 
 
 def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
