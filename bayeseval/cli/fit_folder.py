@@ -19,23 +19,18 @@ FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 
 
 def check_output(output: Path, inputs: list[Path], runs: list[Path]) -> None:
-    """Refuse before the work what could only fail after it."""
-    _check_no_runs(output, runs)
-    check_folder("--output", output)
-    written = [output / name for name in FILES]
-    drawn = sorted(output.glob("*.png"))
-    there = [path for path in [*written, *drawn] if os.path.lexists(path)]
-    check_outputs({f"--output ({path.name})": path for path in there}, inputs)
-
-
-def _check_no_runs(output: Path, runs: list[Path]) -> None:
-    """Refuse a folder of runs: a glob of it would take what is written for runs."""
+    """Refuse before the work what could only fail after it, and a folder of runs."""
     for run in runs:
         if os.path.realpath(run.parent) == os.path.realpath(output):
             raise ValueError(
                 f"--output {output} is the folder of the RUN {run}, and a glob of its runs would "
                 "find what is written there; name another folder"
             )
+    check_folder("--output", output)
+    written = [output / name for name in FILES]
+    drawn = sorted(output.glob("*.png"))
+    there = [path for path in [*written, *drawn] if os.path.lexists(path)]
+    check_outputs({f"--output ({path.name})": path for path in there}, inputs)
 
 
 def older_files(output: Path) -> set[str]:

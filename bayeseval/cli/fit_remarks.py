@@ -17,33 +17,22 @@ EXACT = 1e-9  # standard errors below are rounding
 
 
 def remark_learning(collection, made, depth, pool_depth: int | None, outside: str) -> None:
-    """Say what the model learns from: pools of the urn's lists, or documents."""
-    if pool_depth is not None:
-        _remark_urn(collection, made, depth, pool_depth)
-    else:
-        _remark_frame(collection, made, outside)
-
-
-def _remark_urn(collection: xr.DataTree, made, depth: int | None, pool_depth: int) -> None:
-    """Say what the urn learns from, and what its scores are not."""
+    """Say what the model learns from: pools of the urn's lists, or documents; what it speaks of."""
     learned = counted(len(made.coords["run"]), "run")
-    remark(f"the model learns from the first {pool_depth} ranks of {learned}")
-    remark(
-        "each run is modelled by itself: use the scores, not differences between runs; with few "
-        "runs in the pool, scores deeper than the pool are too low"
-    )
-    if collection.attrs["runs_cut"]:
+    if pool_depth is not None:
+        remark(f"the model learns from the first {pool_depth} ranks of {learned}")
         remark(
-            f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
-            "deeper look changes the scores"
+            "each run is modelled by itself: use the scores, not differences between runs; with "
+            "few runs in the pool, scores deeper than the pool are too low"
         )
-
-
-def _remark_frame(collection: xr.DataTree, made, outside: str) -> None:
-    """Say what the model learns from, and what it speaks of."""
-    judged, learned = len(made.coords["judged_pair"]), len(made.coords["run"])
-    learning = f"{counted(judged, 'judged document')} and the ranks of {counted(learned, 'run')}"
-    remark(f"the model learns from {learning}")
+        if collection.attrs["runs_cut"]:
+            remark(
+                f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
+                "deeper look changes the scores"
+            )
+        return
+    judged = counted(len(made.coords["judged_pair"]), "judged document")
+    remark(f"the model learns from {judged} and the ranks of {learned}")
     if "design" not in collection.children:
         fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
         remark(
@@ -64,28 +53,19 @@ def remark_filled(rehearsed: xr.Dataset | None) -> None:
 
 def remark_fit(summary, found, right, output: Path) -> None:
     """What speaks against the scores: documents outside, errors, the sampler, the judgments."""
-    _remark_outside_weight(summary)
-    _remark_errors(summary)
-    _remark_verdict(found, output)
-    _remark_judgments(right)
-
-
-def _remark_outside_weight(summary: xr.Dataset) -> None:
-    """Say how much of each measure fell on documents that the model does not speak of."""
     shares = outside_shares(summary["outside_weight"])
+    largest = float(summary["standard_error"].max())
     if shares:
         remark(f"weight on documents outside the frame, mean over runs: {shares}")
-    elif float(summary["standard_error"].max()) < EXACT:
+    elif largest < EXACT:
         remark("every document that counts is judged: scores are exact, and no model was needed")
-
-
-def _remark_errors(summary: xr.Dataset) -> None:
-    """Say that intervals are wider than the posterior."""
-    if "model_errors" in summary.attrs and float(summary["standard_error"].max()) >= EXACT:
+    if "model_errors" in summary.attrs and largest >= EXACT:
         remark(
             "intervals include the errors that such models made on other collections "
             "(--posterior-only leaves them out)"
         )
+    _remark_verdict(found, output)
+    _remark_judgments(right)
 
 
 def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
