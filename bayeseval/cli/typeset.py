@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-_LATEX = {
+_LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{letter: f"\\{letter}" for letter in "_&%#${}"},
     "↑": r"\uparrow", "↓": r"\downarrow", "<": r"$<$", ">": r"$>$",
-}  # fmt: skip
+})  # fmt: skip
+_MARKDOWN = str.maketrans({letter: f"\\{letter}" for letter in "\\|*_`<"})
 _MARK = re.compile(r"\(([^)]*)\)")
 
 
@@ -51,15 +52,15 @@ def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
     if format == "table":
         return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
     latex = format == "latex"
-    escape, raised = (_latex, r"$^{\1}$") if latex else (_markdown, r"<sup>\1</sup>")
+    letters, raised = (_LATEX, r"$^{\1}$") if latex else (_MARKDOWN, r"<sup>\1</sup>")
     columns, sides = [], ""
     for column in table.columns:
-        cells = [escape(str(cell)) for cell in column.cells]
+        cells = [str(cell).translate(letters) for cell in column.cells]
         if column.justify == "right":
             cells = [_MARK.sub(raised, cell) for cell in cells]
         if latex and column.justify == "right":  # a minus where text has a hyphen
             cells = [cell.replace("-", "$-$") for cell in cells]
-        columns.append([escape(str(column.header)), *cells])
+        columns.append([str(column.header).translate(letters), *cells])
         sides += "r" if column.justify == "right" else "l"
     header, *lines = zip(*columns, strict=True)
     title = str(table.title)
@@ -72,14 +73,6 @@ def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
     rule = ["---:" if side == "r" else "---" for side in sides]
     pipes = [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
     return "\n".join([title, "", *pipes, *(f"\n{note}" for note in notes)]) + "\n"
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
-
-
-def _markdown(text: str) -> str:
-    return "".join(f"\\{letter}" if letter in "\\|*_`<" else letter for letter in text)
 
 
 WRITERS = {"csv": as_csv, "json": as_json, "trec_eval": as_trec_eval}
