@@ -56,11 +56,6 @@ EXAMPLES = {
 }
 
 
-def example_of(command: str) -> str:
-    """End of a command's help; the backspace keeps its lines from being wrapped."""
-    return f"\b\nExample:\n  {EXAMPLES[command]}"
-
-
 def _say_version(asked: bool) -> None:
     """Print the version and stop, where asked."""
     if not asked:
@@ -80,7 +75,8 @@ def _options(
 
 
 for command in (adjust, compare, demo, doctor, evaluate, fit, plan, rank, report, sample):
-    application.command(epilog=example_of(command.__name__))(command)
+    # the backspace keeps the lines at the end of the help from being wrapped
+    application.command(epilog=f"\b\nExample:\n  {EXAMPLES[command.__name__]}")(command)
 
 # typer carries its own copy of click: the class that all its usage errors share has no public name.
 USAGE_ERROR: type[Exception] = next(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import bayeseval as be
 from bayeseval.cli.output import remark, working, write_result, written_whole
+from bayeseval.cli.tables import COLUMNS
 from bayeseval.cli.typeset import as_scores
 from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
@@ -171,10 +172,9 @@ def _rows(table: xr.Dataset) -> pd.DataFrame:
 
     kept = ["estimate", "standard_error", "length_ratio", "conflict", "model_weight", "flagged"]
     flat = with_bounds(table)[[*kept, *BOUNDS]]
-    first = ["run", "topic", "measure", "estimator", "estimate", "standard_error", *BOUNDS]
     rows = flat.to_dataframe(dim_order=["run", "measure", "source"]).reset_index()
     rows = rows.assign(topic="all").rename(columns={"source": "estimator"})
-    return rows.loc[:, first + kept[2:]]
+    return rows.loc[:, COLUMNS + kept[2:]]
 
 
 def _remark_flagged(flagged: xr.DataArray, where_to_look: str = "") -> None:

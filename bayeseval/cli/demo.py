@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -86,9 +86,8 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
 
 def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
     """Write the picture of the best runs' intervals beside the truth."""
-    axes = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
-    figure = axes.get_figure(root=True)
-    assert figure is not None
+    runs = _best_runs(truth)
+    figure: Any = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=runs).figure
     with written_whole(path) as unfinished:
         figure.savefig(unfinished, dpi=150)
 
