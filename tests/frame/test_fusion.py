@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bayeseval.frame.fusion import fused_order, reciprocal_rank_fusion
+from bayeseval.frame.rankings import fused_order, reciprocal_rank_fusion
 
 
 def random_ranking(n_runs, n_ranks, n_pairs, random_seed):
