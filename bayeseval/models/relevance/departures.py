@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.frame.likeness import likeness
 from bayeseval.models.relevance.departure_prior import Grid, learned_prior
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.relevance.kinship import Kinship
+from bayeseval.models.relevance.kinship import Kinship, likeness
 from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from bayeseval.frame.likeness import likeness
 from bayeseval.frame.rankings import Rankings
-from bayeseval.models.relevance.kinship import POWER, Kinship
+from bayeseval.models.relevance.kinship import POWER, Kinship, likeness
 
 
 @pytest.fixture(scope="module")
