@@ -10,8 +10,7 @@ import xarray as xr
 from bayeseval.estimators.assumed import JudgedRelevance, assumed
 from bayeseval.estimators.condensed import CondensedOptions, condensed_list
 from bayeseval.estimators.denominators import RatioOptions
-from bayeseval.estimators.difference import difference
-from bayeseval.estimators.horvitz_thompson import horvitz_thompson
+from bayeseval.estimators.difference import difference, horvitz_thompson
 from bayeseval.estimators.importance import IMPORTANCE, ImportanceOptions, importance
 from bayeseval.estimators.inferred import INFERRED, InferredOptions, inferred
 from bayeseval.estimators.relevance import EstimatedRelevance
