@@ -133,7 +133,7 @@ def warn_unjudged_documents(
         f"common topics have no judgment and count as non-relevant, {int(lacking.max())} of them "
         f"of run '{runs[int(lacking.argmax())]}'; the adjustment takes what was judged for all "
         f"there is{unknown}",
-        stacklevel=4,
+        stacklevel=3,
     )
 
 

@@ -29,7 +29,7 @@ from bayeseval.frame.members import pair_mask
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import checked_frame
 
-# What rests on the error of the adjustment.
+# What rests on the error of the adjustment, not known where common topics tell nothing of a run.
 ERRORS = (
     "common_mean_error",
     "standard_error",
@@ -182,11 +182,21 @@ def adjust_scores(
         group = _groups(collection, pool, leave_out)
         warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
         warn_shallow_pool(collection, pool, before, pool_depth)
-        result = _by_runs(collection, pool, group, before, measures, ci_prob, scoring)
+        scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
+        scores = scores.isel(replicate=0)
+        known = scores.notnull()
+        bias = left_out_bias(collection, pool, group, before, known, measures, **scoring)
+        unadjusted = scores.mean("topic", skipna=True)
+        result = adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
     else:
         common = common_mask(collection, common_topics)
+        informed = informed_runs(collection, pool, before, common, pool_depth)
+        warn_unjudged_documents(collection, pool, common, pool_depth, informed)
+        true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
         how = {"n_boot": n_boot, "random_seed": random_seed, "ci_prob": ci_prob}
-        result = _by_topics(collection, pool, common, pool_depth, before, measures, how, scoring)
+        result = adjust_by_topics(true, unadjusted, common, **how)
+        rest = [name for name in ERRORS if name in result]
+        result = result.assign({name: result[name].where(informed) for name in rest})
     return result.assign_coords(measure=labels).assign_attrs(
         algorithm=1 if common_topics is None else 2,
         leave_out=leave_out if common_topics is None else "",
@@ -197,26 +207,6 @@ def adjust_scores(
         n_judged=int(pool.judged.size),
         ci_prob=ci_prob,
     )
-
-
-def _by_runs(collection, pool: Pool, group, before, measures, ci_prob, scoring) -> xr.Dataset:
-    """Algorithm 1."""
-    scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
-    scores = scores.isel(replicate=0)
-    bias = left_out_bias(collection, pool, group, before, scores.notnull(), measures, **scoring)
-    unadjusted = scores.mean("topic", skipna=True)
-    return adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
-
-
-def _by_topics(
-    collection, pool: Pool, common, pool_depth, before, measures, how: dict, scoring
-) -> xr.Dataset:
-    """Algorithm 2; without an error for runs of which the common topics tell nothing."""
-    informed = informed_runs(collection, pool, before, common, pool_depth)
-    warn_unjudged_documents(collection, pool, common, pool_depth, informed)
-    true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
-    result = adjust_by_topics(true, unadjusted, common, **how)
-    return result.assign({name: result[name].where(informed) for name in ERRORS if name in result})
 
 
 def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.DataArray]:
