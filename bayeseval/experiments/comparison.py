@@ -86,7 +86,12 @@ def comparison(
     >>> table.sizes["method"], sorted(set(table["sample"].values.tolist()))
     (15, ['depth-5', 'hedge', 'pps', 'uniform', 'uniform, 1 stratum'])
     """
-    _check_truth(collection)
+    known = collection.children.get("design")
+    if known is not None and known.attrs["scheme"] != "deterministic":
+        raise ValueError(
+            f"the judgments are themselves a random sample ({known.attrs['scheme']}) and no truth "
+            "to compare with; give the collection that it was drawn from"
+        )
     if len(budgets) != len(pool_depths):
         raise ValueError(
             f"budgets and pool_depths go in pairs; there are {len(budgets)} and {len(pool_depths)}"
@@ -127,16 +132,6 @@ def _plans(
     yield "pps", pps_strata(collection, budget=budget, n_strata=n_strata)
     yield f"depth-{pool_depth}", depth_pool(collection, pool_depth)
     yield "hedge", hedge(collection, budget, relevance_level=relevance_level)
-
-
-def _check_truth(collection: xr.DataTree) -> None:
-    """Refuse judgments that are a sample: they are no truth to compare with."""
-    design = collection.children.get("design")
-    if design is not None and design.attrs["scheme"] != "deterministic":
-        raise ValueError(
-            f"the judgments are themselves a random sample ({design.attrs['scheme']}) and no truth "
-            "to compare with; give the collection that it was drawn from"
-        )
 
 
 def _methods(summary: xr.Dataset, budget: int, sample: str, design: xr.Dataset) -> xr.Dataset:

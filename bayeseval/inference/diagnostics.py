@@ -120,7 +120,10 @@ def diagnostic_plots(
 
     _check(fitted, scores, ci_prob, max_rows)
     fitted = fitted.compute()  # ArviZ takes no chunks
-    folder = _made(expanded_path(folder))
+    folder = expanded_path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; name a folder for the plots")
+    folder.mkdir(parents=True, exist_ok=True)
     drawings = [*_of_sampler(fitted), *_of_runs(fitted, scores, ci_prob, max_rows)]
     if model is not None:
         drawn = predictive_draws(model, fitted, random_seed=random_seed)
@@ -239,13 +242,6 @@ def _grid(panels: int) -> dict[str, Any]:
     """Size of a figure of panels, four to a row."""
     rows = -(-panels // 4)
     return {"figsize": (3.2 * min(panels, 4), 2.5 * rows + 0.4)}
-
-
-def _made(folder: Path) -> Path:
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; name a folder for the plots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _check(fitted: xr.DataTree, scores, ci_prob: float, max_rows: int) -> None:

@@ -64,6 +64,8 @@ def plot_judgments(
     >>> [label.get_text() for label in be.plots.plot_judgments(seen, "relevant").get_yticklabels()]
     ['all documents (9, predicted 3)']
     """
+    import matplotlib.pyplot as plt
+
     check_choice("kind", kind, KINDS)
     check_whole_numbers(1, max_rows=max_rows)
     if not isinstance(seen, xr.Dataset) or not {"kind", "difference", "null"} <= set(
@@ -74,8 +76,10 @@ def plot_judgments(
     shown = seen.isel(group=np.flatnonzero(seen["kind"].to_numpy() == kind))
     largest = np.argsort(-np.abs(shown["difference"].to_numpy()), kind="stable")[:max_rows]
     shown = shown.isel(group=np.sort(largest))
-    ax = _axes(shown.sizes["group"]) if ax is None else ax
     off, row = shown["difference"].to_numpy(), np.arange(shown.sizes["group"])
+    if ax is None:
+        height = float(np.clip(0.2 * row.size, 1.2, 14.0))
+        ax = plt.subplots(figsize=(8.0, height + 1.2), layout="tight")[1]
     ax.axvspan(-limit, limit, color="0.92", linewidth=0, zorder=0)
     ax.axvline(0.0, color="0.6", linewidth=0.8, zorder=1)
     color = np.where(np.abs(off) > limit, _BAD, _COLOR)
@@ -100,10 +104,3 @@ def _labels(shown: xr.Dataset) -> list[str]:
     names = ("label", "observed", "predicted")
     rows = zip(*(shown[name].to_numpy().tolist() for name in names), strict=True)
     return [f"{label} ({seen:.3g}, predicted {said:.3g})" for label, seen, said in rows]
-
-
-def _axes(n_rows: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    height = float(np.clip(0.2 * n_rows, 1.2, 14.0))
-    return plt.subplots(figsize=(8.0, height + 1.2), layout="tight")[1]

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import check_named, chosen_runs, name_of, of_measure
+from bayeseval.plots.shown import check_named, chosen_runs, having, name_of, of_measure
 from bayeseval.plots.style import (
     COLORS,
     GREY,
@@ -89,9 +89,7 @@ def plot_topics(
 
 def _of_run(data: xr.Dataset, measure: str | None, run: str, name: str) -> xr.Dataset:
     """The scores of one run by one measure over topic."""
-    if not isinstance(data, xr.Dataset):
-        raise TypeError(f"{name} must be a Dataset, not a {type(data).__name__}")
-    if "topic" not in data.dims:
+    if "topic" not in having(data, (), name).dims:
         raise ValueError(f"{name} has no dim topic; it takes what be.evaluate returns")
     data = of_measure(data, measure, name)
     chosen_runs(data, [run], name)

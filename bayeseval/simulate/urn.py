@@ -102,7 +102,11 @@ def urn_collection(
     weight, documents = _sizes(odds, n_topics, n_documents, n_relevant)
     n_runs, topic_count = weight.shape
     teams = _teams(team, n_runs)
-    _check_sharing(shared, team_shared)
+    if shared < 0 or team_shared < 0 or shared**2 + team_shared**2 > 1:
+        raise ValueError(
+            "shared and team_shared must be at least 0 and their squares add up to at most 1, "
+            f"not {shared} and {team_shared}."
+        )
     proportions = _grade_proportions(grade_proportions)
     check_choice("keep", keep, ("all", "retrieved"))
     check_whole_numbers(1, depth=depth)
@@ -218,14 +222,6 @@ def _teams(team, n_runs: int) -> np.ndarray:
     if teams.shape != (n_runs,):
         raise ValueError(f"team must name one team per run: {n_runs}, not shape {teams.shape}.")
     return teams
-
-
-def _check_sharing(shared: float, team_shared: float) -> None:
-    if shared < 0 or team_shared < 0 or shared**2 + team_shared**2 > 1:
-        raise ValueError(
-            "shared and team_shared must be at least 0 and their squares add up to at most 1, "
-            f"not {shared} and {team_shared}."
-        )
 
 
 def _grade_proportions(proportions) -> np.ndarray:
