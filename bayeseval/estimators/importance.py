@@ -91,37 +91,18 @@ class ImportanceOptions:
 def importance(
     measure: Measure, topic: TopicLists, options: ImportanceOptions = ImportanceOptions()
 ) -> ListScore:
-    """Scores of the runs on one topic from draws with replacement, as `IMPORTANCE` has them.
-
-    Raises
-    ------
-    ValueError
-        No design with replacement, a drawn document without a grade.
-    """
+    """Scores of the runs on one topic from draws with replacement, as `IMPORTANCE` has them."""
     return IMPORTANCE[measure.name](measure, topic_draws(measure, topic, options))
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Draws of one topic, over the pairs that can be drawn.
+    """Draws of one topic, over the pairs that can be drawn."""
 
-    Parameters
-    ----------
-    position : int32 array (run, rank)
-        Row of the document among these pairs, -1 for none.
-    probability : float array (pair,)
-        Probability M of each single draw, above 0.
-    count : int array (pair, replicate)
-        How often each pair was drawn.
-    value : float array (pair, replicate)
-        Relevance or gain; 0 where not drawn.
-    options : ImportanceOptions
-    """
-
-    position: NDArray[np.int32]
-    probability: NDArray[np.float64]
-    count: NDArray[np.int64]
-    value: NDArray[np.float64]
+    position: NDArray[np.int32]  # (run, rank): row of the document among these pairs, -1 for none
+    probability: NDArray[np.float64]  # (pair,): probability M of each single draw, above 0
+    count: NDArray[np.int64]  # (pair, replicate): how often each pair was drawn
+    value: NDArray[np.float64]  # (pair, replicate): relevance or gain; 0 where not drawn
     options: ImportanceOptions
 
     @property
@@ -138,13 +119,7 @@ class Draws:
 
 
 def topic_draws(measure: Measure, topic: TopicLists, options: ImportanceOptions) -> Draws:
-    """Draws of a topic, with what each document counts in a measure.
-
-    Raises
-    ------
-    ValueError
-        No design with replacement, a drawn document without a grade.
-    """
+    """Draws of a topic, with what each document counts in a measure."""
     if topic.draw_probability is None or topic.draw_count is None:
         raise ValueError(
             "estimator 'importance' needs draws with replacement (draw_probability in the design, "
@@ -184,14 +159,10 @@ def importance_average_precision(measure: Measure, draws: Draws) -> ListScore:
     where ranks i and j of the run stand for their documents, n is :math:`K_s` and M is
     :math:`M_s` (see the module). 0 where no relevant document was drawn, R being estimated as 0.
 
-    Returns
-    -------
-    ListScore
-        Estimates (run, replicate); like the paper's they are not limited, and a topic where a run
-        has two or three unlikely draws can come out far above 1. The variance is that of the
-        linearised ratio, SP by what dropping one draw changes (a jackknife over draws to first
-        order): approximate, too small where few relevant documents were drawn, and NaN where
-        fewer than two were.
+    Like the paper's, estimates are not limited, and a topic where a run has two or three unlikely
+    draws can come out far above 1. The variance is that of the linearised ratio, SP by what
+    dropping one draw changes (a jackknife over draws to first order): approximate, too small where
+    few relevant documents were drawn, and NaN where fewer than two were.
 
     References
     ----------
@@ -236,15 +207,10 @@ def importance_linear(measure: Measure, draws: Draws) -> ListScore:
     over the documents A that the run ranks where the measure has a weight, :math:`K_A` of the draws
     being on them. Its variance given :math:`K_A` is estimated by the sample variance of the terms
     over :math:`K_A` (Hansen and Hurwitz), without bias for a fixed number of draws and
-    :math:`K_A \ge 2`.
-
-    Returns
-    -------
-    ListScore
-        Estimates and variances (run, replicate), with :math:`K_A - 1` degrees of freedom; a single
-        draw on A gives an estimate without a variance, so a mean over topics has a standard error
-        only where every topic with an estimate has two draws ("none" has one whenever two
-        documents were drawn at all). 0, with variance 0, where A has no document that can be drawn.
+    :math:`K_A \ge 2`, with :math:`K_A - 1` degrees of freedom. A single draw on A gives an estimate
+    without a variance, so a mean over topics has a standard error only where every topic with an
+    estimate has two draws ("none" has one whenever two documents were drawn at all). 0, with
+    variance 0, where A has no document that can be drawn.
     """
     weight = rank_weight(measure, draws.position.shape[1])[:, None]
     estimate, variance, number = _hansen_hurwitz(weight, draws)
@@ -256,13 +222,8 @@ def importance_relevant_count(measure: Measure, draws: Draws) -> ListScore:
 
     .. math:: \hat R = \frac{1}{K} \sum_d k_d \frac{rel(d)}{M(d)}
 
-    Exactly unbiased for a fixed number of draws K, with the unbiased variance of Hansen and
-    Hurwitz. NaN where nothing was drawn.
-
-    Returns
-    -------
-    ListScore
-        The same estimate for every run, (run, replicate).
+    the same for every run. Exactly unbiased for a fixed number of draws K, with the unbiased
+    variance of Hansen and Hurwitz. NaN where nothing was drawn.
     """
     estimate, variance = draws.relevant
     every_run = (draws.position.shape[0], 1)
@@ -278,12 +239,8 @@ def importance_r_precision(measure: Measure, draws: Draws) -> ListScore:
 
     Precision at :math:`\hat R` (not below 1), linear between two ranks: rank i counts with the
     share min(1, R - i + 1) of it that lies above the cutoff. 0 where no relevant document was
-    drawn. No variance: the cutoff is itself an estimate.
-
-    Returns
-    -------
-    ListScore
-        Estimates (run, replicate), NaN where no draw fell on the ranks above the cutoff.
+    drawn, NaN where no draw fell on the ranks above the cutoff. No variance: the cutoff is itself
+    an estimate.
     """
     number, _ = draws.relevant
     cutoff = np.maximum(np.nan_to_num(number), 1.0)

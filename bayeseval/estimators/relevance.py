@@ -103,25 +103,14 @@ class TopicRelevance:
 class EstimatedRelevance:
     """Relevance at any level, filled in by one estimator and kept for the next measure.
 
-    Parameters
-    ----------
-    sample : Sample
-        Frame, design and selected pairs.
-    grade : float array (replicate, frame_pair)
-        Grades, NaN where not judged.
-    scale : tuple of float
-        Grades that an assessor may give, fixed before the draw: what levels a gain has must not
-        depend on the sample.
-    model : callable (sample, observed, counted grades, higher) -> M, optional
-        Predictions of the estimator, if it uses any. ``higher`` says that the grades counted are
-        those of a step of the gain above the first.
-    counts : callable () -> CountModel or None
-        Model of the numbers of relevant documents, asked for where a ratio needs one.
-    random_seed : int
-        For measures whose variance is found by replication.
-    as_given : bool
-        Whether the predictions are taken as they are, and not learned from the sample: then only
-        the sample's residuals tell how far off they are.
+    Of the frame, design and selected pairs of a ``sample``, with grades (replicate, frame_pair),
+    NaN where not judged. The grades that an assessor may give, ``scale``, are fixed before the
+    draw: what levels a gain has must not depend on the sample. ``model`` (sample, observed, counted
+    grades, higher) gives the predictions M, if the estimator uses any, and ``higher`` says that the
+    grades counted are those of a step of the gain above the first. ``counts`` gives the model of
+    the numbers of relevant documents, where a ratio needs one; ``random_seed`` is for measures
+    whose variance is found by replication. Predictions that are taken ``as_given`` are not learned
+    from the sample: then only the sample's residuals tell how far off they are.
     """
 
     def __init__(

@@ -16,18 +16,11 @@ HYPERPRIOR = np.array([[0.0, 1.0], [0.0, 1.0], [-0.7, 1.0], [-0.7, 1.0], [-2.0, 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Points (grid point,) of level and slope.
-
-    Parameters
-    ----------
-    level, slope : float array (grid point,)
-    step : (float, float)
-        Distance of neighbours in level and in slope.
-    """
+    """Points of level and slope, (grid point,) each."""
 
     level: NDArray[np.float64]
     slope: NDArray[np.float64]
-    step: tuple[float, float]
+    step: tuple[float, float]  # distance of neighbours in level and in slope
 
     @classmethod
     def of_size(cls, level: NDArray = LEVEL, slope: NDArray = SLOPE) -> "Grid":
@@ -64,13 +57,8 @@ def learned_prior(likelihood: NDArray[np.float64], grid: Grid) -> NDArray[np.flo
     .. math:: (a, b) \sim (1 - w)\, N(\mu, \mathrm{diag}(s^2)) + w\, N((1, 1), 3^2 I)
 
     with :math:`\mu`, s and w at the mode of their posterior. Most runs depart a little, and some
-    are unlike all others, which one normal distribution cannot say.
-
-    Parameters
-    ----------
-    likelihood : float array (run, grid point)
-        Log likelihood of every run's judgments.
-    grid : Grid
+    are unlike all others, which one normal distribution cannot say. ``likelihood`` (run, grid
+    point) is the log likelihood of every run's judgments.
 
     Examples
     --------

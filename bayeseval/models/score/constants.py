@@ -152,17 +152,10 @@ def constants_by_group(
 ) -> tuple[dict[tuple[str, str], Constants], NDArray[np.str_]]:
     """Constants by kind and group, and the group of every run.
 
-    Parameters
-    ----------
-    scores : Dataset
-        With runs, and the coord that ``groups`` names.
-    groups : str, mapping of run to group, or None
-        None: "contributed" for runs that the model learned from, else "new".
-    constants : mapping of group to mapping, optional
-        What the user gave instead of the package's.
-    learned : bool DataArray (run,), optional
-        Which runs the model learned from; default: those of the coord ``learned``, else those of
-        the coord ``contributed``.
+    The scores have runs, and the coord that ``groups`` names, if it is no mapping of runs to
+    groups; by default "contributed" are runs that the model learned from, others "new". These are
+    said by ``learned``, a bool DataArray (run,), else by the coord ``learned``, else by the coord
+    ``contributed``. ``constants`` are what the user gave instead of the package's.
     """
     known = checked_constants(constants)
     names = {name for _, name in known}
