@@ -79,13 +79,7 @@ def some_of(texts: Sequence[str], most: int) -> str:
 
 
 def percent(ci_prob: float) -> str:
-    """A probability as text: every digit of one that was typed, six of one that was computed.
-
-    Examples
-    --------
-    >>> percent(0.9), percent(0.999999999), percent(1 / 3)
-    ('90%', '99.9999999%', '33.3333%')
-    """
+    """A probability as text: every digit of one that was typed, six of one that was computed."""
     exact = Decimal(repr(float(ci_prob))).scaleb(2).normalize()
     rounded = f"{100 * ci_prob:g}"
     typed = len(exact.as_tuple().digits) <= TYPED

@@ -20,11 +20,6 @@ def topic_order(labels) -> np.ndarray:
 
     Labels that are all whole numbers are ordered as numbers; any others with each run of digits
     read as a number (``q2`` before ``q10``). Equal numbers (``1`` and ``01``) go by their text.
-
-    Examples
-    --------
-    >>> topic_order(["10", "9", "1"]).tolist()
-    [2, 1, 0]
     """
     labels = [str(label) for label in labels]
     order = sorted(range(len(labels)), key=lambda position: _natural_key(labels[position]))
@@ -40,32 +35,13 @@ def topic_starts(collection) -> np.ndarray:
     """Where each topic's pairs start: those of topic ``t`` are ``starts[t]:starts[t + 1]``.
 
     Of a collection, a design, or whatever has ``pair_topic(pair)`` and ``topic(topic)``.
-
-    Examples
-    --------
-    >>> design = xr.Dataset(coords={"topic": ["1", "2"], "pair_topic": ("pair", [0, 0, 1])})
-    >>> topic_starts(design).tolist()
-    [0, 2, 3]
     """
     pair_topic = collection["pair_topic"].to_numpy()
     return np.searchsorted(pair_topic, np.arange(collection["topic"].size + 1)).astype(np.int64)
 
 
 def pair_positions(collection, topic_labels, document_labels) -> np.ndarray:
-    """Positions (n,) of pairs of a collection or design, by their labels; -1 where it lacks one.
-
-    Examples
-    --------
-    >>> design = xr.Dataset(
-    ...     coords={
-    ...         "topic": ["1", "2"],
-    ...         "pair_topic": ("pair", [0, 0, 1]),
-    ...         "document": ("pair", ["a", "b", "a"]),
-    ...     }
-    ... )
-    >>> pair_positions(design, ["2", "1", "2"], ["a", "b", "c"]).tolist()
-    [2, 1, -1]
-    """
+    """Positions (n,) of pairs of a collection or design, by their labels; -1 where it lacks one."""
     topic = label_positions(collection["topic"].to_numpy(), topic_labels)
     own_document = collection["document"].to_numpy().astype(object)
     document = np.asarray(document_labels).astype(object)
@@ -190,15 +166,7 @@ def check_rankings(collection: xr.DataTree, run: np.ndarray, checksums: np.ndarr
 
 
 def without_judgment(topics, n_others: int | None = None) -> str:
-    """Text on topics that have no judgment; means are over ``n_others``, if there are means.
-
-    Examples
-    --------
-    >>> without_judgment(["7", "8"], 16)
-    "2 topics have no judgment yet and are left out, the first is '7'; means are over 16 topics"
-    >>> without_judgment(["7"])
-    "1 topic has no judgment yet and scores NaN: '7'"
-    """
+    """Text on topics that have no judgment; means are over ``n_others``, if there are means."""
     one = len(topics) == 1
     verbs = ("score NaN", "scores NaN") if n_others is None else ("are left out", "is left out")
     number = "1 topic has" if one else f"{len(topics)} topics have"

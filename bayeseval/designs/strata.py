@@ -69,11 +69,6 @@ def without_lone_draw(sizes: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray,
 
     Where all strata but one are judged in full, and of that one a single document is drawn, it is
     joined with the stratum before it (or after it, the first).
-
-    Examples
-    --------
-    >>> without_lone_draw(np.array([2, 2, 3]), np.array([2, 2, 1]))
-    (array([2, 5]), array([2, 3]))
     """
     partly = np.flatnonzero(drawn < sizes)
     if sizes.size < 2 or partly.size != 1 or drawn[partly[0]] != 1:

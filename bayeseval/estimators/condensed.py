@@ -52,20 +52,6 @@ def condensed_list(
     across TREC and NTCIR: the robustness to system bias, CIKM 2008, doi:10.1145/1458082.1458159.
     Webber and Park, Score adjustment for correction of pooling bias, SIGIR 2009,
     doi:10.1145/1571941.1572018.
-
-    Examples
-    --------
-    >>> from bayeseval.measures.names import parse_measures
-    >>> topic = TopicLists(
-    ...     position=np.array([[0, 1, 2, 3]], dtype=np.int32),
-    ...     grade=np.array([[np.nan, 1.0, 0.0, 1.0]]),
-    ...     pooled=np.ones(4, dtype=bool),
-    ... )
-    >>> precision, average = parse_measures(["P@2", "AP"])
-    >>> condensed_list(precision, topic).estimate  # documents 1 and 2
-    array([[0.5]])
-    >>> condensed_list(average, topic).estimate  # (1/1 + 2/3) / 2
-    array([[0.8333]])
     """
     from bayeseval.measures.rank_sums import condensed_positions
 

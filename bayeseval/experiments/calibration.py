@@ -151,13 +151,7 @@ def simulated_ranks(simulation: xr.DataTree, seed: int, n_draws: int) -> xr.Data
 
 
 def even_positions(n_values: int, n_draws: int) -> NDArray[np.int64]:
-    """Positions of n_draws of n_values at even distances.
-
-    Examples
-    --------
-    >>> even_positions(10, 4)
-    array([1, 3, 6, 8])
-    """
+    """Positions of n_draws of n_values at even distances."""
     if n_values < n_draws:
         raise ValueError(
             f"there are {n_values} draws and n_draws is {n_draws}; allowed: at most that"

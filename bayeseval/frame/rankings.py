@@ -128,12 +128,6 @@ def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArra
     ----------
     G. V. Cormack, C. L. A. Clarke and S. Buettcher, "Reciprocal rank fusion outperforms Condorcet
     and individual rank learning methods", SIGIR 2009, doi:10.1145/1571941.1572114.
-
-    Examples
-    --------
-    >>> ranking = np.array([[0, 1, -1], [1, 2, 0]])
-    >>> reciprocal_rank_fusion(ranking, 4).round(4)
-    array([0.0323, 0.0325, 0.0161, 0.    ])
     """
     n_ranks = ranking.shape[-1]
     term = 1.0 / (CONSTANT + np.arange(1, n_ranks + 1))

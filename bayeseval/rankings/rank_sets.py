@@ -160,12 +160,6 @@ def tie_groups(estimate: np.ndarray, better: Pairs) -> np.ndarray:
 
     By the ``estimate`` (run,), and ``better`` (run, run): the first is found better than the
     second.
-
-    Examples
-    --------
-    >>> better = np.array([[False, True, True], [False, False, False], [False, False, False]])
-    >>> tie_groups(np.array([0.9, 0.5, 0.4]), better)
-    array([1, 2, 2])
     """
     order = np.argsort(-estimate, kind="stable")
     sorted_better = better[np.ix_(order, order)]

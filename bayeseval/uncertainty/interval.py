@@ -119,11 +119,6 @@ def degrees_of_freedom(variance, spread):
     ----------
     F. E. Satterthwaite, "An approximate distribution of estimates of variance components",
     Biometrics Bulletin 2 (1946), doi:10.2307/3002019.
-
-    Examples
-    --------
-    >>> degrees_of_freedom(np.array([2.0, 0.0]), np.array([0.5, 0.0]))
-    array([ 8., inf])
     """
     return xr.apply_ufunc(_satterthwaite, variance, spread, keep_attrs=True)
 

@@ -81,11 +81,6 @@ def collapsed_strata(stratum: np.ndarray, probability: np.ndarray) -> np.ndarray
     large where the strata's totals differ, and right where the documents of the group are alike but
     for chance; for one set of documents it can be too small. Cochran, Sampling Techniques, 1977,
     section 5A.12. Strata (slot,) ascend among those that are not judged in full; -1 is none.
-
-    Examples
-    --------
-    >>> collapsed_strata(np.array([0, 1, 2, 2]), np.array([1.0, 0.5, 0.1, 0.1]))
-    array([0, 2, 2, 2])
     """
     group = stratum.copy()
     open_strata = np.unique(stratum[(stratum >= 0) & (probability < 1.0)])

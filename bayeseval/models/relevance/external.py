@@ -140,13 +140,7 @@ def external_values(collection: xr.DataTree, column: str) -> NDArray[np.float64]
 
 
 def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]:
-    """Least value of each label: the values themselves, or of 10 groups where they are many.
-
-    Examples
-    --------
-    >>> label_edges(np.array([2.0, np.nan, 0.0, 2.0]), "llm")
-    array([0., 2.])
-    """
+    """Least value of each label: the values themselves, or of 10 groups where they are many."""
     known = values[~np.isnan(values)]
     different = np.unique(known)
     if different.size < 2:
@@ -162,23 +156,11 @@ def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]
 
 
 def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Positions of values among the labels, -1 where there is none.
-
-    Examples
-    --------
-    >>> label_codes(np.array([0.3, np.nan, 0.9]), np.array([0.0, 0.5]))
-    array([ 0, -1,  1])
-    """
+    """Positions of values among the labels, -1 where there is none."""
     code = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, None)
     return np.where(np.isnan(values), -1, code)
 
 
 def label_columns(coords: Mapping[Any, Any]) -> list[str]:
-    """External columns of a model, by its coords or by those of what its fit has kept.
-
-    Examples
-    --------
-    >>> label_columns({"label_column": ("llm", "crowd")}), label_columns({"run": ("a", "b")})
-    (['llm', 'crowd'], [])
-    """
+    """External columns of a model, by its coords or by those of what its fit has kept."""
     return np.asarray(coords.get(LABEL_COLUMN, ())).tolist()
