@@ -1,7 +1,7 @@
 """Relevance estimated from a random sample, level by level, with the predictions it rests on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from bayeseval.estimators.stratum_rates import rates_beside, squared_residuals, 
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, at_least, is_counted, relevance
+from bayeseval.measures.ratio import discount_sum
 from bayeseval.messages import Message, Option
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
@@ -172,10 +173,17 @@ class EstimatedRelevance:
             estimate = filled.value.sum(axis=0)
             return posterior.following(estimate, level.expanded[:, topic], filled.seen)
         steps = self.steps(measure)
+        certain = np.zeros(1)  # ideal gain by what all documents have, where grade 0 has some
+        lowest = self._scale.min()
+        if len(steps) > 1 and steps[0][1] == at_least(lowest) and lowest <= 0.0:
+            step, _ = steps.pop(0)
+            number = np.diff(self.sample.start[topic : topic + 2]).astype(float)
+            certain = step * discount_sum(number, measure.cutoff)
         names = tuple(counted for _, counted in steps)
         observed = [self._relevant(counted) for counted in names]
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
-        return ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
+        ideal = ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
+        return replace(ideal, draw=ideal.draw + certain)
 
     def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
         """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""

@@ -120,6 +120,20 @@ def test_a_gain_may_fall_with_the_grade(collection, estimator, gain):
     xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("estimator", ["stat", "dyn"])
+def test_the_gain_of_grade_0_is_no_level_whose_documents_are_counted(estimator):
+    """All documents have it: next to none of it leaves the scores of no gain."""
+    truth = be.simulate.urn_collection(
+        [0.1, 0.3], n_topics=8, n_documents=300, prevalence=0.1, depth=100, random_seed=3
+    )
+    scores = [
+        be.evaluate(sampled_once(truth, budget=30), "nDCG@20", estimator=estimator, gain=gain)
+        for gain in ({0: 1e-9, 1: 1.0}, {0: 0.0, 1: 1.0})
+    ]
+    for name in ("estimate", "standard_error", "denominator_error"):
+        np.testing.assert_allclose(*(one[name] for one in scores), rtol=1e-5, atol=1e-7)
+
+
 def test_ratios_stay_in_bounds_and_say_where_a_rule_was_needed(collection):
     design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
     samples = every_stratified_sample(design).isel(replicate=slice(None, None, 23))
