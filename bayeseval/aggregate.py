@@ -12,6 +12,7 @@ from bayeseval.messages import TopicsUnranked
 from bayeseval.tidy import BOUNDS, with_bounds
 from bayeseval.trec import read_collection
 
+READING = ("negative_grades", "depth", "on_duplicate", "score_type")  # of read_collection
 COUNTS = ("NumRel", "NumRelRet", "NumRet")  # of which ir_measures gives sums
 
 
@@ -48,11 +49,13 @@ def calc_aggregate(
     """Mean scores of one run with intervals, to replace ``ir_measures.calc_aggregate``.
 
     The values are those of ir_measures where judgments are taken as they are (``assumed``): means,
-    and of the counts (NumRet, NumRel, NumRelRet) sums over topics; but NumRel counts the relevant
-    documents of topics that the run lacks, too. Each is a float that also has ``standard_error``,
-    ``lower`` and ``upper``. By default the intervals are for the population that the topics stand
-    for (Student's t), and know nothing of documents that nobody judged; with a ``design`` and
-    ``estimator="dyn"`` they are those of the sample.
+    and of the counts (NumRet, NumRel, NumRelRet) sums over topics. But NumRel counts the relevant
+    documents of topics that the run lacks, too; grades below 0 are not judged, and topics without
+    others have no score, unless ``negative_grades="judged"`` is given; and RR@k breaks ties of
+    scores as trec_eval does, not as the script of MS MARCO. Each is a float that also has
+    ``standard_error``, ``lower`` and ``upper``. By default the intervals are for the population
+    that the topics stand for (Student's t), and know nothing of documents that nobody judged; with
+    a ``design`` and ``estimator="dyn"`` they are those of the sample.
 
     Parameters
     ----------
@@ -70,7 +73,8 @@ def calc_aggregate(
     qrels_format : str
         As of :func:`read_collection`.
     **options
-        Of :func:`evaluate`.
+        Of :func:`evaluate`, and ``negative_grades``, ``depth``, ``on_duplicate`` and
+        ``score_type`` of :func:`read_collection`.
 
     Returns
     -------
@@ -97,10 +101,13 @@ def calc_aggregate(
     (0.75, 0.25)
     """
     asked = list(measures) if isinstance(measures, list | tuple | set) else [measures]
+    reading = {name: options.pop(name) for name in READING if name in options}
     if design is None:
-        collection = read_collection(qrels, run, qrels_format=qrels_format)
+        collection = read_collection(qrels, run, qrels_format=qrels_format, **reading)
     else:
-        collection = attach_judgments(read_collection(None, run), design, qrels)
+        graded = {name: reading[name] for name in ("negative_grades",) if name in reading}
+        collection = read_collection(None, run, **reading)
+        collection = attach_judgments(collection, design, qrels, **graded)
     if collection.sizes["run"] != 1:
         raise ValueError(
             f"calc_aggregate takes one run, and there are {collection.sizes['run']}; score several "

@@ -94,3 +94,19 @@ def test_several_runs_are_refused(data):
     qrels, run = data
     with pytest.raises(ValueError, match="takes one run, and there are 2; score several with"):
         be.calc_aggregate("AP", qrels, {"a": run, "b": run})
+
+
+def test_grades_below_0_and_duplicates_are_read_as_asked():
+    qrels, run = (
+        {"1": {"a": 1, "b": -2}, "2": {"x": -1}},
+        {"1": {"a": 1.0, "b": 2.0}, "2": {"x": 1.0}},
+    )
+    with (
+        pytest.warns(UserWarning, match="below -1"),
+        pytest.warns(UserWarning, match="1 topic has no judgment yet and is left out: '2'"),
+    ):
+        assert be.calc_aggregate("RR", qrels, run)["RR"] == 0.5
+    judged = be.calc_aggregate(["RR", "NumRet"], qrels, run, negative_grades="judged")
+    theirs = ir_measures.calc_aggregate([RR, NumRet], qrels, run)
+    assert judged == {"RR": theirs[RR], "NumRet": theirs[NumRet]}
+    assert be.calc_aggregate("P@2", qrels, run, negative_grades="judged", depth=1)["P@2"] == 0.0

@@ -91,9 +91,11 @@ def test_topics_that_are_floating_point_numbers_are_told_so():
     qrels = pd.DataFrame({"topic": [101, 102], "document": "d", "grade": 1})
     told = "the column topic with '101.0' holds floating-point numbers: make them whole, or text"
     with pytest.raises(ValueError, match=f"they have '101.0' and so on; {told}"):
-        read_collection(qrels.astype({"topic": float}), run)
+        read_collection(qrels.assign(topic=["101.0", "102.0"]), run)
     with pytest.raises(ValueError, match=f"they have '101' and so on; {told}"):
-        read_collection(qrels, run.astype({"topic": float}))
+        read_collection(qrels, run.assign(topic=["101.0", "102.0"]))
+    both = read_collection(qrels.astype({"topic": float}), run.astype({"topic": float}))
+    assert both["topic"].values.tolist() == ["101", "102"]
     with pytest.raises(ValueError, match=r"they have '301' and so on\.$"):
         read_collection(qrels.assign(topic=[301, 302]), run)
 
@@ -262,3 +264,18 @@ def test_ranks_that_were_cut_do_not_make_judgments_suspect():
     qrels = pd.DataFrame({"topic": ["1"], "document": ["y"], "grade": [1]})
     cut = read_collection(qrels, run, depth=1)
     assert cut["rankings/ranking"].sizes["rank"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("Parquet", "to_parquet"), ("pickle", "to_pickle"), ("Feather", "to_feather")],
+)
+def test_binary_tables_are_named(tmp_path, name, written):
+    if name != "pickle":
+        pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"topic": ["1"] * 3, "document": list("abc"), "grade": [0, 1, 2]})
+    getattr(table, written)(tmp_path / "qrels")
+    with pytest.raises(ValueError, match=f"qrels is a {name} file, which is not read; write CSV"):
+        read_collection(tmp_path / "qrels", None)
+    (tmp_path / "plain").write_text("PAR1 0 a 1\n")
+    assert read_collection(tmp_path / "plain", None)["topic"].values.tolist() == ["PAR1"]

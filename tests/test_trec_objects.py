@@ -185,3 +185,97 @@ def test_columns_of_frames_are_named_in_any_case():
     assert be.evaluate(collection, "P@1", estimator="assumed").estimate.item() == 1.0
     with pytest.raises(ValueError, match="has no column 'topic'"):  # which of the two?
         be.read_collection(qrels.assign(Topic="2"), runs)
+
+
+IDS = pd.DataFrame({"qid": [1, 1, 2, 2], "docno": [7, 8, 7, 8]})
+NUMBERED = (IDS.assign(label=[1, 0, 1, 0]), IDS.assign(score=[2.0, 1.0, 2.0, 1.0]))
+
+
+@pytest.mark.parametrize("kind", ["float", "uint64", "Int64", "category", "str"])
+def test_documents_that_are_numbers_are_the_same_however_pandas_holds_them(kind):
+    """Of one run or of judgments, beside others in a dict: all scored 0 without a word."""
+    qrels, run = NUMBERED
+    other = run.astype({"docno": kind, "qid": kind})
+    beside = be.read_collection(qrels, {"a": run, "b": other})
+    listed = be.read_collection(qrels.astype({"docno": kind}), [run.assign(name="a")])
+    added = be.add_runs(listed, {"b": other, "c": run})
+    for found in (beside, listed, added):
+        np.testing.assert_array_equal(be.evaluate(found, "P@1", estimator="assumed").estimate, 1.0)
+        assert found["document"].values.tolist() == ["7", "8"] * 2
+
+
+def test_numbers_that_floating_point_does_not_hold_are_refused():
+    qrels, run = (table.assign(docno=table.docno + 10**18) for table in NUMBERED)
+    assert be.read_collection(qrels, run).sizes["pair"] == 4
+    with pytest.raises(ValueError, match="1000000000000000000 is a floating-point number"):
+        be.read_collection(qrels, run.astype({"docno": float}))
+
+
+@pytest.mark.parametrize("empty", [{}, {"1": {}}, NUMBERED[1].iloc[:0]])
+def test_an_empty_run_of_a_dict_is_told_as_an_empty_file_is(empty):
+    qrels, run = NUMBERED
+    collection = be.read_collection(qrels, run)
+    for read in (
+        lambda runs: be.read_collection(qrels, runs),
+        lambda runs: be.add_runs(collection, runs),
+    ):
+        with pytest.raises(ValueError, match="run 'failed' is empty; a run needs at least one"):
+            read({"found": run, "failed": empty})
+
+
+def test_a_run_of_ranks_stands_beside_one_of_scores():
+    qrels, run = NUMBERED
+    ranked = IDS.assign(rank=[1, 2, 1, 2])
+    found = be.read_collection(qrels, {"a": run, "b": ranked})
+    np.testing.assert_array_equal(*found["rankings/ranking"].to_numpy())
+
+
+def test_texts_beside_ids_are_not_read():
+    """As in files, where the names that others have for a topic and a document come first."""
+    qrels, run = NUMBERED
+    texts = {"document": ["a text"] * 4, "topic": "a query", "name": ["x", "y", "x", "y"]}
+    with pytest.warns(UserWarning, match="column 'name' differs from document to document"):
+        found = be.read_collection(qrels.assign(document="a text"), run.assign(**texts))
+    xr.testing.assert_identical(
+        found["rankings"].to_dataset(), be.read_collection(qrels, run)["rankings"].to_dataset()
+    )
+    assert found["run"].values.tolist() == ["run"]
+    two = pd.concat([run.assign(name="x"), run.assign(name="y")])
+    assert be.read_collection(qrels, two)["run"].values.tolist() == ["x", "y"]
+
+
+def test_tables_of_other_packages_turn_into_data_frames_and_indexes_into_columns():
+    qrels, run = NUMBERED
+    expected = be.read_collection(qrels, run)
+    elsewhere = [SimpleNamespace(to_pandas=lambda table=table: table) for table in (qrels, run)]
+    indexed = [table.set_index(["qid", "docno"]) for table in (qrels, run)]
+    for found in (elsewhere, indexed):
+        xr.testing.assert_identical(be.read_collection(*found), expected)
+    labels = SimpleNamespace(to_pandas=lambda: qrels)
+    labelled = be.add_predictions(expected, "gpt", labels)
+    np.testing.assert_array_equal(labelled["predictors/gpt"], [1, 0, 1, 0])
+
+
+@pytest.mark.parametrize("value", ["no", "yes", None, np.nan, 2, "True"])
+def test_who_contributed_is_said_by_true_and_false(value):
+    qrels, run = NUMBERED
+    table = pd.DataFrame({"run": ["a", "b"], "contributed": pd.array([True, value], dtype=object)})
+    with pytest.raises(ValueError, match="contributed is .* for run 'b'; it must be True or False"):
+        be.read_collection(qrels, {"a": run, "b": run}, run_table=table)
+    for known in ([1, 0], [True, False], [1.0, 0.0]):
+        found = be.read_collection(
+            qrels, {"a": run, "b": run}, run_table=table.assign(contributed=known)
+        )
+        assert found["contributed"].values.tolist() == [True, False]
+
+
+def test_a_run_whose_documents_are_written_unalike_is_told():
+    qrels = {"1": {f"d{n}": n % 2 for n in range(12)}}
+    run = {"1": {f"d{n}": float(n) for n in range(12)}}
+    unlike = {"1": {f"x{n}": float(n) for n in range(12)}}
+    told = r"no document of run 'b' is among the judged ones: it has 'x11' .* they have 'd0'"
+    with pytest.warns(UserWarning, match=told):
+        collection = be.read_collection(qrels, {"a": run, "b": unlike})
+    told = r"no document of run 'c' is among the judged ones, nor of 1 other run: it has"
+    with pytest.warns(UserWarning, match=told):
+        be.add_runs(collection, {"c": unlike, "d": unlike, "e": run})

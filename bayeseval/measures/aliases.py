@@ -11,6 +11,7 @@ ALIASES: dict[str, tuple[str, dict]] = {
     "map_cut": ("AP", {}),
     "ndcg_cut": ("nDCG", {}),
     "ndcg_burges": ("nDCG", {"dcg": "exp-log2"}),
+    "dcg_burges": ("DCG", {"dcg": "exp-log2"}),
     "precision": ("P", {}),
     "recall": ("R", {}),
     "r-precision": ("Rprec", {}),
@@ -23,6 +24,7 @@ ALIASES: dict[str, tuple[str, dict]] = {
 }
 _OWN = {name.lower(): name for name in MEASURES}
 _CUT = re.compile(r"(?P<name>[a-z][a-z_-]*?)[_.@](?P<cutoff>[1-9][0-9]*)")
+_LEVEL = re.compile(r"(?P<measure>.+)-l(?P<level>[1-9][0-9]*)")  # ranx's lowest relevant grade
 _RBP = re.compile(r"rbp(?P<persistence>\.[0-9]+)")
 
 
@@ -45,8 +47,14 @@ def read_alias(text: str) -> tuple[str, dict] | None:
     --------
     >>> read_alias("ndcg_cut_10"), read_alias("recip_rank"), read_alias("rbp.95")
     (('nDCG', {'cutoff': 10}), ('RR', {}), ('RBP', {'p': 0.95}))
+    >>> read_alias("precision@5-l2")
+    ('P', {'cutoff': 5, 'rel': 2})
     """
     lower = text.lower()
+    if level := _LEVEL.fullmatch(lower):
+        read = read_alias(level["measure"])
+        rel = int(level["level"])
+        return read and (read[0], read[1] | ({"rel": rel} if rel > 1 else {}))
     rbp = _RBP.fullmatch(lower)
     if rbp:
         return "RBP", {"p": float(rbp["persistence"])}

@@ -31,7 +31,8 @@ def parse_measures(
     Such as ``"P@10"``, ``"RBP(p=0.8)"``, ``ir_measures.nDCG @ 10``; also ``"DCG@20"``.
     ``NumRet(rel=1)`` is the number of relevant documents retrieved and comes back as ``NumRelRet``,
     as in ``ir_measures`` and ``trec_eval``. Names may be written in any case and as trec_eval and
-    ranx write them: ``map``, ``ndcg_cut_10``, ``P_10``, ``recip_rank``.
+    ranx write them: ``map``, ``ndcg_cut_10``, ``P_10``, ``recip_rank``, ``precision@5-l2``. But
+    RBP is binary without a ``gain``, where ranx takes the grades for gains.
 
     ``relevance_level`` is for the measures that do not say ``rel=`` themselves. ``gain`` is of a
     grade in nDCG and DCG, which are always graded (default: the grade, below 0 as 0), and in RBP,

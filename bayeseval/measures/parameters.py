@@ -40,7 +40,8 @@ def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
         name = name if name in MEASURES else canonical_name(name) or name
     else:
         raise TypeError(
-            f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is neither."
+            f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is "
+            "neither (several are a list)."
         )
     return text, "NumRelRet" if name == "NumRet" and "rel" in params else name, params
 

@@ -10,7 +10,12 @@ from bayeseval.collection import add_pairs, check_collection, pair_positions
 from bayeseval.collection.labels import label_positions, pair_names
 from bayeseval.collection.schema import rebuilt
 from bayeseval.messages import Message, Option
-from bayeseval.trec.gathering import check_overlap, gathered, warn_documents_alike
+from bayeseval.trec.gathering import (
+    check_overlap,
+    gathered,
+    warn_documents_alike,
+    warn_unjudged_runs,
+)
 from bayeseval.trec.run import Run, RunReader
 
 
@@ -99,6 +104,8 @@ def add_runs(
     facts["runs_cut"] = collection.attrs.get("runs_cut", 0) + new.attrs["runs_cut"]
     joined = _with_runs(grown, new["run"].to_numpy(), ranking, facts)
     _warn_of_copies(joined, found)
+    if "judgments" in joined.children:
+        warn_unjudged_runs(joined, joined["run"].size - len(found))
     warn_documents_alike(joined)
     return joined
 

@@ -21,6 +21,8 @@ _FIRST_BYTES = {
     b"\x28\xb5\x2f\xfd": ".zst",
     b"PK\x03\x04": ".zip",
 }
+_TABLES = {b"PAR1": "Parquet", b"ARROW1": "Feather"}
+_TABLES |= {b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle"}
 
 
 def read_bytes(path: Path, kind: str) -> bytes:
@@ -41,6 +43,12 @@ def read_bytes(path: Path, kind: str) -> bytes:
         data = _uncompressed(path, ending, data)
     elif other := next((end for first, end in _FIRST_BYTES.items() if data.startswith(first)), ""):
         raise ValueError(f"{path} holds {other} data; name it so that it ends in {other}.")
+    table = next((name for first, name in _TABLES.items() if data.startswith(first)), "")
+    if table and b"\0" in data:
+        raise ValueError(
+            f"{path} is a {table} file, which is not read; write CSV, or give its DataFrame to "
+            "bayeseval in Python."
+        )
     if data.startswith(HDF5):
         raise ValueError(f"{path} is a netCDF file (a design?), not {kind}.")
     if not data or data.isspace():

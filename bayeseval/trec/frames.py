@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bayeseval.trec.lines import WrongFields, yes_or_no
-from bayeseval.trec.objects import SYNONYMS, accepted
+from bayeseval.trec.objects import SYNONYMS, accepted, as_text
 
 LINE, ENTRY = "line", "entry"  # names of an index that says where a row stands in a file
 
@@ -35,8 +35,8 @@ def checked_frame(
         raise ValueError(f"{name} is empty; it needs at least one row.")
     checked = {}
     for column in labels:
-        text = checked[column] = frame[column].astype(object).map(str)
-        wrong = frame[column].isna() | (text == "") | text.str.contains("\0", regex=False)
+        text = checked[column] = as_text(pd.Series(frame[column]))
+        wrong = text.isna() | (text == "") | text.str.contains("\0", regex=False, na=False)
         if wrong.any():
             where = row_name(name, frame, int(np.argmax(wrong)))
             raise ValueError(

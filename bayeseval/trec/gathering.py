@@ -13,10 +13,12 @@ from bayeseval.collection.labels import (
     plain_label,
     topic_starts,
 )
+from bayeseval.messages import counted
 from bayeseval.trec.labels import spans_of
 from bayeseval.trec.ranking import ranked_pairs
 from bayeseval.trec.run import Run, RunReader
 
+UNJUDGED = 10  # documents of a run, none of them judged, that are written unalike perhaps
 COMPARED = 20_000  # pairs whose documents are compared with each other: those of the first topics
 
 
@@ -90,6 +92,30 @@ def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
             )
 
 
+def warn_unjudged_runs(tree: xr.DataTree, first: int = 0) -> None:
+    """Say which runs, from the ``first`` on, have no document of the judgments, where others have.
+
+    So it is where their documents' ids are written unalike.
+    """
+    pooled = np.append(tree["judgments/pooled"].to_numpy(), False)
+    ranking = tree["rankings/ranking"].to_numpy()
+    judged = np.array([pooled[ranked].any() for ranked in ranking])
+    large = np.array([np.count_nonzero(ranked >= 0) >= UNJUDGED for ranked in ranking])
+    found = np.flatnonzero(~judged & large)
+    found = found[found >= first]
+    if found.size and judged.any():
+        one = ranking[found[0]]
+        name = tree["run"].to_numpy()[found[0]]
+        more = f", nor of {counted(found.size - 1, 'other run')}" if found.size > 1 else ""
+        warnings.warn(
+            f"no document of run '{name}' is among the judged ones{more}: it has "
+            f"'{tree['document'].to_numpy()[one[one >= 0][0]]}' and so on, they have "
+            f"'{tree['document'].to_numpy()[np.argmax(pooled)]}' and so on; are the documents' ids "
+            "written alike?",
+            stacklevel=3,
+        )
+
+
 def warn_documents_alike(tree: xr.DataTree) -> None:
     """Say which documents of a topic may be one that runs or judgments write unalike.
 
@@ -149,7 +175,22 @@ def _run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:
     table = run_table.iloc[rows]
     facts = {}
     if "contributed" in table:
-        facts["contributed"] = table["contributed"].to_numpy(dtype=bool)
+        facts["contributed"] = _yes_or_no(table)
     if "team" in table:
         facts["team"] = table["team"].astype(object).fillna("").map(str).to_numpy()
     return facts
+
+
+def _yes_or_no(table: pd.DataFrame) -> np.ndarray:
+    """Which runs contributed, as True and False or 1 and 0 say."""
+    given = table["contributed"].astype(object)
+    # 1 and 0 are equal to these
+    known: dict = {True: True, False: False}
+    found = [known.get(one) if np.isscalar(one) else None for one in given]
+    if None in found:
+        row = found.index(None)
+        raise ValueError(
+            f"run_table: contributed is {given.iloc[row]!r} for run '{table['run'].iloc[row]}'; it "
+            "must be True or False (or 1 or 0)."
+        )
+    return np.array(found, dtype=bool)

@@ -48,7 +48,8 @@ def kept_bytes(length: np.ndarray) -> np.ndarray:
 
 def spans_of(labels) -> Spans:
     """Spans of a sequence of str."""
-    encoded = [label.encode() for label in labels]
+    listed = labels.tolist() if hasattr(labels, "tolist") else labels
+    encoded = [label.encode() for label in listed]
     end = np.cumsum([len(label) for label in encoded], dtype=np.int64)
     start = np.concatenate([[0], end[:-1]])
     return Spans(np.frombuffer(b"".join([*encoded, PADDING]), dtype=np.uint8), start, end)

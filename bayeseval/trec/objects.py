@@ -1,5 +1,6 @@
 """Runs and judgments as other packages hold them: dicts, data frames, objects, iterables."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ SYNONYMS = {
     "rank": ("position",),
     "run": ("run_id", "system", "name", "tag"),
 }
+EXACT = 2.0**53  # up to which a floating-point number is a whole number for certain
 # columns of judgments whose score is a grade: BEIR's and ranx's
 _SCORED = ({"corpus-id", "score"}, {"corpus_id", "score"}, {"q_id", "doc_id", "score"})
 
@@ -44,7 +46,8 @@ def is_scored(columns: Iterable[str]) -> bool:
 def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     """The DataFrame that something of another package stands for, or None where it is no such.
 
-    A DataFrame with our columns, PyTerrier's (``qid, docno, label`` or ``score``), those of
+    A DataFrame, or what turns into one (``to_pandas``: polars, pyarrow), with our columns, those of
+    PyTerrier (``qid, docno, label`` or ``score``), of
     ir_measures (``query_id, doc_id, relevance`` or ``score``) or of the judgments of BEIR and ranx
     (``query-id, corpus-id, score``; ``q_id, doc_id, score``); a dict ``{topic: {document: x}}``,
     for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's ``Qrels`` and
@@ -61,6 +64,7 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
       topic document  score   run
     0     1        a    1.5  bm25
     """
+    source = as_pandas(source)
     if isinstance(source, pd.DataFrame):
         return of_columns(source, kind)
     if isinstance(source, Mapping):
@@ -77,43 +81,100 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     return None
 
 
+def as_pandas(source: Any) -> Any:
+    """The DataFrame that a table of polars, pyarrow and the like turns into; all else as it is."""
+    if isinstance(source, pd.DataFrame) or not callable(getattr(source, "to_pandas", None)):
+        return source
+    table = source.to_pandas()
+    return table if isinstance(table, pd.DataFrame) else source
+
+
 def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Frame in which columns that go by another package's name, or in capitals, have ours.
 
+    Names that others have for a topic and a document come before ours, beside which ours may hold
+    texts, as in files. Columns of the index that are asked for become columns.
+
     Examples
     --------
-    >>> frame = pd.DataFrame({"qid": ["1"], "DocNo": ["a"]})
+    >>> frame = pd.DataFrame({"qid": ["1"], "DocNo": ["a"], "document": ["some text"]})
     >>> with_our_names(frame, ("topic", "document")).columns.tolist()
-    ['topic', 'document']
+    ['topic', 'document', 'document (not read)']
     """
-    names = {}
+    names, columns = {}, tuple(columns)
+    asked = {name for column in columns for name in (column, *SYNONYMS.get(column, ()))}
+    indexed = [name for name in frame.index.names if str(name).lower() in asked]
+    indexed = [name for name in indexed if name not in frame.columns]
+    frame = frame.reset_index(level=indexed) if indexed else frame
     lower = [str(name).lower() for name in frame.columns]
     for column in columns:
-        known = (column, *SYNONYMS.get(column, ()))
+        others = SYNONYMS.get(column, ())
+        first = column in ("topic", "document")
+        known = (*others, column) if first else (column, *others)
         found = [other for other in known if lower.count(other) == 1]
-        if column not in frame.columns and found:
+        if found and (first or column not in frame.columns):
+            if found[0] != column and column in frame.columns:
+                names[column] = f"{column} (not read)"
             names[frame.columns[lower.index(found[0])]] = column
     return frame.rename(columns=names) if names else frame
 
 
-def of_columns(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """A DataFrame with our names of columns; its one run called ``run`` where it has no name."""
+def of_columns(
+    frame: pd.DataFrame, kind: str, *, run: str = RUN, file: str | None = None
+) -> pd.DataFrame:
+    """A DataFrame with our names of columns; its one run called ``run`` where it has no name.
+
+    A column that differs from document to document names no runs: of a ``file`` none by which no
+    two documents of a topic are of one run, in a DataFrame none that holds titles of documents.
+    """
     columns = ("topic", "document", VALUE[kind])
     if kind != "run":
         frame = with_our_names(frame, columns[2:])
         if is_scored(frame.columns):
             frame = frame.rename(columns={"score": "grade"})
         return with_our_names(frame, columns)
-    frame = with_our_names(frame, ("run", *columns))
-    return frame if "run" in frame.columns else frame.assign(run=RUN)
+    frame = with_our_names(frame, columns)
+    if "run" in frame.columns:
+        return frame
+    named = with_our_names(frame, ("run",))
+    if "run" not in named.columns:
+        return frame.assign(run=run)
+    if not _differ_by_document(named, file is None):
+        return named
+    lower = [str(name).lower() for name in frame.columns]
+    column = next(name for name in SYNONYMS["run"] if lower.count(name) == 1)
+    called = f"by its file, '{run}'" if file else f"'{run}'"
+    warnings.warn(
+        f"{file or 'runs DataFrame'}: column '{column}' differs from document to document, so it "
+        f"names no runs; the run is named {called}.",
+        stacklevel=3,
+    )
+    return frame.assign(run=run)
+
+
+def _differ_by_document(named: pd.DataFrame, as_titles: bool) -> bool:
+    """Whether no two documents of a topic have the same name of a run, though topics have two.
+
+    ``as_titles``: and all rows of a document the same.
+    """
+    if not {"topic", "document"} <= set(named.columns):
+        return False
+    pairs = named[["run", "topic"]].astype(str)
+    several = pairs.duplicated("topic").any()
+    differ = bool(several and not pairs.duplicated().any())
+    if not differ or not as_titles:
+        return differ
+    titles = named[["document", "run"]].astype(str).drop_duplicates()
+    return not titles.duplicated("document").any()
 
 
 def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     """Rows of ``{topic: {document: x}}``; of ``{run: ...}`` where the values are runs."""
-    filled = (v for v in table.values() if not isinstance(v, Mapping) or v)
-    first = next(filled, None)
-    if kind == "run" and not _scored(first):
-        return _of_named(table)
+    if kind == "run" and holds_runs(table):
+        parts = [of_run(str(name), source) for name, source in table.items()]
+        labels = ("topic", "document")
+        parts = [part.assign(**{one: as_text(part[one]) for one in labels}) for part in parts]
+        return pd.concat(parts, ignore_index=True)
     if table and not all(isinstance(documents, Mapping) for documents in table.values()):
         shape = "{topic: {document: score}}" if kind == "run" else "{topic: {document: grade}}"
         raise TypeError(
@@ -127,27 +188,63 @@ def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     return frame if kind != "run" else frame.assign(run=RUN)
 
 
-def _scored(value: Any) -> bool:
-    """Whether a value is ``{document: x}``, and its key therefore a topic."""
-    if value is None:
-        return True
-    if not isinstance(value, Mapping):
-        return False
-    return not isinstance(next(iter(value.values())), Mapping)
+def holds_runs(table: Mapping) -> bool:
+    """Whether a dict is ``{run: ...}``, and not ``{topic: {document: x}}``."""
+    first = next((one for one in table.values() if not isinstance(one, Mapping) or one), None)
+    if not isinstance(first, Mapping):
+        return first is not None
+    return isinstance(next(iter(first.values())), Mapping)
 
 
-def _of_named(table: Mapping) -> pd.DataFrame:
-    """Rows of ``{run: frame, dict or object}``."""
-    parts = []
-    for name, source in table.items():
-        part = as_frame(source, "run")
-        if part is None:
-            raise TypeError(
-                f"run '{name}' must be a path, a DataFrame, {{topic: {{document: score}}}} or an "
-                f"object of ranx or ir_datasets, not {type(source).__name__}."
-            )
-        parts.append(part.assign(run=str(name)))
-    return pd.concat(parts, ignore_index=True)
+def of_run(name: str, source: Any) -> pd.DataFrame:
+    """Rows of one run of a dict, which is a frame, dict or object and not empty."""
+    part = as_frame(source, "run")
+    if part is None:
+        raise TypeError(
+            f"run '{name}' must be a path, a DataFrame, {{topic: {{document: score}}}} or an "
+            f"object of ranx or ir_datasets, not {described(source)}."
+        )
+    if part.empty:
+        raise ValueError(f"run '{name}' is empty; a run needs at least one document.")
+    return part.assign(run=name)
+
+
+def described(source: Any) -> str:
+    """What something is, for messages.
+
+    Examples
+    --------
+    >>> described(3), described(np.zeros(2))
+    ('int', 'ndarray of numpy')
+    """
+    kind = type(source)
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{kind.__name__} of {package}"
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """A column of labels as text, missing ones as they are.
+
+    Whole numbers that pandas holds as floating-point numbers, as beside a missing one, are whole.
+    A ValueError where they may have been rounded.
+
+    Examples
+    --------
+    >>> as_text(pd.Series([7.0, 8.0, None])).tolist(), as_text(pd.Series([1.5, 2.0])).tolist()
+    (['7', '8', nan], ['1.5', '2.0'])
+    """
+    values = np.array(column.astype(object), dtype=object)
+    known = column.notna().to_numpy()
+    number = pd.api.types.is_float_dtype(column)
+    number = values[known].astype(np.float64) if number else np.full(1, np.nan)
+    whole = bool((np.isfinite(number) & (number == np.round(number))).all())
+    if whole and (np.abs(number) >= EXACT).any():
+        raise ValueError(
+            f"the {column.name} {np.abs(number).max():.0f} is a floating-point number, which does "
+            "not hold so many digits; make the column text."
+        )
+    values[known] = [str(int(one)) if whole else str(one) for one in values[known]]
+    return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 
 def _holds_tuples(source: Any) -> bool:

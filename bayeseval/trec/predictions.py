@@ -17,7 +17,7 @@ from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import ENTRY, LINE, as_numbers, checked_frame, row_name
 from bayeseval.trec.lines import blocks, check_text, yes_or_no
-from bayeseval.trec.objects import as_frame, with_our_names
+from bayeseval.trec.objects import as_frame, as_pandas, described, with_our_names
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.records import file_frame
 from bayeseval.trec.sources import shown
@@ -90,6 +90,7 @@ def add_predictions(
             f"labels of {len(names)} judges are a list with a file or dict for each, or one "
             "DataFrame with a column for each"
         )
+    predictions = as_pandas(predictions)
     shared = several and isinstance(predictions, pd.DataFrame)
     sources = [predictions] * len(names) if shared or not several else list(predictions)
     if len(sources) != len(names):
@@ -118,11 +119,12 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     if isinstance(source, str | os.PathLike):
         return file_labels(expanded_path(source), name), str(source)
     where = f"labels of '{name}'"
+    source = as_pandas(source)
     frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
     if frame is None:
         raise TypeError(
             f"{where} must be a path, a DataFrame, a dict {{topic: {{document: x}}}} or qrels of "
-            f"another package, not {type(source).__name__}"
+            f"another package, not {described(source)}"
         )
     frame = with_our_names(frame, ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))

@@ -10,7 +10,7 @@ from bayeseval.collection import pair_positions
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import plain_label
 from bayeseval.collection.schema import rebuilt
-from bayeseval.trec.gathering import gathered, warn_documents_alike
+from bayeseval.trec.gathering import gathered, warn_documents_alike, warn_unjudged_runs
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
 from bayeseval.trec.sampled import sampling_design
@@ -115,6 +115,8 @@ def read_collection(
     judged = _judged(tree, judgments, qrels_format, negative_grades)
     if found and depth is None:
         _warn_apart(judged)
+    if found:
+        warn_unjudged_runs(judged)
     warn_documents_alike(judged)
     return judged
 

@@ -16,7 +16,7 @@ from bayeseval.trec.compression import bare_name, read_bytes
 from bayeseval.trec.frames import checked_frame, finite_column, row_name
 from bayeseval.trec.labels import Labels, spans_of
 from bayeseval.trec.lines import Lines, blocks
-from bayeseval.trec.objects import SYNONYMS, of_columns, with_our_names
+from bayeseval.trec.objects import of_columns, with_our_names
 from bayeseval.trec.records import file_frame, run_name
 from bayeseval.trec.sources import NamedFile, expanded
 
@@ -69,7 +69,7 @@ class RunReader:
         table = file_frame(str(path), data, "run")
         if table is None:
             return [self._read_lines(path, data, given)]
-        table = _with_names(table, path)
+        table = of_columns(table, "run", run=run_name(path), file=str(path))
         found = self._read_frame(table, str(path))
         if given is not None and len(found) > 1:
             raise ValueError(f"run '{given}' is one run, and {path} holds {len(found)}.")
@@ -124,27 +124,6 @@ def _of_ranks(rank: np.ndarray, frame: pd.DataFrame, source: str) -> np.ndarray:
             "more, as every rank must be."
         )
     return 0.0 - rank
-
-
-def _with_names(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Table of a file with the names of its runs: the file's where it has none."""
-    if "run" in with_our_names(table, ("run",)):
-        named = of_columns(table, "run")
-        if "run" in table or not _differ_by_line(named):
-            return named
-        column = next(name for name in SYNONYMS["run"] if name in table)
-        warnings.warn(
-            f"{path}: column '{column}' differs from document to document, so it names no runs; "
-            f"the run is named by its file, '{run_name(path)}'.",
-            stacklevel=2,
-        )
-    return of_columns(table.assign(run=run_name(path)), "run")
-
-
-def _differ_by_line(table: pd.DataFrame) -> bool:
-    """Whether no two documents of a topic have the same name of a run, though topics have two."""
-    pairs = table[["run", "topic"]].astype(str)
-    return bool(table["topic"].duplicated().any() and not pairs.duplicated().any())
 
 
 def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bayeseval.trec.objects import as_frame
+from bayeseval.trec.objects import as_frame, described, holds_runs, of_run
 
 SHOWN = 60  # characters of a text that is no path
 
@@ -52,21 +52,22 @@ def _check_distinct(found: list, kind: str) -> None:
 
 
 def _expanded_one(source, kind: str) -> list:
-    if kind == "run" and isinstance(source, Mapping) and any(map(_is_path, source.values())):
-        return [_named(str(name), of_run) for name, of_run in source.items()]
+    if kind == "run" and isinstance(source, Mapping) and holds_runs(source):
+        return [_named(str(name), one) for name, one in source.items()]
     if not isinstance(source, str | os.PathLike):
         frame = as_frame(source, kind)
         if frame is None:
             raise TypeError(
                 f"{kind} must be a path, a glob, a DataFrame, a dict, an object of ranx or "
-                f"ir_datasets, or a list of them, not {type(source).__name__}."
+                f"ir_datasets, or a list of them, not {described(source)}."
             )
         return [frame]
     text = os.path.expanduser(os.fspath(source))
     if os.path.exists(text):
         return [Path(text)]
     if not glob.has_magic(text):
-        raise ValueError(f"{kind} file {shown(text)} does not exist.")
+        piped = " (what is piped in is /dev/stdin)" if text == "-" else ""
+        raise ValueError(f"{kind} file {shown(text)} does not exist{piped}.")
     matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]
     matches = [match for match in matches if not match.is_dir()]
     if not matches:
@@ -81,14 +82,10 @@ def shown(text: str) -> str:
     return f"{text[:SHOWN]!r}... (a path is needed, not what a file holds)"
 
 
-def _is_path(source) -> bool:
-    return isinstance(source, str | os.PathLike)
-
-
-def _named(name: str, source) -> NamedFile | pd.DataFrame | None:
-    """One run of a dict, some of whose values are paths."""
-    if not _is_path(source):
-        return as_frame({name: source}, "run")
+def _named(name: str, source) -> NamedFile | pd.DataFrame:
+    """One run of a dict, which may be a file."""
+    if not isinstance(source, str | os.PathLike):
+        return of_run(name, source)
     paths = _expanded_one(source, "run")
     if len(paths) > 1:
         raise ValueError(f"run '{name}' is one file, and glob {source} matches {len(paths)}.")

@@ -234,7 +234,8 @@ def test_a_design_of_another_collection_is_refused(collection):
         be.read_collection(judged, mixed)
     floating = "; the column topic with '1.0' holds floating-point numbers"
     with pytest.raises(ValueError, match=f"no topic in common with the design; .*{floating}"):
-        be.attach_judgments(be.read_collection(None, runs), design, judged.astype({"topic": float}))
+        other = judged.assign(topic=judged.topic.astype(float).map(str))
+        be.attach_judgments(be.read_collection(None, runs), design, other)
     for kept, told in ((runs.iloc[:0], "none of its topics"), (runs, "run 'za' has no topic")):
         late = runs.assign(run="z" + runs.run).astype({"topic": float})
         both = pd.concat([kept, late.assign(topic=late.topic.map(str))])
