@@ -73,7 +73,8 @@ def test_runs_that_are_suspect_are_named(command, files):
     (files / "lone").write_text("\n".join(lone) + "\n")
     runs = [files / name for name in ("a", "b", "c", "short", "twin", "lone")]
     code, out, _ = command("doctor", files / "qrels", *runs)
-    assert code == 0 and "0 errors, 4 warnings" in out
+    assert code == 0 and "0 errors, 5 warnings" in out
+    assert "warning  no document of run 'lone' is among the judged ones: it has 'other0'" in out
     assert "warning  1 topic has no judgment yet and is left out: '11'" in out
     assert "warning  topics with judgments are lacking in 1 run (short)" in out
     told = "many of the first 10 documents are not judged in 1 run (lone), judged@10 from 0.00"
