@@ -159,12 +159,12 @@ def _differ_by_document(named: pd.DataFrame, as_titles: bool) -> bool:
     """
     if not {"topic", "document"} <= set(named.columns):
         return False
-    pairs = named[["run", "topic"]].astype(str)
+    pairs = pd.DataFrame(named, columns=["run", "topic"]).astype(str)
     several = pairs.duplicated(subset="topic").any()
     differ = bool(several and not pairs.duplicated().any())
     if not differ or not as_titles:
         return differ
-    titles = named[["document", "run"]].astype(str).drop_duplicates()
+    titles = pd.DataFrame(named, columns=["document", "run"]).astype(str).drop_duplicates()
     return not titles.duplicated(subset="document").any()
 
 
