@@ -37,6 +37,7 @@ def main() -> None:
     shown("The relevance model, contributing runs", model_beside_dyn(coverage))
     shown("With errors of its own", own_errors(coverage))
     shown("Held-out collections", held_out(coverage))
+    shown("Ratios by the counts, all kinds of runs alike: worst of the six", over_kinds(coverage))
     worlds = pd.read_csv(HERE / "other_worlds" / "results.csv")
     shown("Other worlds by dyn", worlds_by_dyn(worlds))
     shown("Other worlds, combined", worlds_combined(worlds))
@@ -177,6 +178,31 @@ def held_out(rows: pd.DataFrame) -> list[list[str]]:
             ]
             held = " ".join(short(row.coverage) for row in alone)
             table.append([name, word, *cells, held])
+    return table
+
+
+def over_kinds(rows: pd.DataFrame) -> list[list[str]]:
+    """Least coverage, largest bias and largest errors over those of the topic's own number."""
+    ratios = rows[rows.collection.isin(COLLECTIONS) & rows.measure.isin(["AP", "nDCG@10", "R@100"])]
+    of_error = ratios.bias / ratios.bias_over_error
+    ratios = ratios.assign(error=of_error, square=ratios.rms_error**2)
+    means = ratios.groupby(["estimator", "budget", "measure", "collection"])[
+        ["bias", "error", "square", "coverage", "difference_coverage"]
+    ].mean()
+    table = [
+        ["budget", "estimator", "measure", "coverage", "differences", "bias", "error over own"]
+    ]
+    for name in ("stat", "dyn"):
+        counts, own = means.loc[name], means.loc[f"{name} (topic)"]
+        found = counts.assign(
+            bias=(counts.bias / counts.error).abs(), over=(counts.square / own.square) ** 0.5
+        )
+        for (budget, measure), cells in found.groupby(level=["budget", "measure"]):
+            least = [cells[one].min() for one in ("coverage", "difference_coverage")]
+            most = [cells[one].max() for one in ("bias", "over")]
+            where = cells.over.idxmax()[-1]
+            texts = [*map(short, [*least, most[0]]), f"{short(most[1])} ({where})"]
+            table.append([str(budget), name, measure, *texts])
     return table
 
 
