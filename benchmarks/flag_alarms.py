@@ -82,6 +82,8 @@ def report(folder: Path) -> None:
         with xr.open_datatree(file, engine="h5netcdf") as tree:
             parts = {name: tree[name].to_dataset().load() for name in tree.children}
             attrs = dict(tree.attrs)
+        if not parts.keys() >= ERRORS.keys():
+            raise SystemExit(f"{file} is of a version before; delete it, and it is made anew")
         mean = parts["mean"]
         table = be.compare_intervals(mean, parts["summary"])
         role = np.where(mean["contributed"], "contributed", "new")

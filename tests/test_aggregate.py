@@ -110,3 +110,7 @@ def test_grades_below_0_and_duplicates_are_read_as_asked():
     theirs = ir_measures.calc_aggregate([RR, NumRet], qrels, run)
     assert judged == {"RR": theirs[RR], "NumRet": theirs[NumRet]}
     assert be.calc_aggregate("P@2", qrels, run, negative_grades="judged", depth=1)["P@2"] == 0.0
+    rows = pd.DataFrame({"qid": "1", "docno": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]})
+    best = {"on_duplicate": "best", "score_type": "float32"}
+    with pytest.warns(UserWarning, match="1 document a second time"):
+        assert be.calc_aggregate("RR", {"1": {"a": 1, "b": 0}}, rows, **best)["RR"] == 1.0

@@ -191,13 +191,28 @@ IDS = pd.DataFrame({"qid": [1, 1, 2, 2], "docno": [7, 8, 7, 8]})
 NUMBERED = (IDS.assign(label=[1, 0, 1, 0]), IDS.assign(score=[2.0, 1.0, 2.0, 1.0]))
 
 
-@pytest.mark.parametrize("kind", ["float", "uint64", "Int64", "category", "str"])
+def as_kind(table, kind):
+    """Table whose ids are of another type, also of floats in a column of objects or categories."""
+    for one in kind.split(" within "):
+        table = table.astype({"docno": one, "qid": one})
+    return table
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "float", "float32", "Float64", "uint64", "Int64", "category", "str",
+        "float within category", "float within object",
+    ],
+)  # fmt: skip
 def test_documents_that_are_numbers_are_the_same_however_pandas_holds_them(kind):
     """Of one run or of judgments, beside others in a dict: all scored 0 without a word."""
     qrels, run = NUMBERED
-    other = run.astype({"docno": kind, "qid": kind})
+    other = as_kind(run, kind)
     beside = be.read_collection(qrels, {"a": run, "b": other})
-    listed = be.read_collection(qrels.astype({"docno": kind}), [run.assign(name="a")])
+    listed = be.read_collection(as_kind(qrels, kind), [run.assign(name="a")])
+    keys = {float(topic): dict(zip([7.0, 8.0], [2.0, 1.0])) for topic in (1, 2)}
+    beside = be.add_runs(beside, {"c": keys})
     added = be.add_runs(listed, {"b": other, "c": run})
     for found in (beside, listed, added):
         np.testing.assert_array_equal(be.evaluate(found, "P@1", estimator="assumed").estimate, 1.0)
@@ -207,8 +222,11 @@ def test_documents_that_are_numbers_are_the_same_however_pandas_holds_them(kind)
 def test_numbers_that_floating_point_does_not_hold_are_refused():
     qrels, run = (table.assign(docno=table.docno + 10**18) for table in NUMBERED)
     assert be.read_collection(qrels, run).sizes["pair"] == 4
-    with pytest.raises(ValueError, match="1000000000000000000 is a floating-point number"):
+    with pytest.raises(ValueError, match="document 1000000000000000000 is a floating-point"):
         be.read_collection(qrels, run.astype({"docno": float}))
+    qrels, run = (table.assign(docno=table.docno + 2**24) for table in NUMBERED)
+    with pytest.raises(ValueError, match="is a floating-point number, which does not hold"):
+        be.read_collection(qrels, run.astype({"docno": "float32"}))
 
 
 @pytest.mark.parametrize("empty", [{}, {"1": {}}, NUMBERED[1].iloc[:0]])
@@ -242,6 +260,10 @@ def test_texts_beside_ids_are_not_read():
     assert found["run"].values.tolist() == ["run"]
     two = pd.concat([run.assign(name="x"), run.assign(name="y")])
     assert be.read_collection(qrels, two)["run"].values.tolist() == ["x", "y"]
+    apart = run.assign(docno=[7, 8, 9, 8], run_id=["x", "y", "x", "y"])
+    assert be.read_collection(qrels, apart)["run"].values.tolist() == ["x", "y"]
+    named = be.read_collection(qrels, {"a": run.assign(**texts)})
+    assert named["run"].values.tolist() == ["a"]
 
 
 def test_tables_of_other_packages_turn_into_data_frames_and_indexes_into_columns():
@@ -251,6 +273,19 @@ def test_tables_of_other_packages_turn_into_data_frames_and_indexes_into_columns
     indexed = [table.set_index(["qid", "docno"]) for table in (qrels, run)]
     for found in (elsewhere, indexed):
         xr.testing.assert_identical(be.read_collection(*found), expected)
+    beir = qrels.rename(columns={"qid": "query-id", "docno": "corpus-id", "label": "score"})
+    xr.testing.assert_identical(
+        be.read_collection(beir.set_index(["query-id", "corpus-id"]), run), expected
+    )
+    for name in (
+        "qid",
+        "QID",
+        "docid",
+        "tag",
+        "name",
+    ):  # beside columns it is no more than an index
+        table = run.rename(columns={"qid": "topic"}).rename_axis(name)
+        xr.testing.assert_identical(be.read_collection(qrels, table), expected)
     labels = SimpleNamespace(to_pandas=lambda: qrels)
     labelled = be.add_predictions(expected, "gpt", labels)
     np.testing.assert_array_equal(labelled["predictors/gpt"], [1, 0, 1, 0])

@@ -25,9 +25,10 @@ def mean_over_topics(
     :math:`SE^2 = (\sum_t (x_t - \bar x)^2 + B) / (T (T - 1))`, the variance of the *estimates* over
     topics, which already contains the design variance, and B, the sum of the covariances between
     topics where denominators rest on one model of the counts of all, an error that no spread over
-    topics shows (where the sum is not above 0, the error for these topics); the interval uses
-    Student's t with T - 1 degrees of freedom. Topics without a score (NaN) are left out; for a
-    "sample", a topic that has a score but no standard error leaves the mean without one.
+    topics shows (0 where it is below that, since over a few topics it might take away all of the
+    spread); the interval uses Student's t with T - 1 degrees of freedom. Topics without a score
+    (NaN) are left out; for a "sample", a topic that has a score but no standard error leaves the
+    mean without one.
 
     Parameters
     ----------
@@ -91,10 +92,8 @@ def mean_over_topics(
         spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
         freedom = (n_topics - 1.0).where(n_topics > 1)
         # what all topics share, by one model of their counts, does not show as a spread
-        shared = _between_topics(scores, known)
-        total = spread + shared
-        error = (total.clip(min=0.0) / freedom / n_topics) ** 0.5
-        wide = error = error.where((total > 0.0) | (n_topics < 2), design_error.fillna(0.0))
+        shared = np.maximum(_between_topics(scores, known), 0.0)
+        wide = error = ((spread + shared) / freedom / n_topics) ** 0.5
         believed = freedom
     outside = scores["outside_weight"]
     result = xr.Dataset(

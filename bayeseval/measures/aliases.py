@@ -52,9 +52,11 @@ def read_alias(text: str) -> tuple[str, dict] | None:
     """
     lower = text.lower()
     if level := _LEVEL.fullmatch(lower):
-        read = read_alias(level["measure"])
+        read = None if _LEVEL.fullmatch(level["measure"]) else read_alias(level["measure"])
         rel = int(level["level"])
-        return read and (read[0], read[1] | ({"rel": rel} if rel > 1 else {}))
+        if read is None or (rel == 1 and "rel" not in MEASURES[read[0]].parameters):
+            return read
+        return read[0], read[1] | {"rel": rel}
     rbp = _RBP.fullmatch(lower)
     if rbp:
         return "RBP", {"p": float(rbp["persistence"])}

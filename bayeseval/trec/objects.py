@@ -18,7 +18,7 @@ SYNONYMS = {
     "rank": ("position",),
     "run": ("run_id", "system", "name", "tag"),
 }
-EXACT = 2.0**53  # up to which a floating-point number is a whole number for certain
+EXACT = {"float16": 2**11, "float32": 2**24, "float64": 2**53}  # below which no digit is lost
 # columns of judgments whose score is a grade: BEIR's and ranx's
 _SCORED = ({"corpus-id", "score"}, {"corpus_id", "score"}, {"q_id", "doc_id", "score"})
 
@@ -93,7 +93,7 @@ def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Frame in which columns that go by another package's name, or in capitals, have ours.
 
     Names that others have for a topic and a document come before ours, beside which ours may hold
-    texts, as in files. Columns of the index that are asked for become columns.
+    texts, as in files.
 
     Examples
     --------
@@ -101,11 +101,7 @@ def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     >>> with_our_names(frame, ("topic", "document")).columns.tolist()
     ['topic', 'document', 'document (not read)']
     """
-    names, columns = {}, tuple(columns)
-    asked = {name for column in columns for name in (column, *SYNONYMS.get(column, ()))}
-    indexed = [name for name in frame.index.names if str(name).lower() in asked]
-    indexed = [name for name in indexed if name not in frame.columns]
-    frame = frame.reset_index(level=indexed) if indexed else frame
+    names = {}
     lower = [str(name).lower() for name in frame.columns]
     for column in columns:
         others = SYNONYMS.get(column, ())
@@ -119,15 +115,34 @@ def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     return frame.rename(columns=names) if names else frame
 
 
+def without_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Frame whose topics and documents are columns, where the index alone has them.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]})
+    >>> without_index(frame.set_index(["qid", "docno"])).columns.tolist()
+    ['qid', 'docno', 'label']
+    """
+    has = {str(name).lower() for name in frame.columns}
+    levels = []
+    for column in ("topic", "document"):
+        known = {column, *SYNONYMS[column]}
+        found = [name for name in frame.index.names if str(name).lower() in known]
+        levels += [] if known & has else found[:1]
+    return frame.reset_index(level=levels) if levels else frame
+
+
 def of_columns(
     frame: pd.DataFrame, kind: str, *, run: str = RUN, file: str | None = None
 ) -> pd.DataFrame:
     """A DataFrame with our names of columns; its one run called ``run`` where it has no name.
 
     A column that differs from document to document names no runs: of a ``file`` none by which no
-    two documents of a topic are of one run, in a DataFrame none that holds titles of documents.
+    two documents of a topic are of one run, in a DataFrame a ``name`` that is a document's title.
     """
     columns = ("topic", "document", VALUE[kind])
+    frame = without_index(frame)
     if kind != "run":
         frame = with_our_names(frame, columns[2:])
         if is_scored(frame.columns):
@@ -139,10 +154,11 @@ def of_columns(
     named = with_our_names(frame, ("run",))
     if "run" not in named.columns:
         return frame.assign(run=run)
-    if not _differ_by_document(named, file is None):
-        return named
     lower = [str(name).lower() for name in frame.columns]
-    column = next(name for name in SYNONYMS["run"] if lower.count(name) == 1)
+    column = next(name for name in ("run", *SYNONYMS["run"]) if lower.count(name) == 1)
+    titles = column == "name" and file is None
+    if not (file or titles) or not _differ_by_document(named, titles):
+        return named
     called = f"by its file, '{run}'" if file else f"'{run}'"
     warnings.warn(
         f"{file or 'runs DataFrame'}: column '{column}' differs from document to document, so it "
@@ -181,8 +197,9 @@ def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
             f"a dict of {kind} must be {shape}, and {next(iter(table))!r} holds no dict."
         )
     size = [len(documents) for documents in table.values()]
-    topics = np.repeat(np.array([str(topic) for topic in table], dtype=object), size)
-    documents = [str(document) for of_topic in table.values() for document in of_topic]
+    topics = np.repeat(as_text(pd.Series([*table], dtype=object)).to_numpy(), size)
+    documents = [document for of_topic in table.values() for document in of_topic]
+    documents = as_text(pd.Series(documents, dtype=object)).to_numpy()
     values = [value for of_topic in table.values() for value in of_topic.values()]
     frame = pd.DataFrame({"topic": topics, "document": documents, VALUE[kind]: values})
     return frame if kind != "run" else frame.assign(run=RUN)
@@ -198,6 +215,9 @@ def holds_runs(table: Mapping) -> bool:
 
 def of_run(name: str, source: Any) -> pd.DataFrame:
     """Rows of one run of a dict, which is a frame, dict or object and not empty."""
+    source = as_pandas(source)
+    if isinstance(source, pd.DataFrame):
+        source = source.assign(run=name)  # whatever other columns say
     part = as_frame(source, "run")
     if part is None:
         raise TypeError(
@@ -235,15 +255,18 @@ def as_text(column: pd.Series) -> pd.Series:
     """
     values = np.array(column.astype(object), dtype=object)
     known = column.notna().to_numpy()
-    number = pd.api.types.is_float_dtype(column)
-    number = values[known].astype(np.float64) if number else np.full(1, np.nan)
-    whole = bool((np.isfinite(number) & (number == np.round(number))).all())
-    if whole and (np.abs(number) >= EXACT).any():
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        return pd.Series(values, index=column.index, name=column.name, dtype=object)
+    floats = [one for one in values[known] if isinstance(one, float | np.floating)]
+    whole = bool(floats) and all(float(one).is_integer() for one in floats)
+    exact = EXACT.get(str(column.dtype), EXACT["float64"])
+    if whole and max(map(abs, floats)) >= exact:
         raise ValueError(
-            f"the {column.name} {np.abs(number).max():.0f} is a floating-point number, which does "
-            "not hold so many digits; make the column text."
+            f"{column.name or 'a label'} {max(map(abs, floats)):.0f} is a floating-point number, "
+            "which does not hold so many digits; make the column text."
         )
-    values[known] = [str(int(one)) if whole else str(one) for one in values[known]]
+    kinds = (float, np.floating) if whole else ()
+    values[known] = [str(int(one) if isinstance(one, kinds) else one) for one in values[known]]
     return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 

@@ -17,7 +17,7 @@ from bayeseval.collection.predictions import with_labels
 from bayeseval.trec.compression import read_bytes
 from bayeseval.trec.frames import ENTRY, LINE, as_numbers, checked_frame, row_name
 from bayeseval.trec.lines import blocks, check_text, yes_or_no
-from bayeseval.trec.objects import as_frame, as_pandas, described, with_our_names
+from bayeseval.trec.objects import as_frame, as_pandas, described, with_our_names, without_index
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.records import file_frame
 from bayeseval.trec.sources import shown
@@ -126,7 +126,7 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
             f"{where} must be a path, a DataFrame, a dict {{topic: {{document: x}}}} or qrels of "
             f"another package, not {described(source)}"
         )
-    frame = with_our_names(frame, ("topic", "document"))
+    frame = with_our_names(without_index(frame), ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
     _check_labels(table, where)
     return table, where

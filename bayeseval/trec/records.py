@@ -108,7 +108,10 @@ def _nested(name: str, value: Any, kind: str) -> pd.DataFrame | None:
         raise WrongFields(f"{name}: judgments are {{topic: {{document: grade}}}}; this is deeper.")
     if deep and (max(deep) != min(deep) or max(deep) > 2):
         raise ValueError(f"{name}: JSON must be {SHAPES}; of runs also {{run: that}}.")
-    table = of_dict(value, kind)
+    try:
+        table = of_dict(value, kind)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
     return table if kind != "run" or 2 in deep else table.drop(columns="run")
 
 

@@ -85,10 +85,10 @@ def test_an_error_that_topics_share_leaves_no_mean_over_their_population_without
             "limited": (("run", "topic"), np.zeros((3, 3), dtype=bool)),
         }
     )
-    mean = be.mean_over_topics(scores, population="topics")
-    spread = np.std([0.2, 0.4, 0.9], ddof=1) / np.sqrt(3)
-    np.testing.assert_allclose(mean.standard_error[:2], mean.design_error[:2])
-    np.testing.assert_allclose(mean.standard_error[2], spread)
-    complete = scores.assign(standard_error=scores.standard_error * np.nan)
-    errors = be.mean_over_topics(complete, population="topics").standard_error
-    np.testing.assert_allclose(errors, [0.0, 0.0, spread])
+    spread = scores.estimate.std("topic", ddof=1) / np.sqrt(3)
+    found = be.mean_over_topics(scores, population="topics").standard_error
+    np.testing.assert_allclose(found, spread, atol=1e-12)
+    together = scores.assign(denominator_effect=abs(scores.denominator_effect))
+    found = be.mean_over_topics(together, population="topics").standard_error
+    between = (0.06**2 - 3 * 0.02**2) / 6
+    np.testing.assert_allclose(found[0] ** 2, spread[0] ** 2 + between)

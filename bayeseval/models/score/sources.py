@@ -209,15 +209,16 @@ def _moments(draws: xr.DataArray) -> tuple[Floats, Floats]:
 
 def _topic_correlation(draws: xr.DataArray) -> Floats:
     """Correlations (measure, run, run) over topics of the posterior mean scores."""
-    score = draws.mean(("chain", "draw")).transpose(*DIMS, "topic").to_numpy()
-    known = ~np.isnan(score).any(axis=(0, 1))
-    off = score[..., known] - score[..., known].mean(axis=-1, keepdims=True)
-    size = np.sqrt((off**2).sum(axis=-1, keepdims=True))
-    off /= np.where(size > 0.0, size, 1.0)
-    matrix = off @ off.swapaxes(1, 2)
-    runs = np.arange(matrix.shape[1])
-    matrix[:, runs, runs] = 1.0
-    return matrix
+    scores = draws.mean(("chain", "draw")).transpose(*DIMS, "topic").to_numpy()
+    found = np.zeros((*scores.shape[:2], scores.shape[1]))
+    for matrix, score in zip(found, scores, strict=True):
+        score = score[:, ~np.isnan(score).any(axis=0)]
+        off = score - score.mean(axis=1, keepdims=True) if score.shape[1] > 1 else 0.0 * score
+        size = np.sqrt((off**2).sum(axis=1, keepdims=True))
+        off /= np.where(size > 0.0, size, 1.0)
+        matrix[:] = off @ off.T
+        np.fill_diagonal(matrix, 1.0)
+    return found
 
 
 def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
