@@ -47,12 +47,12 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
     """The DataFrame that something of another package stands for, or None where it is no such.
 
     A DataFrame, or what turns into one (``to_pandas``: polars, pyarrow), with our columns, those of
-    PyTerrier (``qid, docno, label`` or ``score``), of
-    ir_measures (``query_id, doc_id, relevance`` or ``score``) or of the judgments of BEIR and ranx
-    (``query-id, corpus-id, score``; ``q_id, doc_id, score``); a dict ``{topic: {document: x}}``,
-    for runs also ``{run: anything of these}``; an object with ``to_dict`` (ranx's ``Qrels`` and
-    ``Run``), with ``qrels_iter`` or ``scoreddocs_iter`` (a dataset of ir_datasets), or an iterable
-    of its named tuples. ``kind`` is "run" or "judgments".
+    PyTerrier (``qid, docno, label`` or ``score``), of ir_measures (``query_id, doc_id, relevance``
+    or ``score``) or of the judgments of BEIR and ranx (``query-id, corpus-id, score``; ``q_id,
+    doc_id, score``); a dict ``{topic: {document: x}}``, for runs also ``{run: such a dict}``; an
+    object with ``to_dict`` (ranx's ``Qrels`` and ``Run``), with ``qrels_iter`` or
+    ``scoreddocs_iter`` (a dataset of ir_datasets), or an iterable of its named tuples. ``kind`` is
+    "run" or "judgments".
 
     Examples
     --------
@@ -188,8 +188,6 @@ def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     """Rows of ``{topic: {document: x}}``; of ``{run: ...}`` where the values are runs."""
     if kind == "run" and holds_runs(table):
         parts = [of_run(str(name), source) for name, source in table.items()]
-        labels = ("topic", "document")
-        parts = [part.assign(**{one: as_text(part[one]) for one in labels}) for part in parts]
         return pd.concat(parts, ignore_index=True)
     if table and not all(isinstance(documents, Mapping) for documents in table.values()):
         shape = "{topic: {document: score}}" if kind == "run" else "{topic: {document: grade}}"
