@@ -119,7 +119,7 @@ class Chains:
         prior, own_prior = precision
         logit = self.regression.logit(common, own)
         off = common - self.spreads.mean[:, None]
-        pulled = np.einsum("tjc,cjk->tkc", own, own_prior)
+        pulled = self.spreads.pulled(own, own_prior)
         energy = 0.5 * (prior * off**2).sum(axis=0) + 0.5 * (own * pulled).sum(axis=(0, 1))
         likelihood, rise, own_rise = self.regression.slope(logit, common)
         slope = self.arrow.noise(*_times(scale, (prior * off - rise, pulled - own_rise)))

@@ -108,6 +108,18 @@ class Spreads:
             own[:, 0, 1] = own[:, 1, 0] = -np.tanh(z) * widen * np.exp(-first - second)
         return common, own
 
+    def pulled(self, own: NDArray, precision: NDArray) -> NDArray[np.float64]:
+        """Topics' effects (topic, column, draw) times the precision of their prior.
+
+        In ``precision`` (draw, column, column) intercepts and slopes alone are correlated.
+        """
+        at = np.arange(own.shape[1])
+        pulled = own * precision[:, at, at].T
+        if self.has_topics:
+            pulled[:, 0] += own[:, 1] * precision[:, 1, 0]
+            pulled[:, 1] += own[:, 0] * precision[:, 0, 1]
+        return pulled
+
     def of_many(self, n_draws: int) -> "Spreads":
         """The same values for many chains."""
         many = copy(self)
