@@ -17,8 +17,9 @@ from bayeseval.collection.choices import (
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
 from bayeseval.collection.predictions import label_names
-from bayeseval.designs import pps_strata
+from bayeseval.designs import draw, pps_strata, reveal
 from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.evaluation import differences
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
 from bayeseval.experiments import replicate
@@ -30,6 +31,7 @@ from bayeseval.rounding import ROUNDING
 
 MANY_JUDGED = 0.5  # share of the retrieved documents that an earlier collection has judged
 N_STRATA = 20  # as by default, where the budget has a judgment for each
+PAIRED_RUNS, PAIRED_SAMPLES = 20, 6  # whose intervals of differences are made, at most
 POWER = 0.8  # of finding the difference that ``detectable`` names
 
 Floats = NDArray[np.floating]
@@ -115,8 +117,11 @@ def plan(
             root mean square error of the difference of two runs, median over pairs; NaN for one
             run;
         ``detectable`` (measure, budget, n_topics)
-            difference that an interval of that error tells from 0 four times in five,
-            :math:`(z + z_{.8})` times it, with the quantile of Student's t for z for "topics";
+            difference of two runs that the interval of :func:`compare` tells from 0 four times in
+            five: the half-width of such intervals, mean over samples and median over pairs, and
+            :math:`z_{.8}` times that error. For "topics" the half-width is the error times the
+            quantile of Student's t. By the half-width, since for "sample" intervals are longer than
+            errors ask for where judgments are few, and find less;
         ``judgments`` (budget, n_topics)
             documents to judge in all;
         ``budget_needed`` (measure, n_topics)
@@ -181,7 +186,10 @@ def plan(
     how = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
     how["relevance_level"] = relevance_level
     with topics_said():
-        mean = _mean_errors(worlds, budgets, measures, label_names(collection), random_seed, how)
+        asked = (measures, label_names(collection), random_seed, how)
+        mean = _mean_errors(worlds, budgets, *asked)
+        if population == "sample" and collection.sizes["run"] > 1:
+            mean["apart"] = _difference_widths(worlds, budgets, *asked)
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
@@ -276,14 +284,19 @@ def _warn_complete(
     )
 
 
+def _designs(worlds: list[xr.DataTree], budget: int, labels: list[str]) -> list[xr.Dataset]:
+    """The design of a budget in every world."""
+    how = {"budget": budget, "n_strata": min(N_STRATA, budget), "labels": labels}
+    return [pps_strata(world, **how) for world in worlds]
+
+
 def _mean_errors(
     worlds: list[xr.DataTree], budgets: list[int], measures, labels: list[str], seed: int, how: dict
 ) -> xr.Dataset:
     """What samples of every budget say, mean over the worlds, and how many judgments they take."""
     parts = []
     for budget in track(budgets, "planning"):
-        of_design = {"budget": budget, "n_strata": min(N_STRATA, budget), "labels": labels}
-        designs = [pps_strata(world, **of_design) for world in worlds]
+        designs = _designs(worlds, budget, labels)
         drawn = [
             # the seeds are the same for all budgets, which are compared
             replicate(world, design, measures, random_seed=seed + place, **how)
@@ -293,6 +306,35 @@ def _mean_errors(
         number = float(designs[0]["stratum_sample_size"].sum())
         parts.append(found.mean("world").assign(judgments=number))
     return xr.concat(parts, "budget").assign_coords(budget=budgets)
+
+
+def _difference_widths(
+    worlds: list[xr.DataTree], budgets: list[int], measures, labels: list[str], seed: int, how: dict
+) -> xr.DataArray:
+    """Half-widths (budget, measure) of intervals of differences, median of the pairs of runs.
+
+    A mean over some of the samples, and of some runs where they are many: intervals of pairs take
+    their time.
+    """
+    n_runs = worlds[0].sizes["run"]
+    runs = np.unique(np.linspace(0, n_runs - 1, min(n_runs, PAIRED_RUNS)).astype(int))
+    first, second = np.triu_indices(runs.size, k=1)
+    number = min(how["n_replicates"], -(-PAIRED_SAMPLES // len(worlds)))
+    (named,) = how["estimators"]
+    name, predictor = (named, None) if isinstance(named, str) else named
+    asked = {"estimator": name, "predictor": predictor, "random_seed": seed}
+    asked |= {option: how[option] for option in ("ci_prob", "relevance_level")}
+    widths = []
+    for budget in track(budgets, "planning differences"):
+        halves = []
+        for place, design in enumerate(_designs(worlds, budget, labels)):
+            drawn = draw(design, n_replicates=number, random_seed=seed + place)
+            for one in range(number):
+                sampled = reveal(worlds[place], design, drawn.isel(replicate=one))
+                found = differences(sampled, measures, pairs=(runs[first], runs[second]), **asked)
+                halves.append(0.5 * found["interval"].diff("ci_bound").isel(ci_bound=0, drop=True))
+        widths.append(xr.concat(halves, "sample").mean("sample").median("comparison"))
+    return xr.concat(widths, "budget").assign_coords(budget=budgets)
 
 
 def _errors(drawn: xr.Dataset) -> xr.Dataset:
@@ -325,24 +367,24 @@ def _planned(mean: xr.Dataset, scale: xr.DataArray, population: str, ci_prob: fl
     at = xr.DataArray(np.arange(square.sizes["run"]), dims="run")
     own = square.isel(run=at, run_other=at).drop_vars("run_other")
     error = np.sqrt(own)
-    apart = own + own.rename(run="run_other") - 2.0 * square
+    of_pairs = own + own.rename(run="run_other") - 2.0 * square
     pairs = np.triu(np.ones((own.sizes["run"],) * 2, dtype=bool), k=1)
-    apart = apart.where(xr.DataArray(pairs, dims=("run", "run_other")))
-    difference = (apart.clip(min=0.0) ** 0.5).median(["run", "run_other"])
+    of_pairs = of_pairs.where(xr.DataArray(pairs, dims=("run", "run_other")))
+    difference = (of_pairs.clip(min=0.0) ** 0.5).median(["run", "run_other"])
     if population == "topics":
         freedom = scale["n_topics"] - 1
         reach = xr.apply_ufunc(stdtrit, freedom.where(freedom > 0), 0.5 + 0.5 * ci_prob)
-        half_width = reach * error
+        half_width, apart = reach * error, reach * difference
     else:
-        reach = float(ndtri(0.5 + 0.5 * ci_prob))
         half_width = mean["half"] * np.sqrt(scale)
+        apart = mean.get("apart", np.nan) * np.sqrt(scale)
     return xr.Dataset(
         {
             "half_width": half_width,
             "error": error,
             "coverage": mean["coverage"],
             "difference_error": difference,
-            "detectable": (reach + float(ndtri(POWER))) * difference,
+            "detectable": apart + float(ndtri(POWER)) * difference,
         }
     )
 

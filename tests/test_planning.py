@@ -48,9 +48,49 @@ def test_complete_judgments_are_the_truth_of_replicated_samples(collection, true
     apart = (error.isel(run=pairs[0]).to_numpy() - error.isel(run=pairs[1]).to_numpy()) ** 2
     middle = np.median(np.sqrt(apart.mean(axis=error.dims.index("replicate"))), axis=-1)
     np.testing.assert_allclose(planned["difference_error"], middle)
-    np.testing.assert_allclose(planned["detectable"], (Z + norm.ppf(0.8)) * middle)
     held = (drawn["lower"] <= drawn["truth"]) & (drawn["truth"] <= drawn["upper"])
     np.testing.assert_allclose(planned["coverage"], held.mean(["run", "replicate"]))
+
+
+def test_what_is_detectable_goes_by_the_intervals_of_differences(collection, true):
+    design = be.designs.pps_strata(collection, budget=80)
+    selected = be.draw(design, n_replicates=6, random_seed=4)
+    half = 0.0
+    for one in range(6):
+        sampled = be.reveal(collection, design, selected.isel(replicate=one))
+        pairs = be.compare(sampled, MEASURES, estimator="dyn", random_seed=4, n_permutations=1)
+        half = half + pairs["interval"].diff("ci_bound").isel(ci_bound=0) / 12.0
+    planned = true.sel(budget=80).isel(n_topics=0)
+    expected = half.median("comparison") + norm.ppf(0.8) * planned["difference_error"]
+    np.testing.assert_allclose(planned["detectable"], expected)
+    # which are longer, and find less, than the errors alone ask for where judgments are few
+    few = true.sel(budget=40).isel(n_topics=0)
+    assert (few["detectable"] > 1.05 * (Z + norm.ppf(0.8)) * few["difference_error"]).all()
+
+
+def test_a_detectable_difference_is_told_from_none_four_times_in_five(collection, true):
+    # the fixture is made of other samples; 20 samples of 28 pairs, whose errors go together
+    few = true.sel(budget=40).isel(n_topics=0)
+    design = be.designs.pps_strata(collection, budget=40)
+    selected = be.draw(design, n_replicates=20, random_seed=104)
+    truth = be.mean_over_topics(be.evaluate(collection, MEASURES, estimator="assumed"))["estimate"]
+    told = []
+    for one in range(20):
+        sampled = be.reveal(collection, design, selected.isel(replicate=one))
+        pairs = be.compare(sampled, MEASURES, estimator="dyn", random_seed=1, n_permutations=1)
+        true_apart = truth.sel(run=pairs["run_a"]) - truth.sel(run=pairs["run_b"])
+        half = 0.5 * pairs["interval"].diff("ci_bound").isel(ci_bound=0)
+        error = pairs["estimate"] - true_apart
+        told += [few["detectable"] + sign * error > half for sign in (1.0, -1.0)]
+    share = xr.concat(told, "sample").mean(["sample", "comparison"])
+    assert (abs(share - 0.8) < 0.12).all(), share
+
+
+def test_one_run_has_no_difference_to_detect(collection):
+    alone = be.select(collection, runs=collection["run"].to_numpy()[:1].tolist())
+    how = {"budgets": [40], "n_worlds": 1, "n_samples": 2, "random_seed": 4}
+    planned = be.plan(alone, "P@10", **how)
+    assert planned["detectable"].isnull().all() and planned["half_width"].notnull().all()
 
 
 def test_a_pilot_says_about_what_larger_samples_are_like(true, pilot):
