@@ -31,7 +31,7 @@ def test_no_more_tasks_are_begun_than_are_to_be_ahead():
     for task in answers:
         time.sleep(0.002)
         assert max(begun) < task + 4
-    assert begun == list(range(50))
+    assert sorted(begun) == list(range(50))  # two threads may begin in either order
 
 
 def test_tasks_run_side_by_side():
