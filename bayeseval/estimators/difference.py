@@ -75,9 +75,10 @@ def difference(
     if name == "external" and argument in label_names(collection):
         _warn_of_raw_labels(argument)
     columns = {name: x[frame.pair] for name, x in predictor_columns(collection).items()}
-    for label in label_names(collection):
-        if label in (argument if isinstance(argument, list | tuple) else [argument]):
-            warn_of_copies(label, columns[label], frame.grade[0])
+    asked = argument if isinstance(argument, list | tuple) else [argument]
+    labels = [label for label in label_names(collection) if label in asked]
+    for label in labels:
+        warn_of_copies(label, columns[label], frame.grade[0])
 
     def model(sample, observed, counted, higher):
         used = _learned(spec, columns) if higher else spec
@@ -91,6 +92,7 @@ def difference(
         counts=lambda: count_model(frame, options, random_seed),
         random_seed=random_seed,
         as_given=as_given,
+        labelled=bool(labels),
     )
 
 

@@ -21,6 +21,7 @@ from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, at_least, is_counted, relevance
 from bayeseval.measures.ratio import discount_sum
 from bayeseval.messages import Message, Option
+from bayeseval.rounding import ratio
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
 Model = Callable[[Sample, NDArray, tuple, bool], NDArray]
@@ -101,6 +102,14 @@ class TopicRelevance:
         return TopicScore(estimate, deviation, self.slots.group, limited)
 
 
+def squares(filled: FilledRelevance) -> NDArray[np.float64]:
+    """Expected square (replicate, pair) of relevance less its prediction."""
+    if filled.doubt is not None:
+        return filled.doubt
+    chance = np.clip(np.asarray(filled.predicted), 0.0, 1.0)
+    return chance * (1.0 - chance)
+
+
 class EstimatedRelevance:
     """Relevance at any level, filled in by one estimator and kept for the next measure.
 
@@ -111,7 +120,8 @@ class EstimatedRelevance:
     grades counted are those of a step of the gain above the first. ``counts`` gives the model of
     the numbers of relevant documents, where a ratio needs one; ``random_seed`` is for measures
     whose variance is found by replication. Predictions that are taken ``as_given`` are not learned
-    from the sample: then only the sample's residuals tell how far off they are.
+    from the sample: then only the sample's residuals tell how far off they are. ``labelled`` says
+    that they rest on labels too, which tell more of a topic's number than ranks do.
     """
 
     def __init__(
@@ -124,10 +134,11 @@ class EstimatedRelevance:
         counts: Callable[[], CountModel | None],
         random_seed: int,
         as_given: bool = False,
+        labelled: bool = False,
     ) -> None:
         self.sample = sample
         self.predicts = model is not None
-        self._as_given = as_given
+        self._as_given, self._labelled = as_given, labelled
         self._grade = grade
         self._scale = np.array(scale)
         self._model = model
@@ -165,25 +176,51 @@ class EstimatedRelevance:
         if model is None:
             return None
         if measure.name != "nDCG":
-            level = self._numbers(model, measure)
-            posterior = number_counts(level, topic)
-            if not self.predicts:
-                return posterior
-            filled = self.filled(topic, at_least(measure.relevance_level), False)
-            estimate = filled.value.sum(axis=0)
-            return posterior.following(estimate, level.expanded[:, topic], filled.seen)
+            level, name = self._numbers(model, measure), at_least(measure.relevance_level)
+            return self._own_number(level, topic, name, False, follows=self.predicts)
         steps = self.steps(measure)
         certain = np.zeros(1)  # ideal gain by what all documents have, where grade 0 has some
         lowest = self._scale.min()
+        first = 0
         if len(steps) > 1 and steps[0][1] == at_least(lowest) and lowest <= 0.0:
-            step, _ = steps.pop(0)
+            first = 1
             number = np.diff(self.sample.start[topic : topic + 2]).astype(float)
-            certain = step * discount_sum(number, measure.cutoff)
-        names = tuple(counted for _, counted in steps)
+            certain = steps[0][0] * discount_sum(number, measure.cutoff)
+        names = tuple(counted for _, counted in steps[first:])
         observed = [self._relevant(counted) for counted in names]
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
-        ideal = ideal_counts([step for step, _ in steps], levels, topic, measure.cutoff)
+        numbers = [
+            self._own_number(
+                level, topic, counted, first + n > 0, follows=self._labelled and not level.few.any()
+            )
+            for n, (level, counted) in enumerate(zip(levels, names, strict=True))
+        ]
+        sizes = [step for step, _ in steps[first:]]
+        ideal = ideal_counts(sizes, numbers, levels[-1].direction, measure.cutoff)
         return replace(ideal, draw=ideal.draw + certain)
+
+    def _own_number(
+        self, level: LevelCounts, topic: int, counted: tuple, higher: bool, *, follows: bool
+    ) -> TopicCounts:
+        """Posterior of the number at one level, which may follow the estimate by predictions.
+
+        Beside labels it goes by the estimate's own error, which may be a small part of what the
+        sample alone leaves open.
+        """
+        posterior = number_counts(level, topic)
+        if not follows:
+            return posterior
+        filled = self.filled(topic, counted, higher)
+        sharper = None
+        if self._labelled:
+            odds = 1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0
+            chance = self._slots(topic).probability
+            found = ((1.0 - chance) * filled.expanded**2).sum(axis=1)
+            known = np.maximum(squares(filled) @ odds, found)
+            sharper = ratio(known, level.own_variance[:, topic], otherwise=1.0)
+            sharper = np.where(level.few, 1.0, np.minimum(sharper, 1.0))
+        estimate, expanded = filled.value.sum(axis=0), level.expanded[:, topic]
+        return posterior.following(estimate, expanded, filled.seen, sharper)
 
     def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
         """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""

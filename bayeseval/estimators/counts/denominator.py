@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeseval.estimators.counts.mode import DRAWS_PER_POINT
 from bayeseval.estimators.counts.posterior import LevelCounts
 from bayeseval.measures.ratio import discount_sum
 from bayeseval.rounding import ratio
 
 NOTHING = 1e-9  # number of documents that is none
+MOST_SPREAD = 0.25  # relative variance of an estimate that the posterior follows closely
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +34,42 @@ class TopicCounts:
         estimate: NDArray[np.float64],
         expanded: NDArray[np.float64],
         seen: NDArray[np.float64],
+        sharper: NDArray[np.float64] | None = None,
     ) -> "TopicCounts":
-        """Posterior that follows a better estimate from the topic's own sample.
+        r"""Posterior that follows a better estimate from the topic's own sample.
 
         The posterior mean follows the topic's own sample, by which the number of relevant documents
         is the sum of relevance by inclusion probability, with the weight `own_share`. An
         estimate with the same expectation and a smaller variance takes that sum's place: the draws
         are moved by own_share (estimate - expanded), in proportion, but to no less than the number
         seen or half of what they were. All are (replicate,).
+
+        ``sharper`` is the variance of the estimate by that of the sum, q, where it knows what the
+        counts do not, such as labels. With the weight w (`own_share`) what the other topics say has
+        the variance :math:`w / (1 - w)` of that of the sum, and the estimate the weight
+        :math:`w' = w / (w + (1 - w) q)`. The posterior mean goes :math:`1 - r` of the way to the
+        estimate, to one document at least, and keeps :math:`r = q / (w + (1 - w) q)` of its
+        variance. A topic stays as it is where the estimate's own relative error is above a half.
         """
         mean = self.draw.mean(axis=1)
         moved = mean + self.own_share * (estimate - expanded)
         moved = np.maximum(moved, np.maximum(np.minimum(seen, mean), 0.5 * mean))
         factor = ratio(moved, mean, otherwise=1.0, least=NOTHING)
-        return replace(self, draw=self.draw * factor[:, None])
+        draw = self.draw * factor[:, None]
+        if sharper is None:
+            return replace(self, draw=draw)
+        share = self.own_share
+        left = ratio(sharper, share + (1.0 - share) * sharper, otherwise=1.0)
+        goal = np.maximum(estimate, np.maximum(seen, 1.0))
+        # r times the draws, which has r^2 of their variance, and around the estimate the rest
+        spread = ratio(left * draw.var(axis=1), (1.0 - left) * goal**2)
+        sure = spread < MOST_SPREAD
+        left, spread = np.where(sure, left, 1.0), np.where(sure, spread, 0.0)
+        around = goal[:, None] * _scattered(spread, draw.shape[1])
+        draw = left[:, None] * draw + (1.0 - left)[:, None] * around
+        followed = np.where(sure, ratio(share, share + (1.0 - share) * sharper), share)
+        error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
+        return replace(self, draw=draw, own_share=followed, relative_error=error)
 
     @property
     def inverse(self) -> NDArray[np.float64]:
@@ -82,6 +106,16 @@ class TopicCounts:
         return ratio(1.0, self.draw, least=NOTHING)
 
 
+def _scattered(variance: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
+    """Log-normal numbers (replicate, draw) of mean 1, alike where hyperparameters stand alike."""
+    from scipy.special import ndtri
+
+    normal = ndtri((np.arange(DRAWS_PER_POINT) + 0.5) / DRAWS_PER_POINT)
+    log = np.sqrt(np.log1p(variance))[:, None] * np.resize(normal / normal.std(), n_draws)
+    number = np.exp(log)
+    return number / number.mean(axis=1, keepdims=True)
+
+
 def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
     """Number of relevant documents of a topic."""
     draw = level.total[:, topic]
@@ -91,12 +125,14 @@ def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
 
 
 def ideal_counts(
-    steps: list[float], levels: list[LevelCounts], topic: int, cutoff: int | None
+    steps: list[float],
+    numbers: list[TopicCounts],
+    direction: NDArray[np.float64],
+    cutoff: int | None,
 ) -> TopicCounts:
     """Ideal discounted gain of a topic, whose nested levels have these steps of the gain."""
-    ideal = np.zeros_like(levels[0].total[:, topic])
-    for step, level in zip(steps, levels, strict=True):
-        count = level.total[:, topic]
+    ideal = np.zeros_like(numbers[0].draw)
+    for step, number in zip(steps, numbers, strict=True):
+        count = number.draw
         ideal += step * discount_sum(count.ravel(), cutoff).reshape(count.shape)
-    first = number_counts(levels[0], topic)
-    return replace(first, draw=ideal, direction=levels[-1].direction)
+    return replace(numbers[0], draw=ideal, direction=direction)
