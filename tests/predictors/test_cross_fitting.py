@@ -7,24 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeseval.predictors import predicted_relevance
+from bayeseval import predictors
+from bayeseval.predictors import PREDICTORS, predicted_relevance
 from bayeseval.predictors.cross_fitting import folds, held_out_groups, held_out_prevalence
+from bayeseval.predictors.registry import needs_column, reads_columns
 from tests.predictors.samples import random_sample
 
 COLUMN = {"judge": np.random.default_rng(5).random(1000)}
-SPECIFICATIONS = [
-    "rank_logistic",
-    "pooled",
-    "constant",
-    ("pooled", "judge"),
-    ("external", "judge"),
-    ("recalibrated", "judge"),
-]
+SPECIFICATIONS = [name for name in PREDICTORS if not needs_column(name)]
+SPECIFICATIONS += [(name, "judge") for name in PREDICTORS if reads_columns(name)]
 
 
 def predict(specification, sample, relevance):
     columns = {"judge": np.where(np.arange(1000) % 7, COLUMN["judge"], np.nan)[: sample.n_pairs]}
     return predicted_relevance(sample, relevance, specification, columns=columns)
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_a_predictor_is_a_public_name(name):
+    assert name in predictors.__all__
+    assert getattr(predictors, name) is PREDICTORS[name]
 
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS, ids=str)
