@@ -55,7 +55,7 @@ def rank_logistic(sample: Sample, relevance: NDArray[np.float64]) -> NDArray[np.
     >>> be.predictors.rank_logistic(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
     array([[0.  , 0.  , 0.55, 0.16, 0.  , 0.  ]])
     """
-    from bayeseval.predictors.rank_kernel import held_out_predictions
+    from bayeseval.predictors.rank_logistic_kernel import held_out_predictions
 
     group = held_out_groups(sample)
     order = np.argsort(group, kind="stable")
