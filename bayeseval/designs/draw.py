@@ -12,7 +12,6 @@ from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.placing import check_design
 
 DRAW_STREAM = 1
-SCHEMES = ("deterministic", "poisson", "stratified", "with_replacement")
 
 
 def draw(
@@ -97,10 +96,11 @@ def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:
 
 def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
     scheme = design.attrs["scheme"]
-    if scheme not in SCHEMES:
+    known = sorted([*SELECTIONS, "with_replacement"])
+    if scheme not in known:
         raise ValueError(
             f"a design of scheme '{scheme}' cannot be drawn from; schemes that can: "
-            f"{', '.join(SCHEMES)}"
+            f"{', '.join(known)}"
         )
     if "stratum_stage" in design:
         raise ValueError(
@@ -122,13 +122,8 @@ def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
 
 def _selection(design: xr.Dataset, n_replicates: int, random) -> np.ndarray:
     """Samples without replacement, bool (replicate, pair)."""
-    probability = design["inclusion_probability"].to_numpy()
-    selected = np.zeros((n_replicates, probability.size), dtype=bool)
-    if design.attrs["scheme"] == "stratified":
-        _draw_stratified(selected, design, random)
-    else:
-        frame = np.flatnonzero(probability > 0)
-        selected[:, frame] = random.random((len(selected), frame.size)) < probability[frame]
+    selected = np.zeros((n_replicates, design.sizes["pair"]), dtype=bool)
+    SELECTIONS[design.attrs["scheme"]](selected, design, random)
     return selected
 
 
@@ -174,3 +169,18 @@ def _draw_stratified(selected: np.ndarray, design: xr.Dataset, random: np.random
         # a uniform key in [0, 1) added to the stratum number sorts within strata in one pass
         shuffled = np.argsort(number + random.random(by_stratum.size))
         row[by_stratum[shuffled[chosen]]] = True
+
+
+def _draw_alone(selected: np.ndarray, design: xr.Dataset, random: np.random.Generator) -> None:
+    """Mark in place each pair by itself, with its probability."""
+    probability = design["inclusion_probability"].to_numpy()
+    frame = np.flatnonzero(probability > 0)
+    selected[:, frame] = random.random((len(selected), frame.size)) < probability[frame]
+
+
+# how a scheme without replacement marks the pairs (replicate, pair) that it selects
+SELECTIONS = {
+    "deterministic": _draw_alone,
+    "poisson": _draw_alone,
+    "stratified": _draw_stratified,
+}
