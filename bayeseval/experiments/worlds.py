@@ -42,12 +42,13 @@ def posterior_worlds(
         told = bool(told_measures(sampled, measures, relevance_level).all())
         model = document_model(sampled, relevance_level, told)
         fitted = fit(model, random_seed=random_seed, **how)
-    kind_of_documents(fitted)
+    kind = kind_of_documents(fitted)
+    assert kind.draws is not None
     sizes = fitted["posterior"].sizes
     wanted = min(sizes["draw"], -(-number // sizes["chain"]))  # of every chain
     places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)
     some = fitted.isel(draw=places, missing_dims="ignore")
-    draws = RelevanceDraws(some, sampled, random_seed)
+    draws = kind.draws(some, sampled, random_seed)
     modelled_measures(measures, draws.binary_level(), sampled)
     grades = _drawn_grades(draws)[:, np.linspace(0, draws.n_draws - 1, number).astype(int)]
     judgments = sampled.children["judgments"].to_dataset(inherit=False)
