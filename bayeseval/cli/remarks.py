@@ -66,7 +66,9 @@ def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[s
 
 def remark_outside_weight(scores: xr.Dataset) -> None:
     """Say how much of each measure fell on documents that could not be known."""
-    judged = scores.attrs["estimator"] in ("assumed", "condensed")
+    from bayeseval.estimators import WITHOUT_DESIGN
+
+    judged = scores.attrs["estimator"] in WITHOUT_DESIGN
     where = "unjudged documents" if judged else "documents outside the frame"
     outside = scores["outside_weight"]
     if (outside.isnull() & scores["estimate"].notnull()).any():

@@ -3,9 +3,17 @@
 from bayeseval.estimators.registry import (
     ESTIMATORS,
     HAS_COVARIANCE,
+    WITHOUT_DESIGN,
     check_estimable,
     check_known,
     checked_options,
 )
 
-__all__ = ["ESTIMATORS", "HAS_COVARIANCE", "check_estimable", "check_known", "checked_options"]
+__all__ = [
+    "ESTIMATORS",
+    "HAS_COVARIANCE",
+    "WITHOUT_DESIGN",
+    "check_estimable",
+    "check_known",
+    "checked_options",
+]

@@ -73,6 +73,8 @@ ESTIMATORS = {
 HAS_COVARIANCE = tuple(
     name for name, row in ESTIMATORS.items() if row.relevance is not None and row.schemes
 )
+# those that take judgments as they are: what they do not know is what was not judged
+WITHOUT_DESIGN = tuple(name for name, row in ESTIMATORS.items() if row.schemes is None)
 
 
 def checked_options(estimator: str, given: dict[str, Any] | None) -> Any:

@@ -10,7 +10,7 @@ from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_
 from bayeseval.collection.predictions import label_names
 from bayeseval.collection.schema import design_parameters
 from bayeseval.combination import N_CHAINS
-from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.names import parse_measures
@@ -144,7 +144,7 @@ def _combined(sampled, answers: Answers, options: dict, how: dict, said: Notes) 
 def _note_scores(mean: xr.Dataset, said: Notes) -> None:
     """Note weight that could not be known, and ratios that rest on other topics."""
     estimator = mean.attrs["estimator"]
-    judged = estimator in ("assumed", "condensed")
+    judged = estimator in WITHOUT_DESIGN
     where = "unjudged documents" if judged else "documents outside the sampling frame"
     if (mean["outside_weight"].isnull() & mean["estimate"].notnull()).any():
         said.add(

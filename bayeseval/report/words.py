@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.messages import percent
 from bayeseval.report.answers import Answers
 
@@ -114,7 +114,7 @@ def _freedom(of_topics: bool) -> str:
 
 def _weight(estimator: str) -> str:
     """Where weight falls on documents that are not known."""
-    if estimator in ("assumed", "condensed"):
+    if estimator in WITHOUT_DESIGN:
         return "How much of a measure, of 1 for P@k and RBP, falls on documents without a judgment."
     return (
         "How much of a measure, of 1 for P@k and RBP, falls on documents that could not have been "
