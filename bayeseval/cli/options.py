@@ -159,12 +159,6 @@ DesignWritten = Annotated[
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an existing design file and list.")
 ]
-Scheme = Annotated[
-    Literal["pps", "uniform", "poisson"],
-    typer.Option(
-        help="Favour documents near the top of the runs (pps, poisson), or none (uniform)."
-    ),
-]
 NStrata = Annotated[
     int | None,
     typer.Option(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}  # in designs
+Scheme = Annotated[
+    Literal[*SCHEMES],  # pyright: ignore[reportInvalidTypeForm]
+    typer.Option(
+        help="Favour documents near the top of the runs (pps, poisson), or none (uniform)."
+    ),
+]
+
+
 @grouped
 def sample(
     runs: option.Runs,
@@ -37,7 +48,7 @@ def sample(
     rankings: Rankings,
     output: option.OutputFile = None,
     overwrite: option.Overwrite = False,
-    scheme: option.Scheme = "pps",
+    scheme: Scheme = "pps",  # pyright: ignore[reportInvalidTypeForm]
     n_strata: option.NStrata = None,
     pool_depth: option.PoolDepth = None,
     labels: option.Labels = None,
@@ -105,7 +116,6 @@ def _listing(listed: pd.DataFrame, output: Path | None) -> str:
 
 
 NOT_WRITTEN = {".json", *option.OTHER_FORMATS} - {".tsv", ".tab"}  # its lines have a tab
-SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}
 
 
 def _kept(collection: xr.DataTree, budget: int) -> dict:
