@@ -1,5 +1,8 @@
 """What the wheel and the repository say of themselves."""
 
+import ast
+import inspect
+import textwrap
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -42,6 +45,15 @@ def test_help_ends_with_an_example_whose_options_exist(command, name):
     known = {flag for option in COMMANDS[name].params for flag in option.opts}
     asked = {word for word in EXAMPLES[name].split() if word.startswith("-")}
     assert asked <= known
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_option_of_a_command_has_an_effect(name):
+    function = inspect.unwrap(COMMANDS[name].callback)
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(tree, ast.FunctionDef)
+    read = {node.id for part in tree.body for node in ast.walk(part) if isinstance(node, ast.Name)}
+    assert set(inspect.signature(function, follow_wrapped=True).parameters) <= read
 
 
 def test_a_shell_is_told_the_completions(command, monkeypatch, capsys):
