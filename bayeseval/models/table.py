@@ -14,8 +14,9 @@ from bayeseval.models.urn.draws import UrnDraws
 class ModelKind:
     """Row of the table of models."""
 
-    # ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say; None where the
-    # model draws no documents, and ``posterior_scores`` cannot score runs by it
+    # ``(fitted, sampled, random_seed)`` to draws of what the judgments did not say, of documents a
+    # ``RelevanceDraws`` or a class that is made of it; None where the model draws no documents, and
+    # ``posterior_scores`` cannot score runs by it
     draws: Callable[..., Any] | None
     # {"documents", "lists", "counts", "scores"}: whether a document has one relevance under a draw,
     # whatever run shows it, or each run's list is drawn by itself, or there are numbers of

@@ -5,6 +5,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.models.identity import VERSION, model_name
+from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import MODELS
 
 
@@ -14,7 +15,9 @@ def test_every_model_has_a_row():
 
 def test_a_model_of_single_documents_draws_them_and_has_judgments_to_compare_with():
     for row in MODELS.values():
-        assert row.draws_of != "documents" or (row.draws is not None and row.judgment is not None)
+        if row.draws_of == "documents":
+            assert isinstance(row.draws, type) and issubclass(row.draws, RelevanceDraws)
+            assert row.judgment is not None
 
 
 def test_a_model_without_single_judgments_says_what_its_likelihood_is():

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import check_frame, check_rankings, label_positions
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
-from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.blocks import EFFECTS, Parts, blocks
 from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.error_rates import label_rate
@@ -60,7 +59,7 @@ class RelevanceDraws:
             .data_vars.items()
         }
         self._scale, self._parts = kept_scale(self._constant), Parts.kept(self._constant)
-        self.graded = model_name(fitted) == "grade_model"
+        self.graded = "grade_scale" in self._constant
         if self.graded:
             self.scale = self._constant["grade_scale"].to_numpy()
         else:
