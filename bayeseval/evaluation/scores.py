@@ -51,7 +51,7 @@ def evaluate(
     measures : str, ir_measures object, or list of them
         "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel" ...
     estimator : {"assumed", "stat", "dyn", "condensed", "inf", "stat_ap", "importance"}
-        The last four score whole ranked lists and exist for some measures (Notes).
+        The last four score whole ranked lists, the last three for some measures alone (Notes).
     predictor : str or tuple, optional
         M of ``dyn``: "pooled" (default), "rank_logistic" (Cormack and Grossman 2019), "constant";
         with columns of /predictors ("pooled", columns), ("recalibrated", columns) or ("external",
