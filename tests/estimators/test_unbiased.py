@@ -8,7 +8,10 @@ from scipy.special import logit
 import bayeseval as be
 from bayeseval.estimators.stratum_rates import rates_beside
 from bayeseval.evaluation.problem import Problem
+from bayeseval.frame.frame import BY_CHANCE
+from bayeseval.measures.names import parse_measures
 from bayeseval.measures.rank_sums import lone_products, precision_sum, precision_sum_influence
+from bayeseval.measures.table import names_of
 from tests.small import (
     every_poisson_sample,
     every_stratified_sample,
@@ -52,6 +55,12 @@ def poisson_design(collection: xr.DataTree) -> xr.Dataset:
 
 
 EVERY_DESIGN = ["pps", "uniform", "certain", "singles"]
+
+
+def test_every_scheme_and_every_sum_is_one_of_these(collection):
+    drawn = [*designs(collection).values(), poisson_design(collection)]
+    assert {design.attrs["scheme"] for design in drawn} == set(BY_CHANCE)
+    assert {measure.name for measure in parse_measures(LINEAR)} == {*names_of("linear", "count")}
 
 
 @pytest.mark.parametrize(
