@@ -32,14 +32,14 @@ def common_mask(collection: xr.DataTree, topics) -> xr.DataArray:
     return xr.DataArray(common, dims="topic", coords={"topic": own})
 
 
-def measure_labels(collection: xr.DataTree, measures, relevance_level, gain) -> list[str]:
-    """Labels of the measures, which must be sums of relevances or ratios of these."""
+def asked_measures(collection: xr.DataTree, measures, relevance_level, gain) -> list[Measure]:
+    """Take the measures apart, which must be sums of relevances or ratios of these."""
     if "rankings" not in collection.children:
         raise ValueError("the collection has no runs to evaluate")
     grades = grade_scale(collection)
     parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
     check_adjusted(parsed)
-    return [measure.label for measure in parsed]
+    return parsed
 
 
 def check_adjusted(measures: list[Measure]) -> None:
@@ -107,6 +107,50 @@ def informed_runs(
     informed = (judged & ~_holds(top, before)).any(axis=(1, 2)) | judged.all(axis=(1, 2))
     runs = collection["run"].to_numpy()[pool.unpooled_runs]
     return xr.DataArray(informed, dims="run", coords={"run": runs})
+
+
+def open_topics(
+    collection: xr.DataTree, pool: Pool, before, measures: list[Measure], pool_depth: int
+) -> xr.DataArray:
+    """Topics (measure, run, topic) where unpooled runs have documents outside `before` (pair,).
+
+    Down to the pool depth, or to the cutoff of a sum of relevances, where that ends before.
+    """
+    top = _top(collection, pool.unpooled_runs, slice(None), pool_depth)
+    lacking = ~_holds(top, before)
+    depths = [
+        one.cutoff if one.kind == "linear" and one.cutoff is not None else pool_depth
+        for one in measures
+    ]
+    topics = np.stack([lacking[:, :, :depth].any(axis=-1) for depth in depths])
+    return xr.DataArray(
+        topics,
+        dims=("measure", "run", "topic"),
+        coords={
+            "run": collection["run"].to_numpy()[pool.unpooled_runs],
+            "topic": collection["topic"].to_numpy(),
+        },
+    )
+
+
+def warn_no_spread(unseen: xr.DataArray, base: str) -> None:
+    """Say of which unpooled runs (measure, run) the common topics show no spread, so no error."""
+    if not unseen.any():
+        return
+    of_run = unseen.any("measure")
+    first = of_run["run"].to_numpy()[int(np.argmax(of_run.to_numpy()))]
+    other = ["take ", Option("base", "condensed"), ", whose biases differ more, "]
+    warnings.warn(
+        Message(
+            f"the adjustment has no error for {int(of_run.sum())} of the {of_run.size} unpooled "
+            f"runs by some measure, the first is '{first}': its bias is the same on all common "
+            "topics, and need not be on the others, where documents of it have no judgment; name "
+            "more common topics, ",
+            *(other if base == "nonrelevant" else []),
+            "or judge a random sample of the documents",
+        ),
+        stacklevel=3,
+    )
 
 
 def warn_unjudged_documents(

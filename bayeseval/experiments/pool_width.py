@@ -151,8 +151,9 @@ def pool_width_errors(
         ``unadjusted`` and ``left_out`` (algorithm 1) over (base, pool_width); ``mixed`` and
         ``adjusted`` (algorithm 2) over (base, pool_width, n_common); of each its Monte Carlo error,
         with samples of runs as clusters, under NAME_error. ``coverage``: share of the intervals of
-        equations 3 and 7 that hold the truth; ``condition_1`` and ``condition_2``: shares of
-        adjustments with the sign of A, and at most twice A (both met: adjusting helps).
+        equations 3 and 7 that hold the truth, those of length 0 included, where all n differences
+        are the same (``adjust_by_topics`` gives none there); ``condition_1`` and ``condition_2``:
+        shares of adjustments with the sign of A, and at most twice A (both met: adjusting helps).
 
     Raises
     ------

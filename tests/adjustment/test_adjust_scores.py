@@ -18,11 +18,13 @@ from tests.adjustment.toy import (
     algorithm_2,
     random_grades,
     random_lists,
+    top,
     toy_collection,
 )
 
 WEIGHTS = {"P@3": np.repeat(1 / 3, 3), "RBP(p=0.8)@4": 0.2 * 0.8 ** np.arange(4)}
 SEEDS = range(4)
+SPREAD = (11, 17, 26, 27)  # topics 1 and 3 do not show the same bias, of either run on either base
 
 
 def drawn(seed, common=()):
@@ -51,7 +53,7 @@ def test_algorithm_1_is_the_papers_pseudocode(seed, base, leave_out):
 
 
 @pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SPREAD)
 def test_algorithm_2_is_the_papers_pseudocode(seed, base):
     common = ("1", "3")
     lists, grades, collection = drawn(seed, common)
@@ -73,15 +75,15 @@ def test_algorithm_2_is_the_papers_pseudocode(seed, base):
 
 @pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
 def test_the_adjusted_score_is_unbiased_over_every_pair_of_common_topics(base):
-    lists, grades = random_lists(2), random_grades(2)
+    lists, grades = random_lists(8), random_grades(8)
     full = toy_collection(lists, grades, TOPICS)
-    truth = be.evaluate(full, "P@3", estimator="assumed").estimate.mean("topic")
+    truth = be.evaluate(full, "RBP(p=0.8)@4", estimator="assumed").estimate.mean("topic")
     pairs = [(a, b) for i, a in enumerate(TOPICS) for b in TOPICS[i + 1 :]]
     found = [
         be.adjust_scores(
             toy_collection(lists, grades, pair),
             common_topics=pair,
-            measures="P@3",
+            measures="RBP(p=0.8)@4",
             pool_depth=POOL_DEPTH,
             base=base,
             n_boot=0,
@@ -92,7 +94,12 @@ def test_the_adjusted_score_is_unbiased_over_every_pair_of_common_topics(base):
     expected = truth.sel(run=list(UNPOOLED)).values
     assert mean.values == pytest.approx(expected, abs=1e-12)
     assert be.adjust_scores(  # nothing random is left when every topic is common
-        full, common_topics=TOPICS, measures="P@3", pool_depth=POOL_DEPTH, base=base, n_boot=0
+        full,
+        common_topics=TOPICS,
+        measures="RBP(p=0.8)@4",
+        pool_depth=POOL_DEPTH,
+        base=base,
+        n_boot=0,
     ).adjusted.values == pytest.approx(expected, abs=1e-12)
 
 
@@ -147,7 +154,7 @@ def test_a_run_without_any_score_has_no_adjustment_and_no_confidence():
 
 
 def test_judgments_that_exist_anyway_are_treated_alike_on_common_and_other_topics():
-    lists, grades = random_lists(4), random_grades(4)
+    lists, grades = random_lists(5), random_grades(5)
     options = {"common_topics": ["2", "4"], "pool_depth": POOL_DEPTH, "n_boot": 0}
     few = be.adjust_scores(toy_collection(lists, grades, ["2", "4"]), **options)
     all_known = be.adjust_scores(toy_collection(lists, grades, TOPICS), **options)
@@ -155,7 +162,7 @@ def test_judgments_that_exist_anyway_are_treated_alike_on_common_and_other_topic
 
 
 def test_judgments_made_before_can_be_named():
-    lists, grades = random_lists(4), random_grades(4)
+    lists, grades = random_lists(5), random_grades(5)
     full = toy_collection(lists, grades, TOPICS)
     first = be.qrels_frame(toy_collection(lists, grades))
     before = np.zeros(full.sizes["pair"], dtype=bool)
@@ -394,7 +401,7 @@ def test_a_pool_without_judgments_at_rank_1_has_no_depth_to_name():
 
 
 def test_judgments_made_before_may_have_whole_numbers_for_labels_and_must_match_some():
-    lists, grades = random_lists(4), random_grades(4)
+    lists, grades = random_lists(5), random_grades(5)
     full = toy_collection(lists, grades, TOPICS)
     runs, rows = be.runs_frame(full), be.qrels_frame(full)
     runs["document"], rows["document"] = (f["document"].str[1:].astype(int) for f in (runs, rows))
@@ -461,7 +468,7 @@ def test_collections_that_cannot_be_adjusted_are_refused():
 
 @pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
 def test_common_topics_on_which_nothing_of_a_run_was_judged_anew_give_it_no_error(base):
-    lists, grades = random_lists(0), random_grades(0)
+    lists, grades = random_lists(SPREAD[0]), random_grades(SPREAD[0])
     both, one = toy_collection(lists, grades, ("1", "3")), toy_collection(lists, grades)
     options = {"common_topics": ("1", "3"), "measures": "P@3", "pool_depth": POOL_DEPTH}
     options |= {"base": base, "random_seed": 1}
@@ -487,3 +494,92 @@ def test_a_run_whose_documents_were_all_judged_before_has_an_error_of_nothing():
         found = be.adjust_scores(toy_collection(lists, grades), **options, random_seed=1)
     assert found["standard_error"].sel(run="x").item() == 0
     assert found["standard_error"].sel(run="y").isnull().all()
+
+
+ERRORS = ("standard_error", "interval", "helps", "confidence")
+OF_BOOTSTRAP = ("bootstrap_interval", "bootstrap_confidence")
+
+
+def no_relevant_ones(lists, grades, run, common):
+    """What `run` returns beyond the pool is not relevant on the common topics, and is elsewhere."""
+    pool = {t: set().union(*(lists[p, t][:POOL_DEPTH] for p in POOLED)) for t in TOPICS}
+    alone = {(t, d) for t in TOPICS for d in set(lists[run, t][:POOL_DEPTH]) - pool[t]}
+    assert set(common) < {t for t, _ in alone}
+    return grades | {(t, d): int(t not in common) for t, d in alone}
+
+
+@pytest.mark.parametrize("measure", ["P@3", "RBP(p=0.8)@4", "AP"])
+def test_no_relevant_document_on_the_common_topics_does_not_make_the_score_certain(measure):
+    seed, common = SPREAD[0], ("1", "3")
+    lists = random_lists(seed)
+    grades = no_relevant_ones(lists, random_grades(seed), "x", common)
+    grades |= {(t, d): 0 for t in common for d in top(lists, "y", t)}  # which AP divides by
+    options = {"measures": measure, "pool_depth": POOL_DEPTH}
+    known = toy_collection(lists, grades, common)
+    said = "no error for 1 of the 1 unpooled runs by some measure, the first is 'x'.*base='condens"
+    with pytest.warns(UserWarning, match=said) as warned:
+        found = be.adjust_scores(known, "x", common_topics=common, random_seed=1, **options)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    truth = be.evaluate(toy_collection(lists, grades, TOPICS), measure, estimator="assumed")
+    truth = truth.estimate.mean("topic").sel(run="x").item()
+    assert found.adjusted.item() == found.unadjusted.item() < truth - 0.05
+    for name in (*ERRORS, *OF_BOOTSTRAP):
+        assert found[name].isnull().all(), name
+    assert found.common_mean_error.notnull().all()
+    assert found.interval.attrs == {"ci_prob": 0.9, "ci_kind": "central"}
+    every = be.adjust_scores(
+        toy_collection(lists, grades, TOPICS), "x", common_topics=TOPICS, random_seed=1, **options
+    )
+    assert every.adjusted.item() == pytest.approx(truth, abs=1e-12)
+    assert every.standard_error.item() == 0 and every.confidence.item() == 1
+
+
+def test_one_run_without_spread_takes_no_error_from_the_others():
+    seed, common = SPREAD[0], ("1", "3")
+    lists = random_lists(seed)
+    grades = no_relevant_ones(lists, random_grades(seed), "x", common)
+    options = {"common_topics": common, "pool_depth": POOL_DEPTH, "random_seed": 1}
+    options["measures"] = ["P@3", "RBP(p=0.8)@4"]
+    collection = toy_collection(lists, grades, common)
+    with pytest.warns(UserWarning, match="for 1 of the 2 unpooled runs by some measure, .* 'x'"):
+        both = be.adjust_scores(collection, **options)
+    alone = be.adjust_scores(collection, "y", **options)
+    xr.testing.assert_identical(both.sel(run=["y"]), alone)
+    assert alone.standard_error.notnull().all()
+    assert both.standard_error.sel(run="x").isnull().all()
+
+
+def test_the_same_bias_on_condensed_lists_has_no_error_and_no_word_of_condensing():
+    lists, grades = random_lists(1), random_grades(1) | {(t, f"d{n:02d}"): 0 for t in "13"
+                                                         for n in range(12)}  # fmt: skip
+    options = {"common_topics": ("1", "3"), "measures": "P@3", "pool_depth": POOL_DEPTH}
+    with pytest.warns(UserWarning, match="no error for 2 of the 2 unpooled runs") as said:
+        found = be.adjust_scores(
+            toy_collection(lists, grades, ("1", "3")), base="condensed", **options
+        )
+    assert "condensed" not in str(said[0].message)
+    assert found.standard_error.isnull().all()
+
+
+@pytest.mark.filterwarnings("ignore:.* have no judgment and count as non-relevant:UserWarning")
+@pytest.mark.parametrize("base", ["nonrelevant", "condensed"])
+def test_a_run_judged_on_all_other_topics_is_known_without_error(base):
+    """As deep as the measure looks: what it does not count needs no judgment."""
+    common, lists, grades = ("1", "3"), random_lists(SPREAD[0]), random_grades(SPREAD[0])
+    for topic in ("2", "4"):
+        lists["x", topic] = lists["a", topic]
+    grades |= {(t, d): 0 for t in common for d in lists["x", t]}
+    collection = toy_collection(lists, grades, common)
+    options = {"common_topics": common, "base": base, "random_seed": 1}
+    for measure, depth in (("P@3", POOL_DEPTH), ("AP", POOL_DEPTH), ("P@3", POOL_DEPTH + 1)):
+        if (measure, base) == ("AP", "condensed"):
+            continue  # it looks at what moves up from beyond the pool
+        found = be.adjust_scores(collection, "x", measures=measure, pool_depth=depth, **options)
+        assert (found.standard_error.item(), found.confidence.item()) == (0, 0)
+        assert found.interval.values.ravel().tolist() == [found.adjusted.item()] * 2
+    with pytest.warns(UserWarning, match="the adjustment has no error for 1 of the 1"):
+        deeper = be.adjust_scores(
+            collection, "x", measures="P@4", pool_depth=POOL_DEPTH + 1, **options
+        )
+    assert deeper.standard_error.isnull().all()

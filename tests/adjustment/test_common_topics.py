@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bayeseval as be
 
-TRUE = np.array([0.9, 0.4, 0.7, 0.2, 0.6, 0.0, 0.3])
+TRUE = np.array([0.9, 0.4, 0.7, 0.2, 0.6, 0.1, 0.35])
 UNPOOLED = np.array([0.6, 0.4, 0.5, 0.3, 0.1, 0.0, 0.3])
 DELTA = TRUE - UNPOOLED
 
@@ -104,11 +104,49 @@ def test_condition_6_compares_the_error_with_the_adjustment():
     assert result.confidence.item() == pytest.approx(chance, abs=1e-12)
 
 
-def test_no_bias_seen_means_nothing_to_adjust_and_no_help():
-    result = adjusted([1, 5, 6], random_seed=1)
-    assert result.adjustment.item() == 0
+ERRORS = ("standard_error", "helps", "confidence", "interval")
+OF_BOOTSTRAP = ("bootstrap_interval", "bootstrap_confidence")
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.1])
+def test_the_same_bias_on_a_few_common_topics_tells_no_error(bias):
+    true = UNPOOLED + np.array([bias, bias, bias, bias, 0.3, 0.3, 0.0])  # .1 + x - x is not .1
+    common = scores(np.arange(7) < 4).astype(bool)
+    with pytest.warns(UserWarning, match="^1 of 1 mean scores have the same difference on all"):
+        result = be.adjust_by_topics(scores(true), scores(UNPOOLED), common, random_seed=1)
+    assert result.adjustment.item() == pytest.approx(bias, abs=1e-12)
+    assert result.adjusted.item() == pytest.approx(UNPOOLED.mean() + bias, abs=1e-12)
+    assert result.topic_deviation.item() == pytest.approx(0, abs=1e-12)
+    for name in (*ERRORS, *OF_BOOTSTRAP):
+        assert result[name].isnull().all(), name
+    assert result.common_mean_error.item() > 0
+    assert result.interval.attrs == {"ci_prob": 0.9, "ci_kind": "central"}
+    with pytest.warns(UserWarning, match="the same difference"):
+        plain = be.adjust_by_topics(scores(true), scores(UNPOOLED), common, n_boot=0)
+    assert not set(OF_BOOTSTRAP) & set(plain.data_vars)
+
+
+def test_only_the_runs_whose_common_topics_show_no_spread_lose_their_error():
+    common = scores(np.arange(7) < 3).astype(bool)
+    cheap = xr.concat([scores(UNPOOLED)] * 3, dim="run")
+    shift = np.zeros((3, 7))
+    shift[1, 2:4], shift[2] = 0.1, 0.05 * np.arange(7)
+    with pytest.warns(UserWarning, match="^1 of 3 mean scores have the same difference"):
+        result = be.adjust_by_topics(cheap + shift, cheap, common, random_seed=1)
+    others = be.adjust_by_topics(
+        cheap[1:] + shift[1:], cheap[1:], common, random_seed=1
+    )  # warnings are errors
+    xr.testing.assert_identical(result.isel(run=[1, 2]), others)
+    assert result.standard_error.isnull().values.tolist() == [True, False, False]
+
+
+def test_no_bias_on_any_topic_is_known_to_be_none_where_all_are_common():
+    everyone = scores(np.ones(7)).astype(bool)
+    result = be.adjust_by_topics(scores(UNPOOLED), scores(UNPOOLED), everyone, random_seed=1)
+    assert (result.adjustment.item(), result.standard_error.item()) == (0, 0)
     assert (result.helps.item(), result.confidence.item()) == (False, 0.0)
     assert result.bootstrap_confidence.item() == 0
+    assert result.interval.values.tolist() == [UNPOOLED.mean()] * 2
 
 
 def test_the_bootstrap_has_the_spread_of_the_standard_error():
@@ -127,7 +165,7 @@ def test_runs_and_measures_keep_their_labels_and_do_not_mix():
         coords={"measure": ["m", "n"], "run": ["a", "b"], "topic": [str(i) for i in range(7)]},
     )
     common = xr.DataArray([True, True, True, False, False, True, False], dims="topic")
-    unadjusted = (true - 0.1).clip(min=0.0)
+    unadjusted = 0.8 * true  # differences are not the same on all topics
     both = be.adjust_by_topics(true, unadjusted, common, random_seed=5)
     one = be.adjust_by_topics(
         true.sel(measure="n", run="b"),

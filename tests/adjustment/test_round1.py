@@ -61,6 +61,7 @@ def test_ten_common_topics_halve_the_error_of_the_runs_that_were_not_pooled(stag
         common = random.choice(collection["topic"].values, size=10, replace=False)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*have no judgment and count")
+            warnings.filterwarnings("ignore", message="the adjustment has no error for")
             result = be.adjust_scores(
                 collection,
                 common_topics=common,

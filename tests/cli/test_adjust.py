@@ -195,6 +195,26 @@ def test_common_topics_without_new_judgments_give_no_interval(command, pool):
         assert float(row["estimate"]) == float(row["unadjusted"])
 
 
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+def test_common_topics_without_a_relevant_document_give_no_interval(command, pool, interval):
+    known = {tuple(line.split()[:3:2]) for line in (pool / "qrels").read_text().splitlines()}
+    rows = [line.split() for line in (pool / "more").read_text().splitlines()]
+    fresh = [(row[0], row[2]) not in known for row in rows]
+    assert 0 < sum(fresh) < len(rows)
+    lines = [[*row[:3], "0" if new else row[3]] for row, new in zip(rows, fresh, strict=True)]
+    (pool / "more").write_text("".join(" ".join(line) + "\n" for line in lines))
+    flags = ["--common-qrels", pool / "more", "--interval", interval, "--seed", "1"]
+    code, out, err = command(*words(pool, *flags, "--format", "csv"))
+    assert code == 0, err
+    assert "the adjustment has no error for 2 of the 2 unpooled runs" in err
+    assert "take --base condensed" in err
+    for row in csv.DictReader(io.StringIO(out)):
+        unknown = ("standard_error", "lower", "upper", "helps", "confidence")
+        assert {row[name] for name in unknown} == {""}
+        assert float(row["estimate"]) == float(row["unadjusted"])
+    assert "random sample" not in command(*words(pool, *flags, "--base", "condensed"))[2]
+
+
 def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(command, pool):
     assert "set aside" not in command(*words(pool))[2]
     result = be.adjust_scores(collection(pool, "all"), pool_depth=3)
