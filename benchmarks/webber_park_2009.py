@@ -166,9 +166,11 @@ def common_rows(true, score, options) -> pd.DataFrame:
 def answers(result: xr.Dataset, target: xr.DataArray) -> xr.Dataset:
     error = abs(result["adjusted"] - target)
     raw = abs(result["unadjusted"] - target)
+    known = result["standard_error"].notnull()
     held = {
-        f"coverage {name}": (result[kind][..., 0] - 1e-12 <= target)
-        & (target <= result[kind][..., 1] + 1e-12)
+        f"coverage {name}": (
+            (result[kind][..., 0] - 1e-12 <= target) & (target <= result[kind][..., 1] + 1e-12)
+        ).where(known)
         for name, kind in (("t", "interval"), ("bootstrap", "bootstrap_interval"))
     }
     return xr.Dataset(
@@ -177,7 +179,8 @@ def answers(result: xr.Dataset, target: xr.DataArray) -> xr.Dataset:
             "MAE adjusted": error,
             "MAE common mean": abs(result["common_mean"] - target),
             "bias": result["adjusted"] - target,
-            **{name: inside.astype(float) for name, inside in held.items()},
+            "error known": known.astype(float),
+            **held,
             "nearer": (error < raw).astype(float),
             "condition 6": result["helps"].astype(float),
             "confidence": result["confidence"],
