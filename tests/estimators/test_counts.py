@@ -723,6 +723,40 @@ def test_the_posterior_follows_a_better_estimate_by_the_weight_of_the_topic_s_ow
     np.testing.assert_allclose(moved.draw[0], [6.75, 11.25])
 
 
+def test_beside_labels_the_posterior_follows_the_estimate_as_far_as_its_error_allows():
+    draw = np.r_[np.linspace(6.0, 18.0, 8), np.linspace(18.0, 6.0, 8)]
+    counts = counted([draw] * 4, 0.75)
+    estimate, expanded, seen = np.full(4, 15.0), np.full(4, 13.0), np.full(4, 2.0)
+    quality = np.array(
+        [1.0, 0.2, 0.01, 0.0]
+    )  # variance of the estimate by that of the sample's sum
+    found = counts.following(estimate, expanded, seen, quality)
+    # the normal posterior by hand: what other topics say, and the estimate, by their precisions
+    of_sum = draw.var() / 0.75
+    others, other_variance = (draw.mean() - 0.75 * 13.0) / 0.25, 3.0 * of_sum
+    weight = other_variance / (other_variance + quality * of_sum)
+    np.testing.assert_allclose(found.draw.mean(axis=1), weight * 15.0 + (1.0 - weight) * others)
+    np.testing.assert_allclose(found.own_share, weight)
+    factor = (draw.mean() + 0.75 * 2.0) / draw.mean()  # draws are moved in proportion
+    variance = quality * weight * of_sum * factor**2
+    np.testing.assert_allclose(found.draw.var(axis=1), variance, rtol=0.1, atol=1e-12)
+    error = found.draw.std(axis=1) / found.draw.mean(axis=1)
+    np.testing.assert_allclose(found.relative_error, error)
+    plain = counts.following(estimate, expanded, seen)
+    np.testing.assert_allclose(found.draw[0], plain.draw[0])
+    np.testing.assert_allclose(found.draw[3], 15.0)
+
+
+def test_an_estimate_that_may_be_half_as_large_or_none_does_not_lead():
+    counts = counted([[0.0, 0.0, 0.0, 8.0], [0.0, 0.0, 0.0, 8.0]], 0.9)
+    none, one = np.array([-3.0, 0.9]), np.array([2.0, 2.0])
+    found = counts.following(none, one, np.zeros(2), np.array([0.5, 1e-3]))
+    plain = counts.following(none, one, np.zeros(2))
+    np.testing.assert_array_equal(found.draw[0], plain.draw[0])
+    assert found.own_share[0] == 0.9
+    assert (found.draw[1] > 0.9).all()  # nothing divides by less than a document
+
+
 @pytest.fixture(scope="module")
 def truth():
     relevant = np.array([0, 2, 3, 5, 6, 8, 10, 12, 15, 20, 30, 60])
@@ -730,6 +764,38 @@ def truth():
         [0.03, 0.08, 0.2], n_documents=500, n_relevant=relevant, depth=150, keep="retrieved",
         grade_proportions=(0.8, 0.2), random_seed=4,
     )  # fmt: skip
+
+
+def test_labels_tell_how_many_documents_are_relevant(truth):
+    grade = truth["judgments/grade"].to_numpy()
+    names = {"topic": truth["topic"].values[truth["pair_topic"].values]}
+    wrong = np.random.default_rng(3).random(grade.size) < 0.004
+    said = np.where(wrong, grade == 0, grade > 0).astype(float)
+    table = pd.DataFrame({**names, "document": truth["document"].values, "grade": said})
+    labelled = be.add_predictions(truth, "judge", table)
+    design = be.designs.pps_strata(labelled, budget=60, frame="judged")
+    drawn = be.reveal(labelled, design, be.draw(design, n_replicates=6, random_seed=5))
+    measures = ["nDCG@20", "AP"]
+    right = be.evaluate(truth, measures, estimator="assumed").estimate.mean("topic")
+    scores = [
+        be.evaluate(drawn, measures, estimator="dyn", predictor=predictor)
+        for predictor in ("pooled", ("pooled", "judge"))
+    ]
+    many = right_number(truth) >= 12.0
+    of_number = [one.denominator_error.sel(measure="AP").isel(topic=many).mean() for one in scores]
+    assert of_number[1] < 0.85 * of_number[0]
+    without, beside = (be.mean_over_topics(one) for one in scores)
+    over = ("run", "replicate")
+    square = [((one.estimate - right) ** 2).mean(over) for one in (without, beside)]
+    length = [one.interval.diff("ci_bound").mean(over) for one in (without, beside)]
+    assert (square[1] < 0.8 * square[0]).all()
+    assert (length[1] < 0.95 * length[0]).all()
+
+
+def right_number(truth):
+    """Number of relevant documents of each topic."""
+    relevant = truth["judgments/grade"].to_numpy() > 0
+    return np.bincount(truth["pair_topic"].to_numpy(), relevant, truth.sizes["topic"])
 
 
 @pytest.mark.parametrize(

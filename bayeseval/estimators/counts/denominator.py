@@ -110,7 +110,8 @@ def _scattered(variance: NDArray[np.float64], n_draws: int) -> NDArray[np.float6
     """Log-normal numbers (replicate, draw) of mean 1, alike where hyperparameters stand alike."""
     from scipy.special import ndtri
 
-    normal = ndtri((np.arange(DRAWS_PER_POINT) + 0.5) / DRAWS_PER_POINT)
+    place = np.argsort(np.arange(1, DRAWS_PER_POINT + 1) * np.sqrt(2.0) % 1.0)  # in no order
+    normal = ndtri((place + 0.5) / DRAWS_PER_POINT)
     log = np.sqrt(np.log1p(variance))[:, None] * np.resize(normal / normal.std(), n_draws)
     number = np.exp(log)
     return number / number.mean(axis=1, keepdims=True)
