@@ -103,6 +103,13 @@ def graded(collection, random, noise: float, shift: float = 0.0) -> np.ndarray:
     return np.clip(np.round(latent(collection, random, noise) + shift), 0, top)
 
 
+def nearly_right(collection, random):
+    """A judge that is wrong about one document in two hundred."""
+    grade = np.nan_to_num(collection["judgments/grade"].to_numpy())
+    wrong = random.random(grade.size) < 0.005
+    return np.where(wrong, grade == 0, grade)
+
+
 def fair(collection, random):
     return graded(collection, random, 0.9)
 
@@ -130,6 +137,7 @@ def probability(collection, random):
 
 # name -> labels (pair,) of a collection by chance
 JUDGES = {
+    "nearly right": nearly_right,
     "good": partial(graded, noise=0.45),
     "fair": fair,
     "lenient": partial(graded, noise=0.6, shift=0.6),

@@ -211,15 +211,16 @@ class EstimatedRelevance:
         if not follows:
             return posterior
         filled = self.filled(topic, counted, higher)
+        estimate, expanded = filled.value.sum(axis=0), level.expanded[:, topic]
         sharper = None
         if self._labelled:
             odds = 1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0
             chance = self._slots(topic).probability
             found = ((1.0 - chance) * filled.expanded**2).sum(axis=1)
-            known = np.maximum(squares(filled) @ odds, found)
+            apart = (estimate - posterior.draw.mean(axis=1)) ** 2 - posterior.draw.var(axis=1)
+            known = np.maximum(np.maximum(squares(filled) @ odds, found), apart)
             sharper = ratio(known, level.own_variance[:, topic], otherwise=1.0)
             sharper = np.where(level.few, 1.0, np.minimum(sharper, 1.0))
-        estimate, expanded = filled.value.sum(axis=0), level.expanded[:, topic]
         return posterior.following(estimate, expanded, filled.seen, sharper)
 
     def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
