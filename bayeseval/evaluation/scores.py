@@ -140,11 +140,11 @@ def evaluate(
     posterior mean gives to the topic's own sample: its variance by the variance that the topic's
     own strata leave. Where the predictions rest on labels, that estimate has a variance of its own,
     as the predictions p lead one to expect, the residuals show, or its distance from the posterior
-    asks for, whichever is largest: q of that of the topic's strata, 1 at most. The posterior mean then goes 1 - r of the way to it, r = q / (own
-    + (1 - own) q), its variance falls to r of what it was, and own to own r / q; not where the
-    estimate may be off by half, nor where topics have so few that D has its own distribution. For
-    nDCG so do the numbers of the levels. Topics whose D is drawn towards the others' are off in
-    N E[1/D], on average by
+    asks for, whichever is largest: q of that of the topic's strata, 1 at most. The posterior mean
+    then goes 1 - r of the way to it, r = q / (own + (1 - own) q), its variance falls to r of what
+    it was, and own to own r / q; not where the estimate may be off by half, nor where topics have
+    so few that D has its own distribution. For nDCG so do the numbers of the levels. Topics whose D
+    is drawn towards the others' are off in N E[1/D], on average by
     nothing only where the scores do not go with D beyond what the counts show. So AP and R@k have a
     control variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D])
     with w that same weight, A the score that the predictions (for stat the rates of the strata;
