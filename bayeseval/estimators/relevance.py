@@ -177,7 +177,8 @@ class EstimatedRelevance:
             return None
         if measure.name != "nDCG":
             level, name = self._numbers(model, measure), at_least(measure.relevance_level)
-            return self._own_number(level, topic, name, False, follows=self.predicts)
+            follows = np.full(level.few.shape, self.predicts)
+            return self._own_number(level, topic, name, False, follows=follows)
         steps = self.steps(measure)
         certain = np.zeros(1)  # ideal gain by what all documents have, where grade 0 has some
         lowest = self._scale.min()
@@ -191,7 +192,7 @@ class EstimatedRelevance:
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
         numbers = [
             self._own_number(
-                level, topic, counted, first + n > 0, follows=self._labelled and not level.few.any()
+                level, topic, counted, first + n > 0, follows=self._labelled & ~level.few
             )
             for n, (level, counted) in enumerate(zip(levels, names, strict=True))
         ]
@@ -200,15 +201,22 @@ class EstimatedRelevance:
         return replace(ideal, draw=ideal.draw + certain)
 
     def _own_number(
-        self, level: LevelCounts, topic: int, counted: tuple, higher: bool, *, follows: bool
+        self,
+        level: LevelCounts,
+        topic: int,
+        counted: tuple,
+        higher: bool,
+        *,
+        follows: NDArray[np.bool_],
     ) -> TopicCounts:
         """Posterior of the number at one level, which may follow the estimate by predictions.
 
-        Beside labels it goes by the estimate's own error, which may be a small part of what the
-        sample alone leaves open.
+        In the samples (replicate,) that say so, whatever the others beside them. Beside labels it
+        goes by the estimate's own error, which may be a small part of what the sample alone leaves
+        open.
         """
         posterior = number_counts(level, topic)
-        if not follows:
+        if not follows.any():
             return posterior
         filled = self.filled(topic, counted, higher)
         estimate, expanded = filled.value.sum(axis=0), level.expanded[:, topic]
@@ -221,6 +229,7 @@ class EstimatedRelevance:
             known = np.maximum(np.maximum(squares(filled) @ odds, found), apart)
             sharper = ratio(known, level.own_variance[:, topic], otherwise=1.0)
             sharper = np.where(level.few, 1.0, np.minimum(sharper, 1.0))
+        estimate = np.where(follows, estimate, expanded)  # which moves nothing
         return posterior.following(estimate, expanded, filled.seen, sharper)
 
     def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:

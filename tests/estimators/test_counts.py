@@ -792,6 +792,36 @@ def test_labels_tell_how_many_documents_are_relevant(truth):
     assert (length[1] < 0.95 * length[0]).all()
 
 
+def test_beside_labels_a_sample_is_scored_as_by_itself():
+    """Whether another sample has numbers so few that they are modelled themselves or not."""
+    relevant = np.array([1, 1, 2, 1, 3, 2, 1, 1, 2, 4, 2, 1, 3, 2])
+    truth = be.simulate.urn_collection(
+        [0.03, 0.08, 0.2], n_documents=500, n_relevant=relevant, depth=150,
+        keep="retrieved", grade_proportions=(1.0,), random_seed=2,
+    )  # fmt: skip
+    names = {"topic": truth["topic"].values[truth["pair_topic"].values]}
+    grade = truth["judgments/grade"].to_numpy()
+    wrong = np.random.default_rng(3).random(grade.size) < 0.002
+    said = np.where(wrong, grade == 0, grade > 0).astype(float)
+    table = pd.DataFrame({**names, "document": truth["document"].values, "grade": said})
+    labelled = be.add_predictions(truth, "judge", table)
+    design = be.designs.poisson(labelled, budget=40, frame="judged")
+    drawn = be.draw(design, n_replicates=4, random_seed=2)
+    how = {"estimator": "dyn", "predictor": ("pooled", "judge")}
+    together = be.reveal(labelled, design, drawn)
+    problem = Problem.prepared(together, "nDCG@20", **how)
+    assert problem.relevance is not None
+    few = problem.relevance.counts(0, problem.measures[0]).few
+    assert few.any() and not few.all()
+    both = be.evaluate(together, "nDCG@20", **how)
+    for one in range(4):
+        alone = be.reveal(labelled, design, drawn.isel(replicate=one))
+        found = be.evaluate(alone, "nDCG@20", **how)
+        for name in ("estimate", "standard_error"):
+            expected = both[name].isel(replicate=one)
+            np.testing.assert_allclose(found[name].squeeze(), expected.squeeze(), atol=1e-12)
+
+
 def right_number(truth):
     """Number of relevant documents of each topic."""
     relevant = truth["judgments/grade"].to_numpy() > 0

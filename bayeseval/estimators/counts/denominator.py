@@ -22,7 +22,8 @@ class TopicCounts:
     draw: NDArray[np.float64]
     direction: NDArray[np.float64]  # (draw, direction): where the hyperparameters stand
     # (replicate,): posterior variance of the number of relevant documents by the variance that the
-    # topic's own strata alone would leave, at most 1: 1 where the other topics tell nothing new
+    # topic's own strata alone would leave (beside labels: that of the estimate that it follows), at
+    # most 1: 1 where the other topics tell nothing new
     own_share: NDArray[np.float64]
     # (replicate,): posterior standard deviation of the number of relevant documents by its mean
     relative_error: NDArray[np.float64]
@@ -49,7 +50,8 @@ class TopicCounts:
         the variance :math:`w / (1 - w)` of that of the sum, and the estimate the weight
         :math:`w' = w / (w + (1 - w) q)`. The posterior mean goes :math:`1 - r` of the way to the
         estimate, to one document at least, and keeps :math:`r = q / (w + (1 - w) q)` of its
-        variance. A topic stays as it is where the estimate's own relative error is above a half.
+        variance. A topic stays as the draws moved are where the relative variance of the estimate,
+        by :math:`1 - q`, is above a quarter: it is not known well, or hardly better than the sum.
         """
         mean = self.draw.mean(axis=1)
         moved = mean + self.own_share * (estimate - expanded)
