@@ -118,10 +118,11 @@ def plan(
             run;
         ``detectable`` (measure, budget, n_topics)
             difference of two runs that the interval of :func:`compare` tells from 0 four times in
-            five: the half-width of such intervals, mean over samples and median over pairs, and
-            :math:`z_{.8}` times that error. For "topics" the half-width is the error times the
-            quantile of Student's t. By the half-width, since for "sample" intervals are longer than
-            errors ask for where judgments are few, and find less;
+            five: the half-width of such intervals, mean over samples and median over pairs (of at
+            most 20 runs, and 6 samples or one of each world), and :math:`z_{.8}` times that error.
+            For "topics" the half-width is the error times the quantile of Student's t. By the
+            half-width, since for "sample" intervals are longer than errors ask for where judgments
+            are few, and find less;
         ``judgments`` (budget, n_topics)
             documents to judge in all;
         ``budget_needed`` (measure, n_topics)
