@@ -178,7 +178,8 @@ class EstimatedRelevance:
         if measure.name != "nDCG":
             level, name = self._numbers(model, measure), at_least(measure.relevance_level)
             follows = np.full(level.few.shape, self.predicts)
-            return self._own_number(level, topic, name, False, follows=follows)
+            better = self._as_given or measure.name == "AP"
+            return self._own_number(level, topic, name, False, follows=follows, better=better)
         steps = self.steps(measure)
         certain = np.zeros(1)  # ideal gain by what all documents have, where grade 0 has some
         lowest = self._scale.min()
@@ -192,7 +193,12 @@ class EstimatedRelevance:
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
         numbers = [
             self._own_number(
-                level, topic, counted, first + n > 0, follows=self._labelled & ~level.few
+                level,
+                topic,
+                counted,
+                first + n > 0,
+                follows=self._labelled & ~level.few,
+                better=self._as_given,
             )
             for n, (level, counted) in enumerate(zip(levels, names, strict=True))
         ]
@@ -208,12 +214,14 @@ class EstimatedRelevance:
         higher: bool,
         *,
         follows: NDArray[np.bool_],
+        better: bool,
     ) -> TopicCounts:
         """Posterior of the number at one level, which may follow the estimate by predictions.
 
         In the samples (replicate,) that say so, whatever the others beside them. Beside labels it
         goes by the estimate's own error, which may be a small part of what the sample alone leaves
-        open.
+        open; ``better`` asks for one that is smaller than that. A few false labels that were rarely
+        sampled can take the estimate far below 0, and the sum of precisions, of products, far up.
         """
         posterior = number_counts(level, topic)
         if not follows.any():
@@ -227,6 +235,8 @@ class EstimatedRelevance:
             found = ((1.0 - chance) * filled.expanded**2).sum(axis=1)
             apart = (estimate - posterior.draw.mean(axis=1)) ** 2 - posterior.draw.var(axis=1)
             known = np.maximum(np.maximum(squares(filled) @ odds, found), apart)
+            if better:
+                follows = follows & ((known < level.own_variance[:, topic]) | level.few)
             sharper = ratio(known, level.own_variance[:, topic], otherwise=1.0)
             sharper = np.where(level.few, 1.0, np.minimum(sharper, 1.0))
         estimate = np.where(follows, estimate, expanded)  # which moves nothing

@@ -143,8 +143,9 @@ def evaluate(
     asks for, whichever is largest: q of that of the topic's strata, 1 at most. The posterior mean
     then goes 1 - r of the way to it, r = q / (own + (1 - own) q), its variance falls to r of what
     it was, and own to own r / q; not where the estimate may be off by half, nor where topics have
-    so few that D has its own distribution. For nDCG so do the numbers of the levels. Topics whose D
-    is drawn towards the others' are off in N E[1/D], on average by
+    so few that D has its own distribution. For nDCG so do the numbers of the levels. AP, and labels
+    taken as they are, do not follow an estimate whose variance is no smaller (q = 1). Topics whose
+    D is drawn towards the others' are off in N E[1/D], on average by
     nothing only where the scores do not go with D beyond what the counts show. So AP and R@k have a
     control variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D])
     with w that same weight, A the score that the predictions (for stat the rates of the strata;

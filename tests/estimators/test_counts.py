@@ -13,7 +13,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 import bayeseval as be
-from bayeseval.estimators.counts import CountModel, TopicCounts, model
+from bayeseval.estimators.counts import CountModel, TopicCounts, model, number_counts
 from bayeseval.estimators.counts.cells import Counts, cells
 from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
 from bayeseval.estimators.counts.kernel import (
@@ -820,6 +820,35 @@ def test_beside_labels_a_sample_is_scored_as_by_itself():
         for name in ("estimate", "standard_error"):
             expected = both[name].isel(replicate=one)
             np.testing.assert_allclose(found[name].squeeze(), expected.squeeze(), atol=1e-12)
+
+
+def test_ap_follows_an_estimate_by_labels_where_it_is_better_than_the_sample_alone(truth):
+    relevant = truth["judgments/grade"].to_numpy() > 0
+    names = {"topic": truth["topic"].values[truth["pair_topic"].values]}
+    wrong = np.random.default_rng(3).random(relevant.size) < 0.01
+    said = np.where(wrong, ~relevant, relevant).astype(float)
+    table = pd.DataFrame({**names, "document": truth["document"].values, "grade": said})
+    labelled = be.add_predictions(truth, "judge", table)
+    design = be.designs.pps_strata(labelled, budget=40, frame="judged")
+    drawn = be.reveal(labelled, design, be.draw(design, random_seed=4))
+    problem = Problem.prepared(drawn, ["AP", "R@50"], estimator="dyn")
+    whole = problem.relevance
+    assert whole is not None and whole.count_model is not None
+    level = whole._numbers(whole.count_model, problem.measures[0])
+    kept, led = 0, 0
+    for topic in range(truth.sizes["topic"]):
+        plain = number_counts(level, topic)
+        ap, recall = (whole.counts(topic, measure) for measure in problem.measures)
+        assert ap is not None and recall is not None
+        if np.array_equal(ap.draw, plain.draw):  # as the sample alone has it
+            kept += 1
+            np.testing.assert_array_equal(ap.own_share, plain.own_share)
+            assert not np.array_equal(recall.draw, plain.draw)
+        else:
+            led += 1
+            np.testing.assert_array_equal(ap.draw, recall.draw)
+            assert ap.own_share >= plain.own_share
+    assert kept > 0 and led > 0
 
 
 def right_number(truth):
