@@ -39,9 +39,18 @@ DESIGN_BASED = {
 MODELS = {
     "relevance_model": ("relevance_model", {"approximation": "laplace", "draws": 100}),
     "relevance_model (NUTS)": ("relevance_model", {"draws": 250}),
+    "relevance_model, learning from new runs": (
+        "relevance_model",
+        {"approximation": "laplace", "draws": 100},
+    ),
 }
 # name -> model of whose chunk the draws are, which must be there
-COMBINED = {"combined": "relevance_model", "combined (NUTS)": "relevance_model (NUTS)"}
+COMBINED = {
+    "combined": "relevance_model",
+    "combined (NUTS)": "relevance_model (NUTS)",
+    "combined, learning from new runs": "relevance_model, learning from new runs",
+}
+FROM_NEW = "relevance_model, learning from new runs"  # but not from dual ones
 MODELLED = [name for name in MEASURES if name != "nDCG@10"]  # that take relevance alone
 WITH_ERRORS = [name for name in MODELLED if name != "NumRel"]  # scores of runs
 RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
@@ -122,12 +131,14 @@ def estimated(collection, design, selected, name: str, drawn: Path, options) -> 
 def modelled(collection, design, selected, name: str) -> xr.Dataset:
     """The same from posteriors of a model, its draws, and what spoke against each fit."""
     model, how = MODELS[name]
+    honest = collection["run"].to_numpy()[~roles(collection)["dual"]]
+    options = {"runs": honest.tolist()} if name == FROM_NEW else {}
     rows, draws, checks = [], [], []
     for replicate in range(selected.sizes["replicate"]):
         sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = getattr(be.models, model)(sampled)
+            made = getattr(be.models, model)(sampled, **options)
             fitted = be.fit(made, **how, random_seed=replicate)
             scores = be.posterior_scores(fitted, sampled, MODELLED, random_seed=replicate)
         summary = be.summarize(scores)

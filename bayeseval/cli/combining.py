@@ -49,17 +49,18 @@ def check_combinable(collection: xr.DataTree, measures: list[str], relevance_lev
 
 
 def with_model(
-    collection: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], seed: int
+    collection: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], how: dict[str, Any]
 ) -> xr.Dataset:
     """Scores by dyn and a model combined; runs on which the two contradict each other are named.
 
-    ``mean`` (measure, run) is by dyn with ``options``, over these topics.
+    ``mean`` (measure, run) is by dyn with ``options``, over these topics; ``how`` the model is
+    fitted is of :func:`bayeseval.cli.estimating.fitting`.
     """
     from bayeseval.combination import combined_means
 
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
     with working("fitting a model, and combining"):
-        found = combined_means(collection, mean, **asked, random_seed=seed)
+        found = combined_means(collection, mean, **asked, **how)
     _remark_flagged(found["flagged"])
     return found
 

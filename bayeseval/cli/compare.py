@@ -9,7 +9,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, remark_differences, with_model
-from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
+from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -105,7 +105,9 @@ def compare(
     check_level(collection, estimated.relevance_level, measure)
     asked = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
     if estimated.estimator == COMBINED:
-        pairs = _combined_pairs(collection, measure, asked, prior, options, seed)
+        pairs = _combined_pairs(
+            collection, measure, asked, prior, options, fitting(estimated, seed)
+        )
     else:
         asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
         with working("comparing"):
@@ -134,7 +136,7 @@ def _combined_pairs(
     asked: dict[str, Any],
     prior: str | None,
     options: dict[str, Any],
-    seed: int,
+    how: dict[str, Any],
 ) -> "xr.Dataset":
     """Differences of scores by design and model combined, and what is to be said of the scores."""
     import numpy as np
@@ -148,7 +150,7 @@ def _combined_pairs(
     with working("estimating"):
         scores = be.evaluate(collection, measure, **options)
         mean = be.mean_over_topics(scores, ci_prob=asked["ci_prob"])
-    known = with_model(collection, mean, options, seed)
+    known = with_model(collection, mean, options, how)
     remark_denominators(known)
     pairs = be.rankings.compare_draws(known, prior=prior, **asked)
     plain = be.compare(collection, measure, **asked | {"equivalence": None}, **options)

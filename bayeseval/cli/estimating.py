@@ -18,6 +18,8 @@ def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
 
     if estimated.estimator == COMBINED:
         _check_combined(estimated)
+    elif estimated.learn_from != "design":
+        raise ValueError(f"--learn-from goes with --estimator {COMBINED}, which fits a model")
     estimator = design_estimator(estimated.estimator)
     names = ("outside", "missing_topics", "relevance_level")
     own = {} if estimated.denominator is None else {"denominator": estimated.denominator}
@@ -26,6 +28,11 @@ def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
     options = {"estimator": estimator, "predictor": predictor}
     options |= {name: getattr(estimated, name) for name in names}
     return options | ({"estimator_options": own} if own else {})
+
+
+def fitting(estimated: Estimated, seed: int) -> dict[str, Any]:
+    """How a model that is combined with dyn is fitted."""
+    return {"learn_from": estimated.learn_from, "random_seed": seed}
 
 
 def design_estimator(estimator: str) -> str:

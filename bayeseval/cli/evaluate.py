@@ -7,7 +7,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, remark_lengths, with_model
-from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
+from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -71,7 +71,7 @@ def evaluate(
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     if combining:
-        mean = with_model(collection, mean, options, seed or 0)
+        mean = with_model(collection, mean, options, fitting(estimated, seed or 0))
         remark_lengths(mean["length_ratio"].mean("run"))
     about: dict = {
         "estimator": estimated.estimator,

@@ -108,6 +108,7 @@ def fit(
     outside: OutsideModel = "nonrelevant",
     relevance_level: option.RelevanceLevel = 1,
     model_errors: ModelErrors = True,
+    learn_from: option.LearnFrom = "design",
     output: Folder = Path("fit-output"),
     plots: Plots = True,
     format: FitFormat = "table",
@@ -130,11 +131,12 @@ def fit(
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
-    from bayeseval.posterior.modelled import modelled_measures
+    from bayeseval.posterior.modelled import learned_runs, modelled_measures
 
     _check_asked(measure, model, relevance_level, ci_prob)
     check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
-    _check_options(model, judged, sampling, relevance_level, pool_depth, outside, rankings.depth)
+    further = {"--outside model": outside == "model", "--learn-from": learn_from != "design"}
+    _check_options(model, judged, sampling, relevance_level, pool_depth, further, rankings.depth)
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
     _check_cut(collection, measure, rankings.depth)
@@ -144,7 +146,8 @@ def fit(
     asked = {"measures": measure, "outside": outside, "population": population}
     labels = list(label_files(judged.labels))
     with working("making the model"):
-        made = MODELS[model].make(collection, labels, relevance_level, pool_depth)
+        learned = learned_runs(collection, learn_from)
+        made = MODELS[model].make(collection, labels, relevance_level, pool_depth, learned)
         rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
@@ -207,24 +210,23 @@ def _check_options(
     sampling: Sampling,
     relevance_level: int,
     pool_depth: int | None,
-    outside: str,
+    further: dict[str, bool],
     depth: int | None,
 ) -> None:
-    """Refuse options that the model lacks, or that do not go together."""
+    """Refuse options that the model lacks, or that do not go together; ``further`` if given."""
     given = {
         "--labels": judged.labels,
         "--approximation": sampling.approximation,
         "--relevance-level": relevance_level != 1,
         "--pool-depth": pool_depth,
         "--qrels-format": judged.qrels_format != "qrels",
-        "--outside model": outside == "model",
-    }
+    } | further
     check_options(model, given)
     if pool_depth is not None and depth is not None and pool_depth > depth:
         raise ValueError(
             f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
         )
-    if judged.qrels_format in ("prels", "probs") and outside == "nonrelevant":
+    if judged.qrels_format in ("prels", "probs") and not further["--outside model"]:
         raise ValueError(
             f"{judged.qrels_format} lists the sampled documents only, and all others would count "
             "as non-relevant; let the model predict them with --outside model, or use evaluate"

@@ -41,6 +41,7 @@ class Estimated:
     outside: option.Outside = "nonrelevant"
     missing_topics: option.MissingTopics = "zero"
     relevance_level: option.RelevanceLevel = 1
+    learn_from: option.LearnFrom = "design"
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

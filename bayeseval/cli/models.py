@@ -12,7 +12,8 @@ class FittedModel:
     """Row of the table of models that ``fit`` offers.
 
     ``says`` is what it models, beside its name in the help of ``--model``; ``make`` takes
-    ``(collection, judges, relevance_level, depth)`` to the model; ``lacks`` has the options that it
+    ``(collection, judges, relevance_level, depth, runs)`` to the model, with the runs that it
+    learns from, or None; ``lacks`` has the options that it
     does not take, and why; ``needs`` those without which there is no such model, and what they are.
     """
 
@@ -27,14 +28,16 @@ SAMPLED = "only the sampler fits it"
 MODELS = {
     "relevance": FittedModel(
         "grades from --relevance-level on",
-        lambda collection, judges, level, depth: be.models.relevance_model(
-            collection, external=judges, relevance_level=level
+        lambda collection, judges, level, depth, runs: be.models.relevance_model(
+            collection, external=judges, relevance_level=level, runs=runs
         ),
         lacks={"--pool-depth": ANY_DEPTH},
     ),
     "grades": FittedModel(
         "all of them, for nDCG",
-        lambda collection, judges, level, depth: be.models.grade_model(collection, external=judges),
+        lambda collection, judges, level, depth, runs: be.models.grade_model(
+            collection, external=judges, runs=runs
+        ),
         lacks={
             "--pool-depth": ANY_DEPTH,
             "--relevance-level": "there a measure names its level, such as P(rel=2)@10",
@@ -42,7 +45,7 @@ MODELS = {
     ),
     "urn": FittedModel(
         "how runs judged to --pool-depth draw their documents, for P@k and RBP",
-        lambda collection, judges, level, depth: be.models.urn_model(
+        lambda collection, judges, level, depth, runs: be.models.urn_model(
             collection, depth=depth, frame="retrieved", relevance_level=level
         ),
         lacks={
@@ -50,6 +53,7 @@ MODELS = {
             "--approximation": SAMPLED,
             "--qrels-format": "it learns from plain qrels, judged to a depth, and from no sample",
             "--outside model": "it draws retrieved documents",
+            "--learn-from": "it models each run by itself",
         },
         needs={"--pool-depth": "the number of ranks of every run that are judged"},
     ),

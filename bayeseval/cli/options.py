@@ -66,6 +66,13 @@ Denominator = Annotated[
         show_default="counts; stat and dyn only",
     ),
 ]
+LearnFrom = Annotated[
+    Literal["design", "all"],
+    typer.Option(
+        help="Runs that the model learns from: those of the design, or all RUNs: new ones then err "
+        "less, unless some are made to mislead."
+    ),
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option(

@@ -7,7 +7,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, with_model
-from bayeseval.cli.estimating import COMBINED, check_population, estimating, read_judged
+from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -82,7 +82,7 @@ def rank(
     remark_scores(collection, scores, mean)
     known, matrix = scores, None
     if estimator == COMBINED:
-        known = with_model(collection, mean, options, seed)
+        known = with_model(collection, mean, options, fitting(estimated, seed))
     elif over == "sample":
         known = mean
         names = ("estimator", "predictor", "relevance_level", "estimator_options")

@@ -1,7 +1,7 @@
 """Design and model of one sample combined in one call: estimates, a fit, and their combination."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from bayeseval.inference import fit
 from bayeseval.models.identity import model_name
 from bayeseval.models.score.constants import constants_by_group
 from bayeseval.posterior import posterior_scores, summarize
-from bayeseval.posterior.modelled import document_model, told_measures
+from bayeseval.posterior.modelled import document_model, learned_runs, told_measures
 
 N_CHAINS, DRAWS = 4, 1000
 KEPT = (  # of the means by the design: what they rest on
@@ -36,6 +36,7 @@ def combined_scores(
     ci_prob: float = 0.9,
     guarantee: str = "average",
     groups: str | Mapping[str, str] | None = None,
+    learn_from: str | Sequence[str] = "design",
     draws: int = DRAWS,
     random_seed: int,
 ) -> xr.Dataset:
@@ -66,6 +67,10 @@ def combined_scores(
         Of ``interval``, as for :func:`combine`; differences and ranks rest on ``covariance``.
     groups : str or mapping of run to group, optional
         As for :func:`combine`.
+    learn_from : {"design", "all"} or list of str
+        Runs whose ranks the model learns from: those that the design was made from, or all, with
+        which new runs err less, unless some are made to mislead (``runs`` of
+        :func:`models.relevance_model`).
     draws : int
         Posterior draws of each of four chains, 2 or more: with 1000 the ends of intervals move by
         some hundredth of half their length from seed to seed.
@@ -110,14 +115,15 @@ def combined_scores(
     check_collection(sampled)
     check_choice("guarantee", guarantee, GUARANTEES)
     check_whole_numbers(2, draws=draws)
+    learned_runs(sampled, learn_from)
     told_measures(sampled, measures, relevance_level)  # refused before the estimates
     options = {"predictor": predictor, "relevance_level": relevance_level}
     mean = mean_over_topics(
         evaluate(sampled, measures, estimator="dyn", **options), ci_prob=ci_prob
     )
     return combined_means(
-        sampled, mean, guarantee=guarantee, groups=groups, draws=draws, random_seed=random_seed,
-        **options,
+        sampled, mean, guarantee=guarantee, groups=groups, learn_from=learn_from, draws=draws,
+        random_seed=random_seed, **options,
     )  # fmt: skip
 
 
@@ -155,6 +161,7 @@ class Combination:
         relevance_level: int = 1,
         guarantee: str = "average",
         groups: str | Mapping[str, str] | None = None,
+        learn_from: str | Sequence[str] = "design",
         draws: int = DRAWS,
         random_seed: int,
     ) -> "Combination":
@@ -180,7 +187,7 @@ class Combination:
             for by_relevance in (True, False):
                 some = told == by_relevance
                 if some.any():
-                    model = document_model(sampled, relevance_level, by_relevance)
+                    model = document_model(sampled, relevance_level, by_relevance, learn_from)
                     known = mean.isel(measure=some), matrix.isel(measure=some)
                     parts.append(cls._by(model, sampled, *known, how, options))
         return cls._joined(parts, labels)

@@ -33,32 +33,34 @@ class Frame:
     collection: xr.DataTree
     sample: Sample  # pairs that could be judged, and which of them were, in one sample or in many
     grade: NDArray[np.floating]  # (replicate, frame_pair), NaN where not judged
-    # whose ranks are predictors; None: runs that made the design, or those that contributed
+    # whose ranks are predictors; None: those that are fused
     runs: Sequence[str] | None = None
+    # whose fusion is one; None: runs that made the design, or those that contributed
+    fused: Sequence[str] | None = None
 
     @classmethod
-    def judged(cls, collection: xr.DataTree, runs=None) -> "Frame":
+    def judged(cls, collection: xr.DataTree, runs=None, fused=None) -> "Frame":
         """The judged pairs as a frame, whatever the design."""
-        return cls(collection, *judged_sample(collection), runs)
+        return cls(collection, *judged_sample(collection), runs, fused)
 
     @classmethod
-    def drawn_from(cls, collection: xr.DataTree, runs=None) -> "Frame":
+    def drawn_from(cls, collection: xr.DataTree, runs=None, fused=None) -> "Frame":
         """The pairs that the design could select; without a design the pool."""
-        return cls(collection, *framed_sample(collection), runs)
+        return cls(collection, *framed_sample(collection), runs, fused)
 
     @classmethod
-    def of(cls, collection: xr.DataTree, runs=None) -> "Frame":
+    def of(cls, collection: xr.DataTree, runs=None, fused=None) -> "Frame":
         """Frame of the design, else the judged pairs."""
-        designed = "design" in collection.children
-        return cls.drawn_from(collection, runs) if designed else cls.judged(collection, runs)
+        made = cls.drawn_from if "design" in collection.children else cls.judged
+        return made(collection, runs, fused)
 
     @classmethod
-    def of_one_sample(cls, collection: xr.DataTree, runs=None) -> "Frame":
+    def of_one_sample(cls, collection: xr.DataTree, runs=None, fused=None) -> "Frame":
         """Frame that a model can be fitted to: one sample, with runs and judgments."""
         check_collection(collection)
         if "rankings" not in collection.children:
             raise ValueError("the collection has no runs, and a model learns from their ranks")
-        frame = cls.of(collection, runs)
+        frame = cls.of(collection, runs, fused)
         check_one_sample(collection, "a model is fitted to one sample")
         if not np.isfinite(frame.grade).any():
             raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
@@ -124,13 +126,33 @@ class Frame:
     @cached_property
     def run(self) -> NDArray[np.int64]:
         """Positions of the runs whose ranks are predictors."""
-        named = design_runs(self.collection) if self.runs is None else self.runs
-        return contributing_runs(self.collection, named)
+        return self.fused_run if self.runs is None else self._named(self.runs)
+
+    @cached_property
+    def fused_run(self) -> NDArray[np.int64]:
+        """Positions of the runs whose fusion is a predictor: of a design those that ordered it.
+
+        Without a design, or where none of these is known, the runs whose own ranks are.
+        """
+        if self.fused is not None:
+            return self._named(self.fused)
+        if self.runs is not None and self.scheme is None:
+            return self._named(self.runs)
+        named = design_runs(self.collection)
+        unknown = named is None and not self.collection["contributed"].to_numpy().any()
+        return self._named(self.runs if unknown else named)
+
+    def _named(self, runs: Sequence[str] | None) -> NDArray[np.int64]:
+        return contributing_runs(self.collection, runs)
 
     @cached_property
     def shaping(self) -> Rankings:
         """Rankings of the runs whose ranks are predictors."""
         return self.rankings.of_runs(self.run)
+
+    @cached_property
+    def _fusing(self) -> Rankings:
+        return self.rankings.of_runs(self.fused_run)
 
     @property
     def pair(self) -> NDArray[np.integer]:
@@ -148,12 +170,13 @@ class Frame:
             yield topic, self.ranks(topic)
 
     def ranks(self, topic: int) -> TopicRanks:
-        """Ranks of all pairs of a topic, in the shaping runs and in their fusion."""
+        """Ranks of all pairs of a topic, in the fusion and in the runs that are predictors."""
         first, last = self.rankings.start[topic : topic + 2]
         inside = self.sample.of_topic(topic)
         in_frame = np.zeros(last - first, dtype=bool)
         in_frame[self.pair[inside] - first] = True
-        return self.shaping.ranks(topic, in_frame)
+        fused_rank = self._fusing.fused_rank(topic, in_frame)
+        return TopicRanks(in_frame, fused_rank, self.shaping.run_rank(topic))
 
     @cached_property
     def ranked_sample(self) -> Sample:

@@ -101,13 +101,13 @@ class Rankings:
         size = int(self.start[topic + 1] - self.start[topic])
         return fused_order(reciprocal_rank_fusion(self.local(topic), size))
 
-    def ranks(self, topic: int, in_frame: NDArray[np.bool_]) -> TopicRanks:
-        """Fused ranks and ranks in every run of the topic's pairs (pair,), by those of a frame."""
+    def fused_rank(self, topic: int, in_frame: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Fused ranks (pair,) of the topic's pairs, counted among those of a frame."""
         best_first = self.fused(topic)
         ahead = np.cumsum(in_frame[best_first])
         fused_rank = np.empty(in_frame.size, dtype=np.int64)
         fused_rank[best_first] = ahead + ~in_frame[best_first]
-        return TopicRanks(in_frame, fused_rank, self.run_rank(topic))
+        return fused_rank
 
 
 def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArray[np.float64]:

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 BUILT = "built_part"  # coord of a model that no variable has
-CHECKSUMS = ("frame_checksum", "run_checksum")
-VERSION = 8  # of what a fit holds; counts up when older fits can no longer be read
+CHECKSUMS = ("frame_checksum", "run_checksum", "fused_run_checksum")
+VERSION = 9  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def name_model(name: str) -> None:

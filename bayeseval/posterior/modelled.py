@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_choice
 from bayeseval.collection.predictions import label_names
 from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure
@@ -15,6 +16,7 @@ from bayeseval.messages import Message, Option
 from bayeseval.models.relevance import grade_model, relevance_model
 
 GRADES = Option("model", "grades", "be.models.grade_model")
+LEARNED = ("design", "all")  # runs that a model learns from
 
 
 def told_measures(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool_]:
@@ -31,12 +33,25 @@ def told_measures(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool
     return told
 
 
-def document_model(sampled: xr.DataTree, level: int, told: bool):
-    """Model of relevance from a level on, or of grades, with the labels that were added."""
-    labels = label_names(sampled)
+def document_model(
+    sampled: xr.DataTree, level: int, told: bool, learn_from: str | Sequence[str] = "design"
+):
+    """Model of relevance from a level on, or of grades, with the labels that were added.
+
+    It learns from the runs of the "design", from "all", or from those that are named.
+    """
+    how = {"external": label_names(sampled), "runs": learned_runs(sampled, learn_from)}
     if told:
-        return relevance_model(sampled, relevance_level=level, external=labels)
-    return grade_model(sampled, external=labels)
+        return relevance_model(sampled, relevance_level=level, **how)
+    return grade_model(sampled, **how)
+
+
+def learned_runs(sampled: xr.DataTree, learn_from: str | Sequence[str]) -> list[str] | None:
+    """Runs that models are to learn from; None for those of the design."""
+    if not isinstance(learn_from, str):
+        return list(learn_from)
+    check_choice("learn_from", learn_from, LEARNED)
+    return sampled["run"].to_numpy().tolist() if learn_from == "all" else None
 
 
 def modelled_measures(measures, level: int | None, sampled: xr.DataTree) -> list[Measure]:

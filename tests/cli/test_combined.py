@@ -255,6 +255,19 @@ def test_judgments_that_cannot_be_combined_are_refused(command, words, tmp_path,
     assert code == 2 and "take --estimator stat" in err.splitlines()[-1]
 
 
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
+def test_the_model_can_learn_from_all_runs(command, words, sampled, name):
+    asked = ["--learn-from", "all", "--seed", "3", "--format", "csv"]
+    code, out, err = command(name, *words, *MEASURE, *asked)
+    assert code == 0, err
+    found = pd.read_csv(io.StringIO(out))["estimate"]
+    scores = be.combined_scores(sampled, "P@10", learn_from="all", random_seed=3)
+    known = be.rankings.compare_draws(scores) if name == "compare" else scores
+    np.testing.assert_allclose(sorted(found), sorted(known["estimate"].to_numpy()[0]), atol=1e-9)
+    code, _, err = command(name, *words[:-1], "dyn", *MEASURE, "--learn-from", "all")
+    assert code == 2 and "--learn-from goes with --estimator combined" in err
+
+
 def test_a_seed_without_random_numbers_is_refused(command, words):
     code, _, err = command("evaluate", *words[:-1], "dyn", *MEASURE, "--seed", "3")
     assert code == 2 and "--seed goes with --estimator combined" in err

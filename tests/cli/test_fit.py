@@ -216,6 +216,7 @@ BAD = [
     (["--model", "urn", "--pool-depth", "1", "--outside", "model"], ["--outside model", "urn"]),
     (["--model", "urn", "--pool-depth", "1", "--qrels-format", "prels"], ["urn", "no sample"]),
     (["--model", "urn", "--pool-depth", "1", "--approximation", "laplace"], ["or grades, not"]),
+    (["--model", "urn", "--pool-depth", "1", "--learn-from", "all"], ["it models each run"]),
     (["--draws", "0"], ["--draws", "4"]),
     (["--tune", "0"], ["--tune", "1"]),
     (["--chains", "1"], ["--chains", "2"]),

@@ -85,6 +85,27 @@ def test_labels_levels_and_what_is_promised_are_handed_on():
     check_alike(found, *stepwise(labelled, how, ["judge"], **promised))
 
 
+def test_the_model_learns_from_the_runs_that_it_is_told_to_learn_from(sampled):
+    every = sampled["run"].to_numpy().tolist()
+    how = {"draws": 100, "random_seed": 2}
+    found = be.combined_scores(sampled, "P@10", learn_from="all", **how)
+    xr.testing.assert_identical(
+        found, be.combined_scores(sampled, "P@10", learn_from=every[::-1], **how)
+    )
+    fitted = be.fit(be.models.relevance_model(sampled, runs=every), approximation="laplace", **how)
+    post = be.posterior_scores(fitted, sampled, "P@10", random_seed=2)
+    mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
+    matrix = be.covariance(sampled, "P@10", estimator="dyn")
+    xr.testing.assert_equal(
+        found[["estimate"]], be.combine(mean, post, covariance=matrix)[["estimate"]]
+    )
+    assert found["group"].to_numpy().tolist() == ["contributed"] * 4
+    with pytest.raises(ValueError, match="learn_from must be one of design, all, not 'run001'"):
+        be.combined_scores(sampled, "P@10", learn_from="run001", random_seed=2)
+    with pytest.raises(ValueError, match="unknown: z"):
+        be.combined_scores(sampled, "P@10", learn_from=["z"], random_seed=2)
+
+
 def test_runs_are_compared_by_their_covariance(scores):
     pairs = be.rankings.compare_draws(scores, reference="run002")
     matrix = scores["covariance"].sel(run=pairs.run_a, run_other="run002")

@@ -59,7 +59,8 @@ def keep_scale(frame: Frame, scale: RankScale) -> None:
     for name, dims in AGREEMENT.items():
         pm.Data(f"rank_feature_{name}", getattr(scale.agreement, name), dims=dims)
     pm.Data("frame_checksum", np.int64(frame.checksum))
-    pm.Data("run_checksum", ranking_checksums(frame.collection, frame.run), dims="run")
+    for name, positions in (("run", frame.run), ("fused_run", frame.fused_run)):
+        pm.Data(f"{name}_checksum", ranking_checksums(frame.collection, positions), dims=name)
 
 
 def scale_coords(scale: RankScale) -> dict[str, Any]:

@@ -43,13 +43,14 @@ class RelevanceDraws:
 
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:
         self._constant = fitted["constant_data"].to_dataset()
-        learned = self._constant["run"].to_numpy().tolist()
-        _check_runs(learned, sampled["run"].to_numpy().tolist())
-        self.frame = Frame.of_one_sample(sampled, learned)
+        learned, fused = (self._constant[name].to_numpy().tolist() for name in ("run", "fused_run"))
+        _check_runs([*learned, *fused], sampled["run"].to_numpy().tolist())
+        self.frame = Frame.of_one_sample(sampled, learned, fused)
         check_frame(self.frame.checksum == int(self._constant["frame_checksum"]))
         # the collection may hold the runs in another order than the one of the fit
-        self._constant = self._constant.sel(run=sampled["run"].to_numpy()[self.frame.run])
-        check_rankings(sampled, self.frame.run, self._constant["run_checksum"].to_numpy())
+        for name, run in (("run", self.frame.run), ("fused_run", self.frame.fused_run)):
+            self._constant = self._constant.sel({name: sampled["run"].to_numpy()[run]})
+            check_rankings(sampled, run, self._constant[f"{name}_checksum"].to_numpy())
         self.sizes = {dim: fitted["posterior"].sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
         self._draws = {

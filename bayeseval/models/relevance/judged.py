@@ -78,6 +78,7 @@ class Predictors:
         return scale_coords(self.scale) | {
             "topic": collection["topic"].to_numpy(),
             "run": collection["run"].to_numpy()[self.frame.run],
+            "fused_run": collection["run"].to_numpy()[self.frame.fused_run],
             "block": [block.name for block in self.blocks],
             "predictor": ["intercept", "log_rank"],
             "fixed_effect": ["intercept", "log_rank", "curvature", "tail"],

@@ -128,3 +128,31 @@ def test_without_topic_effects_topics_differ_by_their_ranks_alone():
         spread[name] = float(found.max() - found.min())
     assert spread["topics"] > 140  # true: 180
     assert spread["ranks"] < 90  # the judged ones, 20 against 60 or so, are all that differs
+
+
+def test_a_fit_that_learned_from_late_runs_keeps_the_fusion_of_the_design(tmp_path):
+    """In a file, in another order of the runs, and beside runs that came since."""
+    whole = be.simulate.urn_collection(
+        [0.05, 0.1, 0.3, 0.2], n_topics=6, prevalence=0.1, random_seed=2
+    )
+    names = whole["run"].to_numpy().tolist()
+    early = be.select(whole, runs=names[:2])
+    design = be.designs.pps_strata(early, budget=20, n_strata=5, frame="retrieved")
+    drawn = be.draw(design, random_seed=1)
+    asked = be.reveal(early, design, drawn)
+    runs = be.runs_frame(whole)
+
+    def with_runs(some):
+        return be.add_runs(asked, runs[runs["run"].isin(some)])
+
+    sampled = with_runs(names[2:3])
+    model = be.models.relevance_model(sampled, runs=names[:3])
+    assert model.coords["run"] == tuple(names[:3]) and model.coords["fused_run"] == tuple(names[:2])
+    fitted = be.fit(model, approximation="laplace", draws=50, random_seed=1)
+    be.save_fit(fitted, tmp_path / "fit.nc")
+    post = be.posterior_scores(fitted, sampled, "P@10", random_seed=1)
+    assert post["learned"].to_numpy().all()
+    more = with_runs(names[2:])
+    later = be.posterior_scores(be.open_fit(tmp_path / "fit.nc"), more, "P@10", random_seed=1)
+    np.testing.assert_array_equal(later.estimate.sel(run=names[:3]), post.estimate)
+    assert later["learned"].to_numpy().tolist() == [True] * 3 + [False]
