@@ -33,6 +33,7 @@ def report(
     ] = None,
     predictor: option.Predictor = None,
     model: Annotated[bool, typer.Option(help="Combine with a model, for samples by dyn.")] = True,
+    learn_from: option.LearnFrom = "design",
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
     draws: Annotated[
@@ -65,6 +66,7 @@ def report(
             estimator=estimator,
             predictor=chosen,
             model=model,
+            learn_from=learn_from,
             relevance_level=relevance_level,
             ci_prob=ci_prob,
             draws=draws,

@@ -119,18 +119,18 @@ def _ranked(source: xr.Dataset, how: dict[str, Any]) -> tuple[xr.Dataset | None,
 
 
 def combined_answers(
-    sampled: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], how: dict[str, int],
+    sampled: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], how: dict[str, Any],
     notes: Notes,
 ) -> Answers:  # fmt: skip
     """Design and model combined, the model fitted by its approximation and checked.
 
-    ``how`` has the draws of a chain and the random seed.
+    ``how`` has the runs that it learns from, the draws of a chain and the random seed.
     """
-    seed = how["random_seed"]
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
-    found = Combination.of(sampled, mean, **asked, draws=how["draws"], random_seed=seed)
+    found = Combination.of(sampled, mean, **asked, **how)
     both, table = found.scores, found.intervals
-    sets, chances = _ranked(both, {"ci_prob": options["ci_prob"], "random_seed": seed})
+    ranked = {"ci_prob": options["ci_prob"], "random_seed": how["random_seed"]}
+    sets, chances = _ranked(both, ranked)
     if found.contradiction:
         notes.add(
             f"{found.contradiction.capitalize()}. The intervals of {options['estimator']} do not "

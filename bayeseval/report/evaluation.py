@@ -15,6 +15,7 @@ from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, counted, percent
+from bayeseval.posterior.modelled import learned_runs
 from bayeseval.report.answers import (
     Answers,
     Notes,
@@ -39,6 +40,7 @@ def evaluation_page(
     estimator: str | None = None,
     predictor=None,
     model: bool = True,
+    learn_from: str | Sequence[str] = "design",
     relevance_level: int = 1,
     ci_prob: float = 0.9,
     draws: int = 1000,
@@ -65,6 +67,8 @@ def evaluation_page(
         other judgments.
     model : bool
         Whether to combine with a model where that can be.
+    learn_from : {"design", "all"} or list of str
+        Runs that the model learns from, as for :func:`combined_scores`.
     relevance_level : int
         Lowest relevant grade.
     ci_prob : float
@@ -104,13 +108,14 @@ def evaluation_page(
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, draws=draws)
+    learned_runs(sampled, learn_from)
     chosen = chosen_estimator(sampled, estimator)
     options = {"estimator": chosen, "predictor": predictor, "ci_prob": ci_prob}
     options["relevance_level"] = relevance_level
     said = Notes()
     for text in notes:
         said.add(text)
-    how = {"draws": draws, "random_seed": random_seed}
+    how = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
     with said.of_warnings():
         answers = design_answers(sampled, measures, options, random_seed, said)
         both = _combined(sampled, answers, options, how, said) if model else None
@@ -304,6 +309,9 @@ def _how(
             f"{number:,} posterior draws; other draws would move the ends of intervals by some "
             f"{END_ERROR / number**0.5:.1%} of half their length"
         )
+        learned = learned_runs(sampled, how["learn_from"])
+        if learned is not None:
+            named["Model"] += f"; it learns from {counted(len(learned), 'run')}"
     named["Relevant"] = f"grades of {options['relevance_level']} or more"
     named["Data"] = (
         f"collection {attrs.get('fingerprint', '')}, sample {attrs.get('sample', '')}: the same "

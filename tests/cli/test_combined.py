@@ -213,6 +213,9 @@ def test_a_report_combines_by_that_name_as_by_itself(command, words, tmp_path):
         assert done[0] == 0, done[2]
         pages.append(page.read_text())
     assert pages[0] == pages[1] and "dyn and the model combined" in pages[0]
+    asked = ["--draws", "50", "--learn-from", "all", "--output", tmp_path / "all.html"]
+    assert command("report", *words, *MEASURE, *asked)[0] == 0
+    assert "it learns from 3 runs" in (tmp_path / "all.html").read_text()
     done = command("report", *words, *MEASURE, "--no-model", "--output", tmp_path / "none.html")
     assert done[0] == 2 and "goes with the model, not with --no-model" in done[2]
 

@@ -106,6 +106,16 @@ def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled,
             assert ("new" in row[-1]) == (row[0] in ("n4", "n5"))
 
 
+def test_the_model_learns_from_all_runs_where_it_is_asked_to(sampled):
+    asked = {"draws": 200, "random_seed": 5}
+    text = evaluation_page(sampled, "P@10", learn_from="all", **asked)
+    page = Page(text)
+    both = be.combined_scores(sampled, "P@10", learn_from="all", **asked).isel(measure=0)
+    for name, told in ((row[0], row[1]) for row in page.rows[1:6]):
+        assert told == f"{both['estimate'].sel(run=name).item():.3f}"
+    assert page.words["Model"].endswith("it learns from 5 runs")
+
+
 def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     assert not re.findall(r'(?:src|href)="(?!#|data:)', text)
     names = re.findall(r' id="([^"]*)"', text)
@@ -229,6 +239,8 @@ def test_measures_of_grades_are_combined_too_and_warnings_are_told_beside_the_ot
 def test_options_are_checked_before_the_work(sampled):
     with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
         evaluation_page(sampled, "P@10", ci_prob=2.0, random_seed=1)
+    with pytest.raises(ValueError, match="learn_from must be one of design, all, not 'n4'"):
+        evaluation_page(sampled, "P@10", learn_from="n4", random_seed=1)
     with pytest.raises(ValueError, match="draws is 0"):
         evaluation_page(sampled, "P@10", draws=0, random_seed=1)
     with pytest.raises(ValueError, match="random_seed is .*; allowed: a whole number, 0 or more"):
