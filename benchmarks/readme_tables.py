@@ -37,6 +37,8 @@ def main() -> None:
     shown("The relevance model, contributing runs", model_beside_dyn(coverage))
     shown("With errors of its own", own_errors(coverage))
     shown("Held-out collections", held_out(coverage))
+    shown("Learning from new runs, means over the six", from_new(coverage))
+    shown("New runs that the model learned from, by collection", from_new_by_collection(coverage))
     shown("Ratios by the counts, all kinds of runs alike: worst of the six", over_kinds(coverage))
     worlds = pd.read_csv(HERE / "other_worlds" / "results.csv")
     shown("Other worlds by dyn", worlds_by_dyn(worlds))
@@ -107,6 +109,40 @@ def samples(rows: pd.DataFrame) -> list[list[str]]:
             ]
             table.append([str(budget), word, *cells])
     return table
+
+
+def from_new(rows: pd.DataFrame) -> list[list[str]]:
+    """Ratio and coverage of the combination that learns from new runs, and those without."""
+    some = rows[rows.collection.isin(COLLECTIONS)]
+    by = ["estimator", "budget", "runs", "measure"]
+    mean = some.groupby(by)[["over_dyn", "coverage"]].mean()
+    table = [["judgments", "runs", *MEASURES]]
+    for budget in (100, 50, 200):
+        for role, word in ROLES.items():
+            keys = [(budget, role, measure) for measure in MEASURES]
+            cells = [_beside(mean, key) for key in keys]
+            table.append([str(budget), word, *cells])
+    return table
+
+
+def from_new_by_collection(rows: pd.DataFrame) -> list[list[str]]:
+    """The same of new runs on each collection, 100 judgments; last, by the model alone."""
+    some = rows[(rows.budget == 100) & (rows.runs == "new")]
+    table_of = some.set_index(["estimator", "collection", "measure"])[["over_dyn", "coverage"]]
+    alone = table_of.coverage["relevance_model, learning from new runs, with its own errors"]
+    table = [["", *MEASURES, "model with its own errors"]]
+    for name in alone.index.unique("collection"):
+        cells = [_beside(table_of, (name, measure)) for measure in MEASURES]
+        table.append([name, *cells, " ".join(short(alone[name, m]) for m in MEASURES)])
+    return table
+
+
+def _beside(table: pd.DataFrame, key: tuple) -> str:
+    """Ratio and coverage where the model learned from new runs, and in brackets without."""
+    found = table.loc[("combined, learning from new runs", *key)]
+    usual = table.loc[("combined", *key)]
+    now, before = (f"{short(one.over_dyn)}, {short(one.coverage)}" for one in (found, usual))
+    return f"{now} ({before})"
 
 
 def samples_by_collection(rows: pd.DataFrame) -> list[list[str]]:
