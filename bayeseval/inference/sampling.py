@@ -79,9 +79,9 @@ def fit(
         by ``options={"chain_method": "vectorized"}``.
     approximation : {"laplace"}, optional
         Of ``relevance_model`` and ``grade_model``: a normal one at the posterior's mode, set right
-        by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain
-        (:mod:`bayeseval.models.relevance.laplace`; ``benchmarks/relevance_model/README.md`` has its
-        error).
+        by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain, of which
+        far fewer are independent (:mod:`bayeseval.models.relevance.laplace`;
+        ``benchmarks/relevance_model/README.md`` has its error).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional

@@ -37,6 +37,13 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     open log odds get these to themselves (:mod:`bayeseval.models.relevance.walls`), and 40 further
     steps tune. What it is not: a sampler with a verdict; compare with one where it matters.
 
+    The draws of one chain follow those of another, as if they were one chain, so that effective
+    sample sizes (``az.ess``, ``az.summary``) see how slowly a chain moves. They are much smaller
+    than the number of draws. Of 2,000 draws, with 100 judgments a topic: 490 to 950 for the mean
+    score (P@10 or AP) that has fewest, 30 to 70 for the slowest standard deviation or
+    correlation (trec-covid-5, clef-tar-2017 and few-relevant). r_hat takes several chains and is
+    NaN.
+
     Documents with a grade have a further row for each grade from which another can be reached
     (:class:`bayeseval.models.relevance.steps.Steps`). Their log odds are not linear in the effects;
     the curvature at the mode is taken without what they bend by themselves, and the chains do the
@@ -49,7 +56,7 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     known : dict
         Values of ``relevance`` or ``grade``, and of the labels of external columns.
     draws : int
-        Number of draws, in one chain.
+        Number of draws, in one chain, of the 16 one after another.
     random_seed : int
 
     Returns
@@ -87,10 +94,22 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     common, own = (np.concatenate([one[k] for one in kept], axis=-1) for k in (0, 1))
     spread = {name: np.concatenate([one[2][name] for one in kept]) for name in spreads.value}
     values = _named(model, regression, common, own, spread)
-    values = {name: drawn[:draws] for name, drawn in values.items()}
+    in_turn = _chain_by_chain(draws)
+    values = {name: drawn[in_turn] for name, drawn in values.items()}
     for column in label_columns(model.coords):
         values |= drawn_error_rates(model, column, grade, known, draws, random)
     return _labelled(model, values)
+
+
+def _chain_by_chain(n_draws: int) -> NDArray[np.int64]:
+    """Places of the first draws, which come step by step of all chains, one chain's after another.
+
+    Examples
+    --------
+    >>> _chain_by_chain(N_CHAINS + 2)[:5]
+    array([ 0, 16,  1, 17,  2])
+    """
+    return np.argsort(np.arange(n_draws) % N_CHAINS, kind="stable")
 
 
 def _named(model, regression: Regression, common, own, spread) -> dict[str, NDArray]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 import bayeseval as be
 from bayeseval import progress
 from bayeseval.models.relevance.chain import Chains
-from bayeseval.models.relevance.mode import normal_start
+from bayeseval.models.relevance.mode import N_CHAINS, normal_start
 from bayeseval.models.relevance.regression import Regression
 from tests.models.relevance.posterior_slopes import (
     check_mode_and_arrow,
@@ -220,6 +220,16 @@ def test_draws_carry_the_names_and_dims_of_the_model(model, fitted):
         assert np.isfinite(posterior[variable.name]).all()
     assert fitted.attrs["approximation"] == "laplace"
     assert posterior.sizes["draw"] == 2000
+
+
+def test_effective_sizes_are_those_of_the_chains_that_follow_one_another(fitted):
+    import arviz as az
+
+    for name in ("topic_fisher_z", "agreement_sd", "curve_component_sd"):
+        draws = fitted["posterior"][name].to_numpy()  # 16 chains of 125
+        own = float(az.ess(draws.reshape(N_CHAINS, -1)))
+        assert own < 0.5 * draws.size
+        assert own / 2 < float(az.ess(draws)) < 2 * own
 
 
 def test_probabilities_match_the_share_of_relevant_documents(sampled, fitted):
