@@ -1,10 +1,14 @@
 """The blocks of the pages that are marked to be run do what they say."""
 
 import re
+from functools import partial
 from pathlib import Path
 
+import arviz as az
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 import xarray as xr
 
@@ -142,3 +146,48 @@ def test_topics_weigh_as_they_are_said_to():
     names = ran("decide.md", "weighted", {"be": be, "sampled": sampled, "traffic": alike})
     without = names["scores"]["standard_error"].isnull().any("topic")
     assert without.any() and (names["error"].isnull() == without).all()
+
+
+@pytest.fixture
+def hidden(monkeypatch) -> dict:
+    """A sample of a few runs and topics, and a sampler that makes few draws."""
+    demo = be.simulate.demo_collection()
+    known = be.select(demo, runs=demo["run"].to_numpy()[:6].tolist(), topics=list("1234"))
+    design = be.designs.pps_strata(known, budget=40, n_strata=10)
+    quick = {"draws": 250, "tune": 200, "chains": 2, "progressbar": False, "quiet": True}
+    monkeypatch.setattr(pm, "sample", partial(pm.sample, **quick))
+    sampled = be.reveal(known, design, be.draw(design, random_seed=1))
+    return {"be": be, "pm": pm, "az": az, "sampled": sampled}
+
+
+def test_a_prior_is_given_other_numbers_and_seen_in_scores(hidden):
+    names = ran("pymc.md", "prior", hidden)
+    assert names["model"]["fixed_prior"].get_value()[:, 1].tolist() == [-3.0, 4.0]
+    assert (be.summarize(names["before"]).standard_error > 0.05).all()
+
+
+def test_a_model_of_ones_own_is_scored_by_replicates(hidden):
+    names = ran("pymc.md", "own", hidden)
+    grade = names["sampled"]["judgments/grade"].to_numpy()
+    filled = names["complete"]["judgments/grade"].transpose("replicate", "pair").to_numpy()
+    asked = names["sampled"]["design/inclusion_probability"].to_numpy() > 0
+    assert (np.isnan(filled) == ~asked).all() and not np.isnan(grade[asked]).all()
+    given = ~np.isnan(grade)
+    assert (filled[:, given] == grade[given]).all()
+    assert set(np.unique(filled[:, asked & ~given])) == {0.0, 1.0}
+    assert (be.summarize(names["post"]).standard_error > 0).all()
+    mean = be.mean_over_topics(be.evaluate(names["sampled"], "P@10", estimator="dyn"))
+    assert be.combine(mean, names["post"], guarantee="each").estimate.notnull().all()
+
+
+@pytest.mark.slow  # half a minute, most of it to compile
+def test_a_sampler_of_ones_own_gives_a_fit_that_is_scored_and_checked(hidden, capsys):
+    small = be.models.relevance_model(hidden["sampled"], n_components=0, agreement=False)
+    names = ran("pymc.md", "sampler", hidden | {"model": small})
+    prior = be.inference.prior_fit(small, draws=200, random_seed=1)
+    prior = be.posterior_scores(prior, hidden["sampled"], "P@10", denominator="model")
+    before, after = (float(be.summarize(p).standard_error.mean()) for p in (prior, names["post"]))
+    assert after < 0.5 * before
+    ran("pymc.md", "checks", names)
+    assert "population_effect[log_rank]" in capsys.readouterr().out
+    plt.close("all")
