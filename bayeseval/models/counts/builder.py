@@ -201,7 +201,9 @@ def _curve(columns: NDArray, judged: NDArray[np.int64], prior: tuple[np.float64,
     mean, sd = prior
     weighted = columns * np.sqrt(judged)[:, None]
     rotation = np.linalg.svd(weighted, full_matrices=False)[2].T
-    units: Any = pm.Normal("curve_units", 0.0, 1.0, shape=rotation.shape[1])
+    model: Any = pm.modelcontext(None)
+    model.add_coord("curve_direction", np.arange(1, rotation.shape[1] + 1))
+    units: Any = pm.Normal("curve_units", 0.0, 1.0, dims="curve_direction")
     return pm.Deterministic("curve", mean + sd * (rotation @ units), dims="curve_column")
 
 
