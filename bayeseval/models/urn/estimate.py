@@ -1,12 +1,13 @@
 """Maximum likelihood of Park's urn from the judged top of every run."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.distributions.wallenius_count import check_numbers
 from bayeseval.models.urn.tops import judged_tops
 from bayeseval.progress import track
@@ -14,6 +15,8 @@ from bayeseval.progress import track
 LOGIT_RANGE = (-14.0, 8.0)
 LOG_ODDS_RANGE = (-16.0, 10.0)
 STEP = 1e-4  # of the difference quotients of the gradient
+STARTS = (0.0, 2.0, 4.0)  # along the ridge, above the first guess
+RISE = 1e-5  # of the log-likelihood, that calls for a further search
 
 
 def urn_estimate(
@@ -25,6 +28,7 @@ def urn_estimate(
     runs: list[str] | None = None,
     gaps: str = "refuse",
     profile: xr.DataArray | NDArray | None = None,
+    ci_prob: float = 0.9,
 ) -> xr.Dataset:
     r"""Estimates of q (relevant proportion) and w (relevance ratio of each run), with profile.
 
@@ -35,13 +39,19 @@ def urn_estimate(
     Estimand: q and w of the urn. Random: M and the draws. From the top of a list the two are nearly
     not identified apart when N is large: only the depletion of the urn tells them apart. What the
     judged ranks do identify is the *contrast* logit q - log w, the log odds of relevance at the
-    first rank; read that, and the two alone only where their standard errors are small, which
-    `profile_log_likelihood` shows. Standard errors come from the observed information. Runs that
-    share documents are not independent given M and w: with several runs this is a composite
-    likelihood, whose standard errors are too small. What breaks it: topics of unlike difficulty (w
-    is common to all of them); M more variable than Binomial; gaps that are not ignorable. Cost:
-    runs times topics times N times depth per evaluation, some hundred evaluations, and two per run
-    for the standard errors.
+    first rank; read that, and of q its interval by the likelihood ratio. Standard errors come from
+    the observed information. Where the likelihood is as flat as that, those of logit q and log w do
+    not say how flat: they are smallest where the estimate happens to be too low, and a small one is
+    no sign that q is known. **Measured** on 150 collections each (errors .02 to .04): in five urns
+    with 5 to 10 judged ranks of N = 100 or 1,000, q from .02 to .3, 90 % intervals by the standard
+    error held logit q in .30 to .79, of the estimates with one below .4 in 0 to .59, those by the
+    likelihood ratio in .84 to .92; where 50 or 60 ranks of 60 or 100 are judged both did in .91 to
+    .93. The contrast is held by its standard error in .84 to .93. Runs that share documents are not
+    independent given M and w: with several runs this is a composite likelihood, whose standard
+    errors and intervals are too small. What breaks it: topics of unlike difficulty (w is common to
+    all of them); M more variable than Binomial; gaps that are not ignorable. Cost: runs times
+    topics times N times depth per evaluation, some thousand evaluations, and two per run for the
+    standard errors.
 
     Gaps, unjudged documents at the first `depth` ranks, may be summed over only if, given what is
     judged, being judged does not depend on the relevance of what is not: ignorable are ranks left
@@ -71,12 +81,16 @@ def urn_estimate(
     profile : array of float, optional
         Values of logit q for the profile likelihood; by default 13 from 3 below the estimate to 3
         above.
+    ci_prob : float
+        Coverage of the interval of logit q.
 
     Returns
     -------
     Dataset
         ``logit_q``, ``log_odds`` (run), which is log w, the log of the relevance ratio (not of
         odds of relevance), and ``contrast`` (run), each with ``_standard_error``;
+        ``logit_q_interval`` (ci_bound) by the likelihood ratio, infinite where the likelihood does
+        not fall far enough down to -14 or up to 8;
         ``relevant_probability``, ``log_likelihood``; ``covariance`` (parameter,
         parameter_other) of logit q and log w; ``profile_log_likelihood`` (logit) and
         ``profile_log_odds`` (logit, run): the likelihood and the log w that go best with a given
@@ -104,9 +118,10 @@ def urn_estimate(
     >>> fit.relevant_probability.item(), float(np.exp(fit.log_odds[0]))
     (0.2004, 0.102)
     """
+    check_ci_prob(ci_prob)
     asked = {"depth": depth, "relevance_level": relevance_level, "gaps": gaps}
     lists, run = urn_lists(collection, n_documents, runs=runs, **asked)
-    best = _maximum(lists)
+    best, bounds = _maximum_within(lists, ci_prob)
     points = best[0] + np.linspace(-3.0, 3.0, 13) if profile is None else np.asarray(profile)
     covariance = _covariance(lists, best)
     error = np.sqrt(np.diag(covariance))
@@ -118,6 +133,7 @@ def urn_estimate(
             "relevant_probability": 1.0 / (1.0 + np.exp(-best[0])),
             "logit_q": best[0],
             "logit_q_standard_error": error[0],
+            "logit_q_interval": ("ci_bound", bounds),
             "log_odds": ("run", best[1:]),
             "log_odds_standard_error": ("run", error[1:]),
             "contrast": ("run", best[0] - best[1:]),
@@ -127,8 +143,14 @@ def urn_estimate(
             "profile_log_likelihood": ("logit", value),
             "profile_log_odds": (("logit", "run"), along),
         },
-        coords={"run": run, "logit": points, "parameter": names, "parameter_other": names},
-        attrs=asked,
+        coords={
+            "run": run,
+            "logit": points,
+            "ci_bound": ["lower", "upper"],
+            "parameter": names,
+            "parameter_other": names,
+        },
+        attrs=asked | {"ci_prob": ci_prob},
     )
 
 
@@ -228,6 +250,60 @@ def _maximum(
     return turned(found.x)
 
 
+def _held(lists: UrnLists, near: NDArray[np.float64], logit: float) -> NDArray[np.float64]:
+    """Parameters of the largest likelihood at a logit q, sought from the contrasts of others."""
+    return _maximum(lists, np.append(logit, near[1:] + logit - near[0]), logit)
+
+
+def _maximum_within(lists: UrnLists, ci_prob: float) -> tuple[NDArray, NDArray]:
+    """Parameters of the largest likelihood and bounds of logit q by the likelihood ratio.
+
+    Along the ridge of logit q and log w the likelihood can have two tops: searches begin at several
+    places of it, and whatever the bounds' search meets above the top is climbed from.
+    """
+    tops = [_maximum(lists, _start(lists) + shift) for shift in STARTS]
+    best = max(tops, key=lambda top: lists.log_likelihood(top)[0])
+    while True:
+        bounds = np.array([-np.inf, np.inf])
+        for side in track((0, 1), "interval of logit q"):
+            bounds[side], higher = _bound(lists, best, ci_prob, 2.0 * side - 1.0)
+            if higher is not None:
+                best = _maximum(lists, higher)
+                break
+        else:
+            return best, bounds
+
+
+def _bound(
+    lists: UrnLists, best: NDArray[np.float64], ci_prob: float, sign: float
+) -> tuple[float, NDArray[np.float64] | None]:
+    """Where the profile likelihood has fallen by half the quantile of chi-squared, 1 degree.
+
+    Below the largest (``sign`` -1) or above it, and infinite where it does not fall so far; or a
+    point of the profile that is above the largest.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    top, allowed = lists.log_likelihood(best)[0], 0.5 * ndtri(0.5 + 0.5 * ci_prob) ** 2
+    inside, step = best, 0.25
+
+    def beyond(logit: float) -> float:
+        return top - lists.log_likelihood(_held(lists, inside, logit))[0] - allowed
+
+    while sign * inside[0] < max(sign * edge for edge in LOGIT_RANGE):
+        logit = float(np.clip(inside[0] + sign * step, *LOGIT_RANGE))
+        further = _held(lists, inside, logit)
+        lost = top - lists.log_likelihood(further)[0]
+        if lost < -RISE:
+            return np.nan, further
+        if lost > allowed:
+            crossing: Any = brentq(beyond, inside[0], logit, xtol=1e-3)
+            return crossing, None
+        inside, step = further, 2.0 * step
+    return sign * np.inf, None
+
+
 def _start(lists: UrnLists) -> NDArray[np.float64]:
     """First guess: proportion relevant at the judged ranks, and a tenth of it in the urn."""
     judged = (lists.relevance >= 0).sum(axis=(0, 2))
@@ -257,7 +333,7 @@ def _profile(lists: UrnLists, best, points) -> tuple[NDArray, NDArray]:
     """Largest log-likelihood at every logit q, and the log w it is reached with."""
     value, along = np.empty(points.size), np.empty((points.size, best.size - 1))
     for index, logit in enumerate(track(points.tolist(), "profile likelihood")):
-        held = _maximum(lists, np.append(logit, best[1:] + logit - best[0]), logit)
+        held = _held(lists, best, logit)
         value[index] = lists.log_likelihood(held)[0]
         along[index] = held[1:]
     return value, along

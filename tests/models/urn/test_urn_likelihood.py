@@ -8,11 +8,11 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 import bayeseval as be
 from bayeseval.distributions.wallenius_sequence_kernel import run_log_likelihoods
-from bayeseval.models.urn.estimate import UrnLists, urn_estimate
+from bayeseval.models.urn.estimate import UrnLists, _maximum_within, urn_estimate
 
 
 def sequence_log_likelihood(relevance, n_documents, n_relevant, log_odds):
@@ -175,6 +175,69 @@ def test_at_the_top_of_long_lists_the_profile_is_flat_and_the_contrast_is_found(
     )  # four units of logit q hardly matter
     along = one.logit.to_numpy() - one.profile_log_odds.to_numpy()
     assert np.ptp(along) < 0.6
+
+
+def judged_tops_of_an_urn(seed, odds=(0.3,), depth=10):
+    """Fifty topics of 100 documents each, a fifth of them relevant."""
+    return be.simulate.urn_collection(
+        odds, n_topics=50, n_documents=100, prevalence=0.2, shared=0.0, depth=depth,
+        random_seed=seed,
+    )  # fmt: skip
+
+
+def test_the_likelihood_has_fallen_by_half_the_quantile_at_the_bounds_of_logit_q():
+    collection = judged_tops_of_an_urn(3)
+    asked = {"n_documents": 100, "depth": 10, "ci_prob": 0.8}
+    bounds = urn_estimate(collection, **asked, profile=[0.0]).logit_q_interval
+    assert bounds.ci_bound.values.tolist() == ["lower", "upper"]
+    found = urn_estimate(collection, **asked, profile=bounds.to_numpy())
+    assert bounds[0] < found.logit_q < bounds[1]
+    fallen = found.log_likelihood - found.profile_log_likelihood
+    np.testing.assert_allclose(fallen, 0.5 * chi2.ppf(0.8, 1), atol=0.01)
+
+
+def test_logit_q_has_no_lower_bound_where_nothing_judged_is_relevant():
+    nothing = UrnLists(np.zeros((5, 1, 3), dtype=np.int8), np.full(5, 50))
+    best, bounds = _maximum_within(nothing, 0.9)
+    assert bounds[0] == -np.inf
+    assert best[0] < bounds[1]
+
+
+def drawn_lists(seed, odds, *, n_topics, n_documents, depth, proportion):
+    """Lists drawn one document after another, the runs independently given M."""
+    random = np.random.default_rng(seed)
+    relevance = np.zeros((n_topics, len(odds), depth), dtype=np.int8)
+    for topic in relevance:
+        relevant = random.binomial(n_documents, proportion)
+        for shown, weight in zip(topic, odds, strict=True):
+            left, other = relevant, n_documents - relevant
+            for rank in range(depth):
+                shown[rank] = random.random() < left / (left + weight * other)
+                left, other = left - shown[rank], other - (1 - shown[rank])
+    return UrnLists(relevance, np.full(n_topics, n_documents))
+
+
+def test_of_two_tops_of_the_likelihood_the_higher_is_found():
+    sizes = {"n_topics": 50, "n_documents": 100, "depth": 10, "proportion": 0.2}
+    lists = drawn_lists(90, [0.1, 0.3, 0.6], **sizes)
+    best, _ = _maximum_within(lists, 0.9)
+    top, gradient = lists.log_likelihood(best)
+    assert best[0] == pytest.approx(1.609, abs=0.01)
+    assert np.abs(gradient).max() < 1e-3
+    lower = np.append(-1.163, -1.163 - (best[0] - best[1:]))
+    assert top > lists.log_likelihood(lower)[0] + 1.5
+
+
+@pytest.mark.slow
+def test_bounds_of_logit_q_hold_where_its_standard_error_misleads():
+    truth, held, by_error = np.log(0.25), 0, 0
+    for seed in range(100):
+        found = urn_estimate(judged_tops_of_an_urn(seed), n_documents=100, depth=10, profile=[0.0])
+        low, high = found.logit_q_interval.to_numpy()
+        held += low <= truth <= high
+        by_error += abs(found.logit_q.item() - truth) <= 1.645 * found.logit_q_standard_error.item()
+    assert 82 <= held <= 97  # of 90 % each: outside once in a hundred
+    assert by_error <= held - 10
 
 
 def prefix_collection(**more):
