@@ -29,6 +29,13 @@ def rank_sets(
     each, with step-down: over the pairs of one run for a set that holds for each run by itself,
     over all pairs for sets that hold for all runs at once.
 
+    Scores per topic give an estimate of the errors' covariance, whose correlations are shrunk for
+    the quantile (:func:`bayeseval.rankings.evidence.shrunk_covariance`), and whose variances count
+    by Student's t pair by pair, as if these were known together. With few topics that is not
+    enough: of 90 % simultaneous sets of runs that all tie .89 held with 12 runs and 50 topics and
+    with 60 and 50, .88 with 30 and 15, .85 with 12 and 10, .80 with 40 and 10 (errors .02 to .04;
+    without shrinking .89, .88, .80, .77, .63). Sets that hold for each run by itself do (.94).
+
     The errors of means are those of ``covariance``, taken for normal. :func:`compare` has the same
     errors with Student's t: where judgments are few, it may leave open what is found here.
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.rankings.evidence import Evidence
+from bayeseval.rankings.evidence import Evidence, errors_of_differences
 from bayeseval.rounding import ratio, settled
 
 Floats = NDArray[np.floating]
@@ -55,8 +55,10 @@ def separated(
 
     error = evidence.error
     statistic = studentised(evidence.difference, error, evidence.freedom)
-    errors = normal_draws(evidence.covariance, n_draws, random)
-    inverse = ratio(1.0, error)  # 0 for runs that are one and the same
+    joint = evidence.covariance if evidence.joint is None else evidence.joint
+    errors = normal_draws(joint, n_draws, random)
+    drawn_error = np.where(error > 0, errors_of_differences(joint), 0.0)
+    inverse = ratio(1.0, drawn_error)  # 0 for runs that are one and the same
     bound = largest_sizes(np.ascontiguousarray(errors.T), inverse)
     statistics = np.stack([statistic, -statistic])
     found = np.isposinf(statistics)
