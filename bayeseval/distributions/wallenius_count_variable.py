@@ -233,16 +233,46 @@ def random_counts(rng, n_draws, n_relevant, n_documents, log_odds):
 
 
 class KernelOp(Op):
-    """Operation whose outputs a compiled kernel returns."""
+    """Operation whose outputs a compiled kernel returns: log probabilities, and their derivatives.
+
+    Only the log probabilities are connected, and only to the inputs by which there is a derivative.
+    """
 
     __props__ = ()
     kernel: Any
     version = KERNEL_VERSION
+    dtypes: tuple[str, ...]  # of the inputs
+    # of each output its number of dims, and the input that has its shape; all are float64
+    outputs: tuple[tuple[int, int], ...]
+    slopes: dict[int, int]  # input -> the output that is the derivative by it
+
+    def make_node(self, *inputs):
+        """Node with inputs of the dtypes."""
+        typed = [pt.cast(x, dtype) for x, dtype in zip(inputs, self.dtypes, strict=True)]
+        found = [pt.tensor(dtype="float64", shape=(None,) * ndim) for ndim, _ in self.outputs]
+        return Apply(self, typed, found)
 
     def perform(self, node, inputs, output_storage):
         """All outputs, outside numba."""
         for storage, value in zip(output_storage, self.kernel(*inputs), strict=True):
             storage[0] = value
+
+    def infer_shape(self, node, input_shapes):
+        """Shapes of inputs."""
+        return [input_shapes[like] for _, like in self.outputs]
+
+    def connection_pattern(self, node):
+        """Of each input whether it is connected to the first output, and to the others."""
+        others = [False] * (len(self.outputs) - 1)
+        return [[place in self.slopes, *others] for place in range(len(self.dtypes))]
+
+    def pullback(self, inputs, outputs, cotangents):
+        """Gradients: the other outputs of this very node."""
+        gradients: list[Any] = [disconnected_type() for _ in inputs]
+        for place, number in self.slopes.items():
+            cotangent = padded(cotangents[0], self.outputs[number][0] - 1)
+            gradients[place] = pt.mul(cotangent, outputs[number])
+        return gradients
 
 
 @numba_basic.register_funcify_default_op_cache_key(KernelOp)
@@ -260,24 +290,9 @@ class WalleniusCountLogp(KernelOp):
     """Log pmf of vectors (count, draws, relevant, documents, log odds), and d/d log odds."""
 
     kernel = staticmethod(log_pmfs)
-
-    def make_node(self, count, n_draws, n_relevant, n_documents, log_odds):
-        """Node with int64 vectors and the log odds as float64."""
-        integers = [pt.cast(x, "int64") for x in (count, n_draws, n_relevant, n_documents)]
-        inputs = [*integers, pt.cast(log_odds, "float64")]
-        return Apply(self, inputs, [pt.dvector(), pt.dvector()])
-
-    def infer_shape(self, node, input_shapes):
-        """Both outputs are as long as the inputs."""
-        return [input_shapes[0], input_shapes[0]]
-
-    def connection_pattern(self, node):
-        """Only the first output is connected, and only to the log odds."""
-        return [[False, False]] * 4 + [[True, False]]
-
-    def pullback(self, inputs, outputs, cotangents):
-        """Gradient with respect to the log odds: the second output of this very node."""
-        return [disconnected_type() for _ in range(4)] + [pt.mul(cotangents[0], outputs[1])]
+    dtypes = ("int64", "int64", "int64", "int64", "float64")
+    outputs = ((1, 0), (1, 0))
+    slopes = {4: 1}
 
 
 class WalleniusCountLogcdf(WalleniusCountLogp):
@@ -368,3 +383,8 @@ def _int64(value):
 
 def _float64(value):
     return value if hasattr(value, "owner") else np.asarray(value, dtype=np.float64)
+
+
+def padded(value: Any, n_dims: int = 1) -> Any:
+    """With dims of length one after the last."""
+    return value[(..., *[None] * n_dims)]

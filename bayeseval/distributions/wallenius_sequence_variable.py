@@ -12,14 +12,12 @@ import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.shape_utils import rv_size_is_none
-from pytensor.gradient import disconnected_type
-from pytensor.graph.basic import Apply
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 
 from bayeseval.distributions import wallenius_sequence_draws, wallenius_sequence_kernel
-from bayeseval.distributions.wallenius_count_variable import KernelOp
+from bayeseval.distributions.wallenius_count_variable import KernelOp, padded
 
 # PyTensor keeps compiled functions on disk: a changed kernel must change their key.
 KERNEL_VERSION = zlib.crc32(
@@ -35,55 +33,22 @@ class SequenceLogp(KernelOp):
 
     kernel = staticmethod(wallenius_sequence_kernel.run_log_likelihoods)
     version = KERNEL_VERSION
-
-    def make_node(self, colour, log_odds, n_documents, n_relevant):
-        """Node with colours as int8, the log odds as float64 and int64 numbers."""
-        numbers = [pt.cast(x, "int64") for x in (n_documents, n_relevant)]
-        inputs = [pt.cast(colour, "int8"), pt.cast(log_odds, "float64"), *numbers]
-        return Apply(self, inputs, [pt.dvector(), pt.dvector()])
-
-    def infer_shape(self, node, input_shapes):
-        """Both outputs have one number a row."""
-        return [input_shapes[1], input_shapes[1]]
-
-    def connection_pattern(self, node):
-        """Only the log-likelihood is connected, and only to the log odds."""
-        return [[False, False], [True, False], [False, False], [False, False]]
-
-    def pullback(self, inputs, outputs, cotangents):
-        """Gradient with respect to the log odds: the second output of this very node."""
-        change = pt.mul(cotangents[0], outputs[1])
-        return [disconnected_type(), change, disconnected_type(), disconnected_type()]
+    dtypes = ("int8", "float64", "int64", "int64")
+    outputs = ((1, 1), (1, 1))
+    slopes = {1: 1}
 
 
 class TopicLogp(KernelOp):
-    """Log-likelihood of topics (topic, run, rank), M summed out, and its two derivatives."""
+    """Log-likelihood of topics (topic, run, rank), M summed out, and its two derivatives.
+
+    Given log odds (topic, run), and logit prevalence, N and likelihood weight (topic,).
+    """
 
     kernel = staticmethod(wallenius_sequence_kernel.topic_log_likelihoods)
     version = KERNEL_VERSION
-
-    def make_node(self, colour, log_odds, logit_prevalence, n_documents, likelihood_weight):
-        """Node with colours as int8, float64 parameters and N as int64."""
-        parameters = [pt.cast(x, "float64") for x in (log_odds, logit_prevalence)]
-        fixed = [pt.cast(n_documents, "int64"), pt.cast(likelihood_weight, "float64")]
-        inputs = [pt.cast(colour, "int8"), *parameters, *fixed]
-        return Apply(self, inputs, [pt.dvector(), pt.dmatrix(), pt.dvector()])
-
-    def infer_shape(self, node, input_shapes):
-        """One number a topic, and one for each run of it."""
-        return [input_shapes[2], input_shapes[1], input_shapes[2]]
-
-    def connection_pattern(self, node):
-        """Only the log-likelihood is connected, to log odds and logit prevalence."""
-        connected, not_connected = [True, False, False], [False, False, False]
-        return [not_connected, connected, connected, not_connected, not_connected]
-
-    def pullback(self, inputs, outputs, cotangents):
-        """Gradients: the other outputs of this very node."""
-        cotangent: Any = cotangents[0]
-        odds = pt.mul(cotangent[:, None], outputs[1])
-        prevalence = pt.mul(cotangent, outputs[2])
-        return [disconnected_type(), odds, prevalence, disconnected_type(), disconnected_type()]
+    dtypes = ("int8", "float64", "float64", "int64", "float64")
+    outputs = ((1, 2), (2, 1), (1, 2))
+    slopes = {1: 1, 2: 2}
 
 
 class SequenceRV(RandomVariable):
@@ -180,8 +145,8 @@ class WalleniusSequence(pm.Discrete):
     ):
         """Relevant documents first."""
         rank = pt.arange(judged.shape[-1])
-        point: Any = pt.switch(judged, pt.lt(rank, _padded(n_relevant)), -1)
-        point = pt.broadcast_arrays(point, _padded(log_odds), _padded(n_documents))[0]
+        point: Any = pt.switch(judged, pt.lt(rank, padded(n_relevant)), -1)
+        point = pt.broadcast_arrays(point, padded(log_odds), padded(n_documents))[0]
         return _sized(point, size, judged.shape[-1:])
 
     @staticmethod
@@ -239,8 +204,8 @@ class WalleniusTopic(pm.Discrete):
     ):
         """Nothing relevant: possible for every N."""
         point: Any = pt.switch(judged, 0, -1)
-        shapes = [_padded(log_odds), _padded(logit_prevalence, 2)]
-        point = pt.broadcast_arrays(point, *shapes, _padded(n_documents, 2))[0]
+        shapes = [padded(log_odds), padded(logit_prevalence, 2)]
+        point = pt.broadcast_arrays(point, *shapes, padded(n_documents, 2))[0]
         return _sized(point, size, judged.shape[-2:])
 
     @staticmethod
@@ -280,11 +245,6 @@ def _sized(point, size, core):
     """A point of the support at the size asked for."""
     point = pt.cast(point, "int8")
     return point if rv_size_is_none(size) else pt.full(pt.concatenate([size, core]), point)
-
-
-def _padded(value: Any, n_dims: int = 1) -> Any:
-    """With dims of length one after the last."""
-    return value[(..., *[None] * n_dims)]
 
 
 def _possible(value: Any, result: Any, core: int) -> Any:
