@@ -26,16 +26,8 @@ _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_compiled
-def random_run(rng, log_odds, n_relevant, n_documents, judged):
-    """Colours of one run, drawn rank by rank; -1 where nobody judges or nothing is left."""
-    colour = np.empty(judged.size, dtype=np.int8)
-    _draw_run(rng, log_odds, n_relevant, n_documents, judged, colour)
-    return colour
-
-
-@_compiled
-def _draw_run(rng, log_odds, n_relevant, n_documents, judged, colour):
-    """Fill ``colour`` (rank,) with what :func:`random_run` returns."""
+def draw_run(rng, log_odds, n_relevant, n_documents, judged, colour):
+    """Fill ``colour`` (rank,) of one run in order; -1 where nobody judges or nothing is left."""
     odds = math.exp(log_odds)
     relevant, other = n_relevant, n_documents - n_relevant
     for rank in range(judged.size):
@@ -56,24 +48,16 @@ def random_runs(rng, log_odds, n_documents, n_relevant, judged):
     """Colours of rows (row, rank), one draw for each row of parameters."""
     colour = np.empty(judged.shape, dtype=np.int8)
     for row in range(judged.shape[0]):
-        _draw_run(rng, log_odds[row], n_relevant[row], n_documents[row], judged[row], colour[row])
+        draw_run(rng, log_odds[row], n_relevant[row], n_documents[row], judged[row], colour[row])
     return colour
 
 
 @_compiled
-def random_topic(rng, log_odds, logit_prevalence, n_documents, judged):
-    """Colours (run, rank) of one topic: M first, then every run from the same urn."""
-    colour = np.empty(judged.shape, dtype=np.int8)
-    _draw_topic(rng, log_odds, logit_prevalence, n_documents, judged, colour)
-    return colour
-
-
-@_compiled
-def _draw_topic(rng, log_odds, logit_prevalence, n_documents, judged, colour):
-    """Fill ``colour`` (run, rank) with what :func:`random_topic` returns."""
+def draw_topic(rng, log_odds, logit_prevalence, n_documents, judged, colour):
+    """Fill ``colour`` (run, rank) of one topic: M first, then every run from the same urn."""
     n_relevant = rng.binomial(n_documents, 1.0 / (1.0 + math.exp(-logit_prevalence)))
     for run in range(judged.shape[0]):
-        _draw_run(rng, log_odds[run], n_relevant, n_documents, judged[run], colour[run])
+        draw_run(rng, log_odds[run], n_relevant, n_documents, judged[run], colour[run])
 
 
 @_compiled
@@ -81,7 +65,7 @@ def random_topics(rng, log_odds, logit_prevalence, n_documents, judged):
     """Colours (topic, run, rank), one draw for each row of parameters."""
     colour = np.empty(judged.shape, dtype=np.int8)
     for topic in range(judged.shape[0]):
-        _draw_topic(
+        draw_topic(
             rng, log_odds[topic], logit_prevalence[topic], n_documents[topic],
             judged[topic], colour[topic],
         )  # fmt: skip

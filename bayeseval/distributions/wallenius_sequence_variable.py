@@ -106,22 +106,26 @@ def _rows(value, shape, core, dtype):
 
 @numba_core_rv_funcify.register(SequenceRV)
 def _numba_random_run(op, node):
-    kernel = wallenius_sequence_draws.random_run
+    fill = wallenius_sequence_draws.draw_run
 
     @numba_basic.numba_njit
     def random(rng, log_odds, n_documents, n_relevant, judged, likelihood_weight):
-        return kernel(rng, log_odds, n_relevant, n_documents, judged)
+        colour = np.empty(judged.shape, np.int8)
+        fill(rng, log_odds, n_relevant, n_documents, judged, colour)
+        return colour
 
     return random, KERNEL_VERSION
 
 
 @numba_core_rv_funcify.register(TopicRV)
 def _numba_random_topic(op, node):
-    kernel = wallenius_sequence_draws.random_topic
+    fill = wallenius_sequence_draws.draw_topic
 
     @numba_basic.numba_njit
     def random(rng, log_odds, logit_prevalence, n_documents, judged, likelihood_weight):
-        return kernel(rng, log_odds, logit_prevalence, n_documents, judged)
+        colour = np.empty(judged.shape, np.int8)
+        fill(rng, log_odds, logit_prevalence, n_documents, judged, colour)
+        return colour
 
     return random, KERNEL_VERSION
 
