@@ -101,27 +101,19 @@ def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDAr
     open_to_chance = probability[probability < 1.0]
     even = open_to_chance.size and open_to_chance.max() <= EVEN * open_to_chance.min()
     if (stratum < 0).any() or (even and not labelled):
-        place = _ranks(np.lexsort((fused_rank, -probability) if labelled else (fused_rank,)))
+        place = _ranks((fused_rank, -probability) if labelled else (fused_rank,))
         label = 2 * blocks(place) + (probability < 1.0)
     else:
-        place = _ranks(np.lexsort((fused_rank, stratum, -probability)))
+        place = _ranks((fused_rank, stratum, -probability))
         first = np.full(stratum.max() + 1, np.inf)
         np.minimum.at(first, stratum, place)
         label = first[stratum]
     return np.unique(label, return_inverse=True)[1], place.astype(float)
 
 
-def _ranks(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rank from 1 of every element of an order.
-
-    Examples
-    --------
-    >>> _ranks(np.array([2, 0, 1]))
-    array([2, 3, 1])
-    """
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = np.arange(1, order.size + 1)
-    return place
+def _ranks(keys: tuple[NDArray, ...]) -> NDArray[np.int64]:
+    """Rank from 1 of every element of an order by keys, the last of which goes first."""
+    return 1 + np.argsort(np.lexsort(keys))
 
 
 def blocks(rank: NDArray[np.int64]) -> NDArray[np.int64]:
