@@ -80,17 +80,12 @@ class UrnDraws:
 
         logit = self._logit_prevalence[:, topic]
         number, seeds = self._number[topic].tolist(), self._seeds[topic].tolist()
-        if not self._own:
-            return filled_topic(
-                seeds[0], colour, judged, self._log_odds, logit, number[0], self._weight
-            )[0]
         filled = np.empty((self.n_draws, *colour.shape), dtype=np.int8)
-        for run in range(colour.shape[0]):
-            one = slice(run, run + 1)
-            filled[:, one], _ = filled_topic(
-                seeds[run], colour[one], judged[one], self._log_odds[:, one], logit, number[run],
-                self._weight,
-            )  # fmt: skip
+        urns = np.array_split(np.arange(len(colour)), len(number))  # the runs that draw from each
+        for some, size, seed in zip(urns, number, seeds, strict=True):
+            filled[:, some], _ = filled_topic(
+                seed, colour[some], judged[some], self._log_odds[:, some], logit, size, self._weight
+            )
         return filled
 
     def _check_ignorable(self, topic: int, colour, judged) -> None:
