@@ -134,8 +134,12 @@ def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> di
         "tail_effect": pm.Normal("tail_effect", *values["tail"]),
     }
     parts = predictors.parts
-    if predictors.scale.lines.spread.size:
-        effects["component_effect"] = _component_effects(predictors, values)
+    number = predictors.scale.lines.spread.size
+    if number:
+        known = predictors.judged.size >= PAIRS_PER_COMPONENT * number
+        line = _shrunk("component", values, centred=known and number >= MANY_COMPONENTS)
+        effects["component_effect"] = line
+        pm.Deterministic("reliability", pt.dot(predictors.scale.lines.rotation, line), dims="run")
     if predictors.scale.curves.spread.size:
         effects["curve_component_effect"] = curve = _shrunk("curve_component", values)
         image: Any = pt.dot(predictors.scale.curves.rotation, curve)
@@ -154,9 +158,9 @@ def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> di
             "population_effect", mean, spread, dims="predictor"
         )
     if parts.n_topic_components:
-        effects["topic_component_effect"] = _shrunk("topic_component", values, by_topic=True)
+        effects["topic_component_effect"] = _shrunk("topic_component", values)
     if parts.agreement and parts.topic_effects:
-        effects["topic_agreement_effect"] = _shrunk("topic_agreement", values, by_topic=True)
+        effects["topic_agreement_effect"] = _shrunk("topic_agreement", values)
     return effects
 
 
@@ -210,28 +214,14 @@ def _topic_effects(
     }
 
 
-def _component_effects(predictors: Predictors, values) -> Any:
-    """Effects of the components, in units of their standard deviation where little is known."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    number = predictors.scale.lines.spread.size
-    known = predictors.judged.size >= PAIRS_PER_COMPONENT * number
-    sd = pm.HalfNormal("reliability_sd", *values["reliability_sd"])
-    if known and number >= MANY_COMPONENTS:
-        effect = pm.Normal("component_effect", np.float64(0), sd, dims="component")
-    else:
-        deviation = pm.Normal("component_deviation", np.float64(0), np.float64(1), dims="component")
-        effect = pm.Deterministic("component_effect", sd * deviation, dims="component")
-    pm.Deterministic("reliability", pt.dot(predictors.scale.lines.rotation, effect), dims="run")
-    return effect
-
-
-def _shrunk(name: str, values, by_topic: bool = False) -> Any:
-    """Effects along the dim of that name, in units of their one standard deviation."""
+def _shrunk(name: str, values, *, centred: bool = False) -> Any:
+    """Effects of a block with one standard deviation, in units of it where not ``centred``."""
     import pymc as pm
 
-    sd = pm.HalfNormal(f"{name}_sd", *values[f"{name}_sd"])
-    dims = ("topic", name) if by_topic else (name,)
-    deviation = pm.Normal(f"{name}_deviation", np.float64(0), np.float64(1), dims=dims)
-    return pm.Deterministic(f"{name}_effect", sd * deviation, dims=dims)
+    effect = EFFECTS[name]
+    assert effect.sd is not None
+    sd = pm.HalfNormal(effect.sd, *values[effect.sd])
+    if centred:
+        return pm.Normal(effect.variable, np.float64(0), sd, dims=effect.all_dims)
+    deviation = pm.Normal(f"{name}_deviation", np.float64(0), np.float64(1), dims=effect.all_dims)
+    return pm.Deterministic(effect.variable, sd * deviation, dims=effect.all_dims)
