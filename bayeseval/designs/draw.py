@@ -73,7 +73,8 @@ def draw(
     if design.attrs["scheme"] == "with_replacement":
         drawn, name = _counts(design, n_replicates or 1, n_draws, random), "draw_count"
     else:
-        drawn, name = _selection(design, n_replicates or 1, random), "selected"
+        drawn, name = np.zeros((n_replicates or 1, design.sizes["pair"]), dtype=bool), "selected"
+        SELECTIONS[design.attrs["scheme"]](drawn, design, random)
     attrs = {} if random_seed is None else {"seed": int(random_seed)}
     if n_replicates is None:
         return xr.DataArray(drawn[0], dims="pair", name=name, attrs=attrs)
@@ -118,13 +119,6 @@ def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
             "this design lists only the pairs that were sampled (prels or probs), so it cannot be "
             "drawn from again"
         )
-
-
-def _selection(design: xr.Dataset, n_replicates: int, random) -> np.ndarray:
-    """Samples without replacement, bool (replicate, pair)."""
-    selected = np.zeros((n_replicates, design.sizes["pair"]), dtype=bool)
-    SELECTIONS[design.attrs["scheme"]](selected, design, random)
-    return selected
 
 
 def _counts(design: xr.Dataset, n_replicates: int, n_draws: int | None, random) -> np.ndarray:

@@ -117,11 +117,6 @@ class Problem:
         return np.bincount(sample.topic[judged], minlength=sample.n_topics) > 0
 
     @property
-    def n_replicates(self) -> int:
-        """Number of samples side by side."""
-        return self.frame.sample.n_replicates
-
-    @property
     def labels(self) -> dict[str, NDArray]:
         """Labels of the dims of every result."""
         return {
@@ -183,11 +178,11 @@ class Problem:
 
     def _inside_weight(self, topic, position, weights) -> NDArray[np.floating]:
         """Weight of the ranks whose document is known, (measure, run, replicate)."""
-        if self.random or self.n_replicates == 1:
+        sample = self.frame.sample
+        if self.random or sample.n_replicates == 1:
             return ((position >= 0).astype(float) @ weights).T[..., None]
         from bayeseval.measures.rank_sums import weighted_sum
 
-        sample = self.frame.sample
         judged = sample.selected[:, sample.of_topic(topic)]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])

@@ -26,7 +26,7 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     ``skip_missing``: a run has no score (NaN) on a topic for which it has no documents.
     """
     n_runs, n_topics = problem.frame.rankings.length.shape
-    shape = (len(problem.measures), n_runs, n_topics, problem.n_replicates)
+    shape = (len(problem.measures), n_runs, n_topics, problem.frame.sample.n_replicates)
     names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
     arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["limited"] = np.zeros(shape, dtype=bool)

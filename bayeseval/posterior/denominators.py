@@ -26,11 +26,6 @@ class _Numbers(NamedTuple):
     counts: float
     share: float  # of the counts, by precision
 
-    @property
-    def expected(self) -> float:
-        """Mean of both, each by its precision."""
-        return (1.0 - self.share) * self.model + self.share * self.counts
-
 
 class Denominators:
     r"""Expected numbers of relevant documents, the model's and that of the counts by precision.
@@ -103,7 +98,10 @@ class Denominators:
         measure sees them, in the draws that are not :meth:`empty`.
         """
         numbers = self._numbers(topic, measure, value) if measure.name == "AP" else None
-        return 1.0 if numbers is None else numbers.model / numbers.expected
+        if numbers is None:
+            return 1.0
+        model, counts, share = numbers
+        return model / ((1.0 - share) * model + share * counts)
 
     def weight(self, topic: int, measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
         """What the relevance of each document (pair,) counts in R@k; None where all count 1."""

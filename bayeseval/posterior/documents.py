@@ -108,7 +108,8 @@ class DocumentScores:
         run finds beyond what the model expects is missing elsewhere. The runs that depart follow
         once more, as the model has them.
         """
-        table = _relevance_of(measure, self._draws.scale)
+        table = relevance(measure, self._draws.scale)
+        table = table if measure.graded else table.astype(np.int8)  # a byte where it is 0 or 1
         value = _looked_up(table, drawn.codes)
         chosen = self._denominators.chosen(topic, measure, value)
         empty = self._denominators.empty(topic, measure, value)
@@ -134,12 +135,6 @@ class DocumentScores:
         if chosen is not None:
             return both[:, chosen]
         return both if factor == 1.0 else np.minimum(factor * both, 1.0)
-
-
-def _relevance_of(measure: Measure, scale: NDArray) -> NDArray:
-    """Relevance of each grade of the scale, a byte where it is 0 or 1."""
-    seen = relevance(measure, scale)
-    return seen if measure.graded else seen.astype(np.int8)
 
 
 def _emptied(value: NDArray, empty: NDArray[np.int64]) -> NDArray:

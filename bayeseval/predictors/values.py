@@ -76,7 +76,8 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
             some = seen & (apart[what] != 0)
             variance = (chance * (1.0 - chance) * np.square(apart[what]))[some].sum()
             far = abs((drawn - chance)[some & group].sum()) > FAR * np.sqrt(variance) + 1e-9
-            if far and _unlikely(chance, drawn, some & group, some & ~group):
+            parts = (some & group, some & ~group)
+            if far and any(log_tail(chance[p], int(drawn[p].sum())) < UNLIKELY for p in parts):
                 counts = [f"{(group & of).sum()} of {of.sum()}" for of in (drawn, seen & ~drawn)]
                 raise ValueError(
                     f"labels '{name}': {counts[0]} sampled documents have {what} and {counts[1]} "
@@ -101,11 +102,6 @@ def _apart(sample: Sample, group: NDArray[np.bool_]) -> NDArray[np.float64]:
     scale = np.sqrt(size / np.maximum(size - 1.0, 1.0))
     inside[drawn_together] = (inside[drawn_together] - share[number]) * scale[number]
     return inside
-
-
-def _unlikely(chance: NDArray, drawn: NDArray[np.bool_], *parts: NDArray[np.bool_]) -> bool:
-    """Whether so many drawn of a part, or so few, have a probability below the limit."""
-    return any(log_tail(chance[part], int(drawn[part].sum())) < UNLIKELY for part in parts)
 
 
 def log_tail(chance: NDArray[np.float64], number: int) -> float:
