@@ -136,23 +136,14 @@ def sampled_strata(
 
 def _strata(topic: TopicLists) -> tuple[NDArray, NDArray, NDArray]:
     """Pool (pair,), stratum of its documents and size of each stratum."""
-    if not _has_strata(topic):
-        pool = _single_stratum(topic)
-        return pool, np.zeros(np.count_nonzero(pool), np.int64), np.array([pool.sum()])
-    assert topic.stratum is not None
-    pool = topic.stratum >= 0
-    number, stratum = np.unique(topic.stratum[pool], return_inverse=True)
-    if topic.stratum_size is not None:
-        return pool, stratum, topic.stratum_size[number]
-    return pool, stratum, np.bincount(stratum)
-
-
-def _has_strata(topic: TopicLists) -> bool:
-    """Whether the design has strata, in this topic or in another."""
-    if topic.stratum is None:
-        return False
-    elsewhere = topic.stratum_size is not None and topic.stratum_size.size > 0
-    return elsewhere or bool((topic.stratum >= 0).any())
+    stratum, size = topic.stratum, topic.stratum_size
+    elsewhere = size is not None and size.size > 0  # strata of the design, if not of this topic
+    if stratum is not None and (elsewhere or (stratum >= 0).any()):
+        pool = stratum >= 0
+        number, stratum = np.unique(stratum[pool], return_inverse=True)
+        return pool, stratum, np.bincount(stratum) if size is None else size[number]
+    pool = _single_stratum(topic)
+    return pool, np.zeros(np.count_nonzero(pool), np.int64), np.array([pool.sum()])
 
 
 def _single_stratum(topic: TopicLists) -> NDArray[np.bool_]:
