@@ -15,6 +15,7 @@ import xarray as xr
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
 from bayeseval.models.identity import added_and_lacking, changed_parts
+from bayeseval.models.relevance.laplace import laplace
 from bayeseval.models.table import MODELS, kind_of
 from bayeseval.processors import usable_processors
 
@@ -211,13 +212,10 @@ def _interruptible() -> Iterator[None]:
 
 def _approximated(model, known, approximation: str, draws: int, random_seed: int) -> xr.DataTree:
     kind = kind_of(model)
-    ways = kind.approximation if kind else {}
-    if approximation not in ways:
-        all_ways = {way for other in MODELS.values() for way in other.approximation}
-        if approximation not in all_ways:
-            allowed = " or ".join(map(repr, sorted(all_ways)))
-            raise ValueError(f"approximation is {approximation!r}; allowed: {allowed} or None")
-        made_for = [name for name, other in MODELS.items() if approximation in other.approximation]
+    if approximation != "laplace":
+        raise ValueError(f"approximation is {approximation!r}; allowed: 'laplace' or None")
+    if kind is None or not kind.laplace:
+        made_for = [name for name, other in MODELS.items() if other.laplace]
         raise ValueError(
             f"approximation={approximation!r} is made for {' and '.join(made_for)}; this is "
             f"another model, which observes {', '.join(known) or 'nothing'}: leave approximation "
@@ -235,13 +233,13 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
             f"approximation={approximation!r} needs the values of {' and '.join(own)} in observed, "
             f"and of nothing else; these are of {', '.join(known) or 'nothing'}"
         )
-    assert kind is not None and kind.judgment is not None
+    assert kind.judgment is not None
     n_states = len(model.coords.get("grade_value", (0, 1)))
     if not np.isin(known[kind.judgment], np.arange(n_states)).all():
         raise ValueError(
             f"the values of '{kind.judgment}' in observed must be from 0 to {n_states - 1}"
         )
-    fitted = ways[approximation](model, known, draws=draws, random_seed=random_seed)
+    fitted = laplace(model, known, draws=draws, random_seed=random_seed)
     fitted.attrs |= {"approximation": approximation, "seed": int(random_seed)}
     return fitted
 

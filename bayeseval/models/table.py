@@ -1,12 +1,11 @@
 """What each model can do, by the name that its fits keep."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.relevance.laplace import laplace
 from bayeseval.models.urn.draws import UrnDraws
 
 
@@ -25,19 +24,17 @@ class ModelKind:
     # variable whose entries (a judgment each, or a count) can be left out one by one; None where
     # the likelihood is not a product over them
     judgment: str | None
-    # ways to fit the model without a sampler, by name
-    approximation: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    laplace: bool = False  # whether it has an approximation, by that name
     # variables of one entry a run or topic that are standard normal before the data: others are
     # made of them, and say the same in units that mean something
     standard: tuple[str, ...] = ()
     likelihood: str = ""  # what the likelihood is where it is not a product over judgments
 
 
-LAPLACE = {"laplace": laplace}
 TILT = ("topic_tilt_deviation",)
 MODELS = {
-    "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", LAPLACE, TILT),
-    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", LAPLACE, TILT),
+    "relevance_model": ModelKind(RelevanceDraws, "documents", "relevance", True, TILT),
+    "grade_model": ModelKind(RelevanceDraws, "documents", "grade", True, TILT),
     "count_model": ModelKind(None, "counts", "relevant"),
     "urn_model": ModelKind(
         UrnDraws,
