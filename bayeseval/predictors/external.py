@@ -34,10 +34,8 @@ def external(
 
     Parameters
     ----------
-    sample : Sample
-        Frame, design and samples.
-    relevance : float array (replicate, frame_pair)
-        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    sample, relevance
+        As for :func:`bayeseval.predictors.constant`.
     values : float array (frame_pair,)
         Probabilities or grades; NaN where there is none.
     counted : tuple of float
@@ -99,10 +97,8 @@ def recalibrated(
 
     Parameters
     ----------
-    sample : Sample
-        Frame, design and samples.
-    relevance : float array (replicate, frame_pair)
-        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    sample, relevance
+        As for :func:`bayeseval.predictors.constant`.
     values : float array (frame_pair,) or (frame_pair, judge)
         Any finite numbers; NaN where there is none.
 

@@ -57,10 +57,8 @@ def pooled(
 
     Parameters
     ----------
-    sample : Sample
-        Frame, design and samples.
-    relevance : float array (replicate, frame_pair)
-        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    sample, relevance
+        As for :func:`bayeseval.predictors.constant`.
     values : float array (frame_pair,) or (frame_pair, judge), optional
         External predictions to learn from as well; NaN where there is none.
 

@@ -28,10 +28,8 @@ def rank_logistic(sample: Sample, relevance: NDArray[np.float64]) -> NDArray[np.
 
     Parameters
     ----------
-    sample : Sample
-        Frame, design and samples.
-    relevance : float array (replicate, frame_pair)
-        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    sample, relevance
+        As for :func:`bayeseval.predictors.constant`.
 
     Returns
     -------

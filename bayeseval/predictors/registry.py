@@ -60,10 +60,8 @@ def predicted_relevance(
 
     Parameters
     ----------
-    sample : Sample
-        Frame, design and samples.
-    relevance : float array (replicate, frame_pair)
-        Relevance in [0, 1] of the selected pairs, 0 elsewhere.
+    sample, relevance
+        As for :func:`bayeseval.predictors.constant`.
     specification : str or tuple
         ``"rank_logistic"``, ``"pooled"``, ``("pooled", column)``, ``("external", column)``,
         ``("recalibrated", column)``, ``"constant"`` or ``("constant", value)``; ``pooled`` and
