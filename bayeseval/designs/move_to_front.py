@@ -34,27 +34,15 @@ def move_to_front(
 
     Parameters
     ----------
-    collection : DataTree
-        Rankings and the judgments taken as the truth; a pair of the frame without a grade counts
-        as non-relevant, with a warning where the judgments are a random sample.
-    budget : int, or mapping, Series or DataArray (topic,)
-        Judgments per topic; fewer are made where the runs have fewer documents in the frame.
+    collection, budget, frame, pool_depth, relevance_level, runs
+        As for :func:`bayeseval.designs.hedge`; pairs outside the frame are passed over.
     variant : {"local", "global"}
         Whether topics are pooled each by itself.
-    frame : {"judged", "retrieved"} or bool DataArray (pair,), optional
-        Pairs that can be judged; the others are passed over. Default as for ``pps_strata``.
-    pool_depth : int, optional
-        Ranks of each run that are looked at; default all.
-    relevance_level : int
-        Least grade that counts as relevant.
-    runs : list of str, optional
-        Runs that form the pool instead of the contributing ones.
 
     Returns
     -------
     Dataset
-        ``inclusion_probability`` 1 in the pool and 0 outside, scheme "deterministic", and
-        ``judging_order(pair)``: 1, 2, ... within each topic, 0 outside the pool.
+        As for :func:`bayeseval.designs.hedge`.
 
     Raises
     ------

@@ -42,12 +42,8 @@ def next_documents(
         As for :func:`bayeseval.designs.hedge`; move-to-front has neither.
     frame : {"retrieved", "judged"} or bool DataArray (pair,)
         Pairs that can be judged.
-    pool_depth : int, optional
-        Ranks of each run that are looked at; default all.
-    relevance_level : int
-        Least grade that counts as relevant.
-    runs : list of str, optional
-        Runs that form the pool instead of the contributing ones.
+    pool_depth, relevance_level, runs
+        As for :func:`bayeseval.designs.hedge`.
 
     Returns
     -------

@@ -55,13 +55,8 @@ def with_replacement(
         Share of the draws, in [0, 1), that falls evenly on the whole frame. Above 0 every
         document of the frame can be drawn and no factor 1 / M exceeds frame size / share. The
         paper has 0.
-    frame : {"judged", "retrieved"} or bool DataArray (pair,), optional
-        Pairs that can be judged. Default: the judged pairs where the collection has judgments and
-        no design, else everything that a contributing run retrieved.
-    pool_depth : int, optional
-        Keep in the frame only what a contributing run ranks at this depth or above.
-    runs : list of str, optional
-        Runs that shape the design (training runs) instead of the contributing ones.
+    frame, pool_depth, runs
+        As for :func:`bayeseval.designs.pps_strata`; ``runs`` are the paper's training runs.
 
     Returns
     -------
