@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from bayeseval.frame.agreement import Agreement, best_ranks
 from bayeseval.frame.features import bow, discount
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.rankings import TopicRanks
 from bayeseval.frame.run_columns import Moments, RunColumns
 from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
@@ -74,12 +73,8 @@ class RankScale:
         """Standard deviation of the first component; 1 where the fused rank says it all."""
         return float(self.lines.spread[0]) if self.lines.spread.size else 1.0
 
-    def shape(self, ranks: TopicRanks, rows: NDArray) -> NDArray[np.float64]:
-        """Log rank, curve and tail (row, 3) of the fused rank: uncorrelated, mean 0 and sd 1."""
-        return self.shape_of(ranks.fused_rank[rows])
-
     def shape_of(self, rank: NDArray) -> NDArray[np.float64]:
-        """The same of fused ranks."""
+        """Log rank, curve and tail (row, 3) of fused ranks: uncorrelated, mean 0 and sd 1."""
         log_rank = (np.log(rank) - self.log_rank_mean) / self.log_rank_sd
         curve = (log_rank**2 - 1.0 - self.log_rank_skew * log_rank) / self.curve_sd
         mean, slope, bend, sd = self.tail

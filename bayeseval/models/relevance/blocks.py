@@ -95,7 +95,7 @@ def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> 
 
     Intercept and slope come first, of every topic or of all together.
     """
-    shape, run_rank = scale.shape(ranks, rows), ranks.run_rank[rows]
+    shape, run_rank = scale.shape_of(ranks.fused_rank[rows]), ranks.run_rank[rows]
     log_rank, curve, tail = shape.T
     component = scale.lines.components(run_rank, shape[:, :2])
     own = np.column_stack([np.ones(log_rank.size), log_rank])

@@ -31,7 +31,7 @@ def frame_predictors(frame, n_components=60):
     for _, ranks in frame.topics():
         fused.append(ranks.fused_rank[ranks.in_frame])
         run_rank.append(ranks.run_rank[ranks.in_frame])
-        shape.append(scale.shape(ranks, np.flatnonzero(ranks.in_frame)))
+        shape.append(scale.shape_of(ranks.fused_rank[ranks.in_frame]))
     fused, run_rank, shape = map(np.concatenate, (fused, run_rank, shape))
     return scale, fused, run_rank, shape, scale.lines.components(run_rank, shape[:, :2])
 
