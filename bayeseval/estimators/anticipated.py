@@ -57,14 +57,6 @@ def of_sum(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | No
     return weighted_sum(topic.position, weight**2, _spread(topic, levels, gain, gain))
 
 
-def weights_by_rank(topic: TopicRelevance, weight: Floats) -> Floats:
-    """What every document adds to every run's sum, (run, pair), by its rank there."""
-    weights = np.zeros((topic.position.shape[0], topic.odds.size))
-    run, rank = np.nonzero(topic.position[:, : weight.size] >= 0)
-    weights[run, topic.position[run, rank]] = weight[rank]
-    return weights
-
-
 def weights_of_precisions(position: NDArray[np.int32], chance: Floats) -> Floats:
     r"""What every document is expected to add to every run's sum of precisions, (run, pair).
 

@@ -68,15 +68,11 @@ def _precision_at(position, value, count) -> NDArray[np.float64]:
 
 def _linear(topic: TopicRelevance, filled: FilledRelevance, count) -> NDArray[np.float64]:
     """Deviations (run, replicate, slot) of precision at cutoffs (replicate,) taken for known."""
-    from bayeseval.measures.rank_sums import picked_weight
-
-    rows, n_pairs = topic.slots.row, filled.value.shape[0]
-    rank = np.arange(topic.position.shape[1])
     parts = [
-        picked_weight(topic.position, np.clip(one - rank, 0.0, 1.0) / one, row[None], n_pairs)
-        for one, row in zip(count, rows, strict=True)
+        topic.weights(np.minimum(one - np.arange(np.ceil(one)), 1.0) / one)[:, row]
+        for one, row in zip(count, topic.slots.row, strict=True)
     ]
-    return topic.centred(np.concatenate(parts, axis=1) * filled.expanded)
+    return topic.centred(np.stack(parts, axis=1) * filled.expanded)
 
 
 def _bootstrapped(topic: TopicRelevance, filled, score) -> NDArray[np.float64]:

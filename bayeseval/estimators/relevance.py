@@ -90,6 +90,13 @@ class TopicRelevance:
         """Positions down to a cutoff."""
         return np.ascontiguousarray(self.position[:, :cutoff])
 
+    def weights(self, weight: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Weight (run, pair) that each run gives to each pair, by those of the ranks (rank,)."""
+        weights = np.zeros((self.position.shape[0], self.odds.size))
+        run, rank = np.nonzero(self.position[:, : weight.size] >= 0)
+        weights[run, self.position[run, rank]] = weight[rank]
+        return weights
+
     def centred(self, expanded: NDArray[np.float64]) -> NDArray[np.float64]:
         """Deviations of expanded values (run, replicate, slot)."""
         from bayeseval.uncertainty.centred import centred

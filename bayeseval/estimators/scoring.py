@@ -49,7 +49,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
         numerator = sum_of_precisions(measure, topic)[0]
     else:
         weight = rank_weight(measure, topic.position.shape[1])
-        weights = anticipated.weights_by_rank(topic, weight)
+        weights = topic.weights(weight)
         if measure.name in names_of("linear"):
             return anticipated.of_differences(topic, weights, levels)
         numerator = _weighted(topic, weight, combined(levels))[0]
@@ -207,8 +207,7 @@ def _levels(topic: TopicRelevance, measure: Measure) -> anticipated.Levels:
 
 def _weighted(topic: TopicRelevance, weight, filled: FilledRelevance) -> tuple:
     """Weighted sum (run, replicate) and its expanded values (run, replicate, slot)."""
-    from bayeseval.measures.rank_sums import picked_weight, weighted_sum
+    from bayeseval.measures.rank_sums import weighted_sum
 
     estimate = weighted_sum(topic.position, weight, filled.value)
-    at_slots = picked_weight(topic.position, weight, topic.slots.row, filled.value.shape[0])
-    return estimate, at_slots * filled.expanded
+    return estimate, topic.weights(weight)[:, topic.slots.row] * filled.expanded

@@ -43,29 +43,6 @@ def best_sum(weight, value):
 
 
 @numba.njit(cache=True, nogil=True)
-def picked_weight(position, weight, picked, n_rows):
-    """Weight that each run gives to each sampled document, dims (run, column, slot)."""
-    n_runs, depth = position.shape[0], min(position.shape[1], weight.size)
-    n_columns, n_slots = picked.shape
-    out = np.zeros((n_runs, n_columns, n_slots))
-    row_weight = np.zeros(n_rows)
-    for run in range(n_runs):
-        # weight of every row in this run, looked up for the sampled rows, and cleared again
-        for rank in range(depth):
-            if position[run, rank] >= 0:
-                row_weight[position[run, rank]] = weight[rank]
-        for column in range(n_columns):
-            for slot in range(n_slots):
-                row = picked[column, slot]
-                if row >= 0:
-                    out[run, column, slot] = row_weight[row]
-        for rank in range(depth):
-            if position[run, rank] >= 0:
-                row_weight[position[run, rank]] = 0.0
-    return out
-
-
-@numba.njit(cache=True, nogil=True)
 def cumulative_at(position, value, cutoff):
     """Sum of the values down to a fractional ``cutoff[column]``, linear between two ranks."""
     n_runs, n_columns = position.shape[0], value.shape[1]
