@@ -1,17 +1,16 @@
 """`bayeseval adjust`: scores of unpooled runs, adjusted for pooling bias."""
 
-from __future__ import annotations
-
 import math
 import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
+from bayeseval.cli.data import DataFrame, Dataset, DataTree, Measure, Table
 from bayeseval.cli.groups import Rankings, grouped
 from bayeseval.cli.output import check_outputs, remark, working, write_result
 from bayeseval.cli.reading import (
@@ -26,14 +25,6 @@ from bayeseval.cli.tables import COLUMNS, add_cells, new_table
 from bayeseval.cli.typeset import as_rows, as_scores
 from bayeseval.messages import counted, percent
 from bayeseval.whole_file import expanded_path
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from rich.table import Table
-
-    from bayeseval.measures.measure import Measure
-
 
 Unpooled = Annotated[
     list[str],
@@ -167,9 +158,7 @@ def _topic_file(given: str | None) -> Path | None:
     return file if given and os.path.isfile(file) else None
 
 
-def _topics(
-    given: str | None, more: pd.DataFrame | None, collection: xr.DataTree
-) -> list[str] | None:
+def _topics(given: str | None, more: DataFrame | None, collection: DataTree) -> list[str] | None:
     """Common topics: those named, else those of the common judgments, else none."""
     if given is None:
         return None if more is None else more["topic"].drop_duplicates().tolist()
@@ -183,7 +172,7 @@ def _topics(
     return labels
 
 
-def _remark(collection: xr.DataTree, result: xr.Dataset, seed: int | None) -> None:
+def _remark(collection: DataTree, result: Dataset, seed: int | None) -> None:
     """Say what was adjusted by what, and how often that helps."""
     pooled = counted(int(collection["contributed"].to_numpy().sum()), "pooled run")
     unpooled = counted(result.sizes["run"], "unpooled run")
@@ -230,7 +219,7 @@ def _remark_deeper(measures: list[Measure], pool_depth: int) -> None:
 
 
 def _remark_unjudged(
-    collection: xr.DataTree, result: xr.Dataset, measures: list[str], options: dict
+    collection: DataTree, result: Dataset, measures: list[str], options: dict
 ) -> None:
     """Say how much of the unpooled runs is unjudged, where intervals speak of the pooled ones."""
     if result.attrs["algorithm"] != 1:
@@ -247,7 +236,7 @@ def _remark_unjudged(
         )
 
 
-def _rows(result: xr.Dataset) -> pd.DataFrame:
+def _rows(result: Dataset) -> DataFrame:
     """One row for each run and measure."""
     from bayeseval.tidy import BOUNDS, with_bounds
 
@@ -258,7 +247,7 @@ def _rows(result: xr.Dataset) -> pd.DataFrame:
     return rows.assign(topic="all", estimator="adjusted").loc[:, COLUMNS + EXTRA]
 
 
-def _table(rows: pd.DataFrame, about: dict) -> Table:
+def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each run and measure."""
     by = "pooled runs left out" if about["algorithm"] == 1 else "common topics"
     level = percent(about["ci_prob"])

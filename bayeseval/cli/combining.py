@@ -1,20 +1,15 @@
 """Design and model combined: the scores alone, or for `bayeseval fit` the three side by side."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bayeseval as be
+from bayeseval.cli.data import DataArray, DataFrame, Dataset, DataTree
 from bayeseval.cli.output import remark, working, write_result, written_whole
 from bayeseval.cli.tables import COLUMNS
 from bayeseval.cli.typeset import as_scores
 from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 INTERVALS = "intervals.csv"
 READ = ("table", "markdown", "latex")  # formats for readers, not for programs
@@ -22,14 +17,14 @@ LONGER = 1.25  # times dyn's: then dyn is the better of the two
 NAMED = 5  # runs that are unlike the model
 
 
-def check_combined(collection: xr.DataTree, request: dict[str, Any]) -> None:
+def check_combined(collection: DataTree, request: dict[str, Any]) -> None:
     """Refuse before the fit what dyn will refuse after it: labels that tell what was sampled."""
     if "predictors" in collection.children and not _lacking(collection, request):
         level = request["relevance_level"]
         be.evaluate(collection, ["P@1"], estimator="dyn", relevance_level=level)
 
 
-def check_combinable(collection: xr.DataTree, measures: list[str], relevance_level: int) -> None:
+def check_combinable(collection: DataTree, measures: list[str], relevance_level: int) -> None:
     """Refuse, before any estimate, what dyn and a model of documents cannot be combined for."""
     from bayeseval.frame.frame import BY_CHANCE, Frame
     from bayeseval.posterior.modelled import told_measures
@@ -49,8 +44,8 @@ def check_combinable(collection: xr.DataTree, measures: list[str], relevance_lev
 
 
 def with_model(
-    collection: xr.DataTree, mean: xr.Dataset, options: dict[str, Any], how: dict[str, Any]
-) -> xr.Dataset:
+    collection: DataTree, mean: Dataset, options: dict[str, Any], how: dict[str, Any]
+) -> Dataset:
     """Scores by dyn and a model combined; runs on which the two contradict each other are named.
 
     ``mean`` (measure, run) is by dyn with ``options``, over these topics; ``how`` the model is
@@ -65,7 +60,7 @@ def with_model(
     return found
 
 
-def remark_lengths(ratio: xr.DataArray, what: str = "mean over runs") -> None:
+def remark_lengths(ratio: DataArray, what: str = "mean over runs") -> None:
     """Say how long combined intervals are beside dyn's, by measure; where nothing is open, nothing.
 
     ``ratio`` (measure,) is of lengths.
@@ -75,7 +70,7 @@ def remark_lengths(ratio: xr.DataArray, what: str = "mean over runs") -> None:
         remark(f"length of combined intervals over dyn's, {what}: {', '.join(told)}")
 
 
-def remark_differences(pairs: xr.Dataset, by_dyn: xr.Dataset) -> None:
+def remark_differences(pairs: Dataset, by_dyn: Dataset) -> None:
     """The same of differences (measure, comparison), and which of them dyn knows better."""
     length, of_dyn = (
         one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (pairs, by_dyn)
@@ -95,9 +90,9 @@ def remark_differences(pairs: xr.Dataset, by_dyn: xr.Dataset) -> None:
 
 
 def write_combined(
-    collection: xr.DataTree,
-    post: xr.Dataset,
-    summary: xr.Dataset,
+    collection: DataTree,
+    post: Dataset,
+    summary: Dataset,
     request: dict[str, Any],
     output: Path,
     plots: bool,
@@ -138,7 +133,7 @@ def write_combined(
     return written
 
 
-def _pictures(table: xr.Dataset, output: Path) -> list[str]:
+def _pictures(table: Dataset, output: Path) -> list[str]:
     """Draw the intervals by every measure; returns the names of the files."""
     import matplotlib.pyplot as plt
 
@@ -152,7 +147,7 @@ def _pictures(table: xr.Dataset, output: Path) -> list[str]:
     return names
 
 
-def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
+def _lacking(collection: DataTree, request: dict[str, Any]) -> str:
     """Why there is nothing to combine; empty where there is."""
     from bayeseval.frame.frame import BY_CHANCE
 
@@ -167,7 +162,7 @@ def _lacking(collection: xr.DataTree, request: dict[str, Any]) -> str:
     return ""
 
 
-def _rows(table: xr.Dataset) -> pd.DataFrame:
+def _rows(table: Dataset) -> DataFrame:
     """One row for each run, measure and source."""
     from bayeseval.tidy import BOUNDS, with_bounds
 
@@ -178,7 +173,7 @@ def _rows(table: xr.Dataset) -> pd.DataFrame:
     return rows.loc[:, COLUMNS + kept[2:]]
 
 
-def _remark_flagged(flagged: xr.DataArray, where_to_look: str = "") -> None:
+def _remark_flagged(flagged: DataArray, where_to_look: str = "") -> None:
     """Name the runs that are unlike the model."""
     names = flagged["run"].to_numpy()[flagged.any("measure").to_numpy()].tolist()
     if names:

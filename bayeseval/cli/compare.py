@@ -2,13 +2,14 @@
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, remark_differences, with_model
+from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
 from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
@@ -24,11 +25,6 @@ from bayeseval.cli.remarks import (
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from rich.table import Table
 
 COLUMNS = [
     "run_a",
@@ -131,13 +127,13 @@ def compare(
 
 
 def _combined_pairs(
-    collection: "xr.DataTree",
+    collection: DataTree,
     measure: list[str],
     asked: dict[str, Any],
     prior: str | None,
     options: dict[str, Any],
     how: dict[str, Any],
-) -> "xr.Dataset":
+) -> Dataset:
     """Differences of scores by design and model combined, and what is to be said of the scores."""
     import numpy as np
 
@@ -158,7 +154,7 @@ def _combined_pairs(
     return pairs
 
 
-def _remark_errors(pairs: "xr.Dataset") -> None:
+def _remark_errors(pairs: Dataset) -> None:
     """Say which differences have no error."""
     if pairs.attrs["population"] == "sample":
         remark_no_error(pairs)
@@ -168,7 +164,7 @@ def _remark_errors(pairs: "xr.Dataset") -> None:
         )
 
 
-def _remark_prior(pairs: "xr.Dataset", n_runs: int) -> None:
+def _remark_prior(pairs: Dataset, n_runs: int) -> None:
     """Say of two runs that a prior is hardly learned from them."""
     if n_runs < 3 and pairs.attrs["prior"] != "flat":
         remark(
@@ -178,7 +174,7 @@ def _remark_prior(pairs: "xr.Dataset", n_runs: int) -> None:
         )
 
 
-def _with_outside_weight(pairs, collection, measure: list[str], options: dict) -> "xr.Dataset":
+def _with_outside_weight(pairs, collection, measure: list[str], options: dict) -> Dataset:
     """Pairs with their runs' weight on what nobody could judge; how much there is is said."""
     from bayeseval.estimators import HAS_COVARIANCE
 
@@ -197,7 +193,7 @@ def _with_outside_weight(pairs, collection, measure: list[str], options: dict) -
     return pairs.assign(weights)
 
 
-def _warn_reversible(rows: "pd.DataFrame") -> None:
+def _warn_reversible(rows: DataFrame) -> None:
     """Say where unjudged documents, which count as non-relevant, could turn a difference round."""
     estimate = rows["estimate"]
     beyond = rows["outside_weight_b"] - rows["outside_weight_a"] - estimate
@@ -216,7 +212,7 @@ def _warn_reversible(rows: "pd.DataFrame") -> None:
     )
 
 
-def _fail_if_worse(rows: "pd.DataFrame", margin: float) -> None:
+def _fail_if_worse(rows: DataFrame, margin: float) -> None:
     """End with an exit code of its own where intervals lie below minus the margin."""
     worse, unknown = rows.loc[rows["upper"] < -margin], rows.loc[rows["upper"].isna()]
     if len(worse):
@@ -244,7 +240,7 @@ POSTERIOR = {
 }
 
 
-def _table(rows: "pd.DataFrame", about: dict) -> "Table":
+def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each comparison."""
     level = percent(about["ci_prob"])
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}"

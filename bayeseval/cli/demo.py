@@ -1,22 +1,15 @@
 """`bayeseval demo`: the main job on the shipped collection, or small files of it to try."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import bayeseval as be
+from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
 from bayeseval.cli.options import chosen_seed, folder
 from bayeseval.cli.output import check_folder, remark, working, write_result, written_whole
 from bayeseval.cli.tables import FURTHER, add_cells, as_csv, new_table, rendered, score_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from rich.table import Table
-
 
 ESTIMATORS = ("assumed", "stat", "dyn")
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
@@ -74,7 +67,7 @@ def demo(
     remark(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
 
 
-def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
+def _save_scores(truth: Dataset, means: dict[str, Dataset], path: Path) -> None:
     """Write every run's scores: the truth (estimator `truth`), then each estimator's."""
     import pandas as pd
 
@@ -84,7 +77,7 @@ def _save_scores(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) ->
     write_result(as_csv(rows, {}), path)
 
 
-def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> None:
+def _save_plot(truth: Dataset, means: dict[str, Dataset], path: Path) -> None:
     """Write the picture of the best runs' intervals beside the truth."""
     runs = _best_runs(truth)
     figure: Any = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=runs).figure
@@ -92,13 +85,13 @@ def _save_plot(truth: xr.Dataset, means: dict[str, xr.Dataset], path: Path) -> N
         figure.savefig(unfinished, dpi=150)
 
 
-def _best_runs(truth: xr.Dataset) -> list[str]:
+def _best_runs(truth: Dataset) -> list[str]:
     """The runs that truly score best."""
     ranked = truth["estimate"].sel(measure=SHOWN).to_series().sort_values(ascending=False)
     return list(ranked.index[:N_BEST])
 
 
-def _table(truth: xr.Dataset, means: dict[str, xr.Dataset], budget: int) -> Table:
+def _table(truth: Dataset, means: dict[str, Dataset], budget: int) -> Table:
     """The best runs: the truth, then each estimate with its interval."""
     title = f"{SHOWN} of the {N_BEST} best runs, {budget} documents judged per topic"
     named = [name if name == "assumed" else f"{name} (90%)" for name in means]
@@ -110,7 +103,7 @@ def _table(truth: xr.Dataset, means: dict[str, xr.Dataset], budget: int) -> Tabl
     return table
 
 
-def _cell(mean: xr.Dataset) -> str:
+def _cell(mean: Dataset) -> str:
     """Estimate and, where the design gives one, its interval."""
     lower, upper = mean["interval"].transpose("ci_bound").to_numpy()
     estimate = f"{mean['estimate'].item():.3f}"
@@ -142,7 +135,7 @@ def write_files(folder: Path) -> None:
     )
 
 
-def _small_collection() -> xr.DataTree:
+def _small_collection() -> DataTree:
     """Some runs and topics of the shipped collection; what its pool lacks is not relevant."""
     shipped = be.simulate.demo_collection()
     topics = shipped["topic"].to_numpy()[:N_TOPICS].tolist()
@@ -156,7 +149,7 @@ def _small_collection() -> xr.DataTree:
     return be.read_collection(pairs, runs)
 
 
-def _labels(complete: pd.DataFrame) -> pd.DataFrame:
+def _labels(complete: DataFrame) -> DataFrame:
     """What a judge with errors says of every document."""
     import numpy as np
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
+from bayeseval.cli.data import Array, DataArray, DataTree
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, told, write_result
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
@@ -25,10 +26,6 @@ from bayeseval.cli.suspicions import (
 )
 from bayeseval.cli.tables import rendered
 from bayeseval.messages import counted
-
-if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
 
 PACKAGES = ("numpy", "pandas", "xarray", "scipy", "numba", "pymc", "arviz", "nutpie", "matplotlib")
 FAULTS = (ValueError, TypeError, KeyError, OSError)
@@ -156,7 +153,7 @@ def _check_installation(found: Findings) -> None:
     _check_step(found, "a relevance model and its scores", lambda: _modelled(sampled))
 
 
-def _modelled(sampled: "xr.DataTree") -> "xr.DataArray":
+def _modelled(sampled: DataTree) -> DataArray:
     """Scores by a model that is fitted in no time."""
     model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=10, random_seed=1)
@@ -229,7 +226,7 @@ def _read_labels(found: Findings, named: list[str]) -> dict[str, Path]:
 
 
 def _readable_runs(
-    found: Findings, named: list[str], rankings: Rankings, topics: "np.ndarray | None"
+    found: Findings, named: list[str], rankings: Rankings, topics: Array | None
 ) -> list[str]:
     """Run files that can be read, and share a topic with the judgments where these are known."""
     from bayeseval.trec.sources import expanded

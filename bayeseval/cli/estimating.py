@@ -2,14 +2,12 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bayeseval.cli.data import DataTree
 from bayeseval.cli.groups import Estimated, Judged, Rankings
 from bayeseval.cli.output import check_outputs
 from bayeseval.cli.reading import COMBINED, judged_collection, judged_files, label_files
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def estimating(estimated: Estimated, judged: Judged) -> dict[str, Any]:
@@ -77,7 +75,7 @@ def check_population(population: str | None, estimator: str) -> None:
 
 def read_judged(
     qrels: str, runs: list[str], judged: Judged, rankings: Rankings, output: Path | None
-) -> "xr.DataTree":
+) -> DataTree:
     """Runs with their judgments and labels; an output that would replace one is refused."""
     check_outputs({"--output": output}, judged_files(qrels, runs, judged))
     return judged_collection(qrels, runs, judged, rankings)

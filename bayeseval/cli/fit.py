@@ -1,17 +1,16 @@
 """`bayeseval fit`: posterior scores of runs from a model of relevance, with its diagnostics."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combined, write_combined
+from bayeseval.cli.data import DataFrame, Dataset, DataTree
 from bayeseval.cli.fit_folder import check_output, older_files, remove_older, write_fit
 from bayeseval.cli.fit_remarks import remark_filled, remark_fit, remark_learning
 from bayeseval.cli.groups import Judged, Rankings, grouped
@@ -28,11 +27,6 @@ from bayeseval.cli.remarks import cut_measures, judged_topics, remark_depth, rem
 from bayeseval.cli.tables import FURTHER, as_json, score_rows
 from bayeseval.cli.typeset import as_scores
 from bayeseval.messages import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 
 Model = Annotated[
     Literal[*MODELS],  # pyright: ignore[reportInvalidTypeForm]
@@ -179,7 +173,7 @@ def fit(
     remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
 
 
-def _verdicts(fitted: xr.DataTree, collection: xr.DataTree, post: xr.Dataset) -> tuple:
+def _verdicts(fitted: DataTree, collection: DataTree, post: Dataset) -> tuple:
     """Verdict on the sampler, predicted judgments, verdict on these; None where there is none."""
     found = None if "approximation" in fitted.attrs else be.verdict(fitted)
     if post.attrs["draws_of"] != "documents":
@@ -233,7 +227,7 @@ def _check_options(
         )
 
 
-def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) -> None:
+def _check_cut(collection: DataTree, measures: list[str], depth: int | None) -> None:
     """Refuse to score ranks as empty that were only not read: a model exists to fill them."""
     deeper = cut_measures(collection, measures, depth)
     if deeper:
@@ -243,7 +237,7 @@ def _check_cut(collection: xr.DataTree, measures: list[str], depth: int | None) 
         )
 
 
-def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Dataset:
+def _rehearse(made, collection: DataTree, asked: dict[str, Any]) -> Dataset:
     """Scores of a draw of the prior; what has none is refused before minutes of sampling.
 
     An approximation, which is there in seconds, needs none.
@@ -254,7 +248,7 @@ def _rehearse(made, collection: xr.DataTree, asked: dict[str, Any]) -> xr.Datase
         return be.posterior_scores(prior, collection, **asked, denominator="model", random_seed=1)
 
 
-def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
+def _fitted(made, how: dict[str, Any], seed: int) -> DataTree:
     """The fit; its verdict is told later, and a broken sampler in one sentence."""
     if not how["approximation"]:
         remark("compiling the model, which may take a minute, then sampling")
@@ -267,7 +261,7 @@ def _fitted(made, how: dict[str, Any], seed: int) -> xr.DataTree:
         raise typer.Exit(BROKEN) from error
 
 
-def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
+def _rows(summary: Dataset, collection: DataTree) -> DataFrame:
     """Rows of the means over topics, with how many topics were judged."""
     import xarray as xr
 
@@ -277,7 +271,7 @@ def _rows(summary: xr.Dataset, collection: xr.DataTree) -> pd.DataFrame:
 
 
 def _about(
-    summary: xr.Dataset, found: xr.Dataset | None, judged: xr.Dataset | None, seed: int
+    summary: Dataset, found: Dataset | None, judged: Dataset | None, seed: int
 ) -> dict[str, Any]:
     """What was asked, and what the checks of the sampler and of the judgments gave."""
     facts = ("estimator", "population", "outside", "ci_prob")

@@ -1,19 +1,15 @@
 """The folder that `bayeseval fit` writes: what may be there before, and what is there after."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bayeseval as be
 from bayeseval.cli.combining import INTERVALS
+from bayeseval.cli.data import DataFrame
 from bayeseval.cli.output import check_folder, check_outputs, remark, write_result
 from bayeseval.cli.tables import as_csv, as_json
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 
@@ -45,7 +41,7 @@ def older_files(output: Path) -> set[str]:
         return set()
 
 
-def write_fit(fitted, rows: pd.DataFrame, about: dict[str, Any], output: Path) -> None:
+def write_fit(fitted, rows: DataFrame, about: dict[str, Any], output: Path) -> None:
     """Write the fit and the scores into the folder."""
     output.mkdir(parents=True, exist_ok=True)
     be.save_fit(fitted, output / "fit.nc")

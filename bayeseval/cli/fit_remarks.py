@@ -1,17 +1,12 @@
 """What `bayeseval fit` says on the way: what it learns from, and what speaks against the scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import bayeseval as be
+from bayeseval.cli.data import Dataset
 from bayeseval.cli.output import remark
 from bayeseval.cli.remarks import outside_shares
 from bayeseval.messages import counted
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 EXACT = 1e-9  # standard errors below are rounding
 
@@ -41,7 +36,7 @@ def remark_learning(collection, made, depth, pool_depth: int | None, outside: st
         )
 
 
-def remark_filled(rehearsed: xr.Dataset | None) -> None:
+def remark_filled(rehearsed: Dataset | None) -> None:
     """Say before minutes of sampling that the urns have no rank to fill."""
     weight = None if rehearsed is None else rehearsed.get("filled_weight")
     if weight is not None and not weight.any():
@@ -68,7 +63,7 @@ def remark_fit(summary, found, right, output: Path) -> None:
     _remark_judgments(right)
 
 
-def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
+def _remark_verdict(found: Dataset | None, output: Path) -> None:
     """Say what the sampler's checks gave, and what to do where they failed."""
     if found is None:
         remark("a Laplace approximation has no sampler to check; use it for a quick look")
@@ -83,7 +78,7 @@ def _remark_verdict(found: xr.Dataset | None, output: Path) -> None:
         )
 
 
-def _remark_judgments(judged: xr.Dataset | None) -> None:
+def _remark_judgments(judged: Dataset | None) -> None:
     """Say whether the judgments are as the model predicts them, and what to do where not."""
     if judged is None:
         return

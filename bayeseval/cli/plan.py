@@ -1,11 +1,12 @@
 """`bayeseval plan`: how many documents to judge, of how many topics."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
+from bayeseval.cli.data import Array, DataArray, DataFrame, Dataset, DataTree, Table
 from bayeseval.cli.estimating import chosen_predictor, read_judged
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
@@ -14,12 +15,6 @@ from bayeseval.cli.remarks import remark_depth, remark_lacking
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    import xarray as xr
-    from rich.table import Table
 
 KEYS = ["measure", "budget", "n_topics"]
 COLUMNS = ["half_width", "largest_half_width", "error", "coverage", "difference_error"]
@@ -91,7 +86,7 @@ def plan(
     write_result(as_rows(_rows(planned), about, written, _table), output)
 
 
-def _rows(planned: "xr.Dataset") -> "pd.DataFrame":
+def _rows(planned: Dataset) -> DataFrame:
     """One row for each measure, budget and number of topics."""
     widths = planned["half_width"]
     over_runs = planned.drop_dims("run").assign(
@@ -105,7 +100,7 @@ def _rows(planned: "xr.Dataset") -> "pd.DataFrame":
     return rows.loc[:, [*KEYS, "judgments", *COLUMNS, "detectable", *last]]
 
 
-def _remark_truth(collection: "xr.DataTree") -> None:
+def _remark_truth(collection: DataTree) -> None:
     """Say what judgments without a design are taken for."""
     if "design" in collection.children:
         return
@@ -116,7 +111,7 @@ def _remark_truth(collection: "xr.DataTree") -> None:
     )
 
 
-def _remark_covered(planned: "xr.Dataset") -> None:
+def _remark_covered(planned: Dataset) -> None:
     """Say which budgets are more than there is to judge."""
     of_topic = planned["judgments"].isel(n_topics=0) / planned["n_topics"].to_numpy()[0]
     lacking = of_topic["budget"] - of_topic > 1e-9 * of_topic
@@ -128,7 +123,7 @@ def _remark_covered(planned: "xr.Dataset") -> None:
         )
 
 
-def _remark_needed(needed: "xr.DataArray", half_width: float, budgets: "np.ndarray") -> None:
+def _remark_needed(needed: DataArray, half_width: float, budgets: Array) -> None:
     """Say which budget gives the half-width that is wanted."""
     for label in needed["measure"].to_numpy():
         parts = []
@@ -140,7 +135,7 @@ def _remark_needed(needed: "xr.DataArray", half_width: float, budgets: "np.ndarr
         remark(f"{label} within +-{half_width:g} (median run): {', '.join(parts)}")
 
 
-def _table(rows: "pd.DataFrame", about: dict) -> "Table":
+def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each measure, budget and number of topics."""
     level = percent(about["ci_prob"])
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}, planned"

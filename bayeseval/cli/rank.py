@@ -1,12 +1,13 @@
 """`bayeseval rank`: which ranks are possible for every run."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, with_model
+from bayeseval.cli.data import DataFrame, Dataset, Table
 from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
@@ -15,11 +16,6 @@ from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from rich.table import Table
 
 COLUMNS = [
     "run",
@@ -100,7 +96,7 @@ def rank(
     remark_groups(rows)
 
 
-def remark_groups(rows: "pd.DataFrame") -> None:
+def remark_groups(rows: DataFrame) -> None:
     """Say where the groups tell no runs apart."""
     apart = {row["measure"] for row in rows.to_dict("records") if row["tie_group"] > 1}
     alike = [label for label in dict.fromkeys(rows["measure"]) if label not in apart]
@@ -111,7 +107,7 @@ def remark_groups(rows: "pd.DataFrame") -> None:
         )
 
 
-def _rows(sets: "xr.Dataset", estimator: str) -> "pd.DataFrame":
+def _rows(sets: Dataset, estimator: str) -> DataFrame:
     """One row for each run and measure, the best first."""
     frame = be.to_frame(sets).assign(estimator=estimator)
     frame = frame.loc[:, COLUMNS + (["best"] if "best" in sets else [])]
@@ -121,7 +117,7 @@ def _rows(sets: "xr.Dataset", estimator: str) -> "pd.DataFrame":
     return ordered.drop(columns="place").reset_index(drop=True)
 
 
-def _table(rows: "pd.DataFrame", about: dict) -> "Table":
+def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each run, the best first, a rule between groups that are told apart."""
     level = percent(about["ci_prob"])
     held = "all at once" if about["simultaneous"] else "each by itself"

@@ -1,24 +1,18 @@
 """What the commands read: runs, judgments, and a design that joins the two."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bayeseval as be
+from bayeseval.cli.data import DataFrame, DataTree
 from bayeseval.cli.groups import Judged, Rankings
 from bayeseval.cli.output import remark
 from bayeseval.whole_file import expanded_path
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 
 COMBINED = "combined"  # an estimator of the commands: dyn and a model
 ORDER = "the order is QRELS RUN...: judgments first"
@@ -58,7 +52,7 @@ def check_measures(
 
 
 def check_level(
-    collection: xr.DataTree, relevance_level: int, measures: list[str], *, fitting: bool = False
+    collection: DataTree, relevance_level: int, measures: list[str], *, fitting: bool = False
 ) -> None:
     """Refuse a level that makes no document relevant, as a mistyped one does.
 
@@ -130,7 +124,7 @@ def _judge(file: str) -> str:
     return stem if dot and f".{ending}" in (*ENDINGS, ".txt", ".qrels", ".labels") else file
 
 
-def labelled(collection: xr.DataTree, labels: list[str] | None) -> xr.DataTree:
+def labelled(collection: DataTree, labels: list[str] | None) -> DataTree:
     """Collection with the labels of files; how many pairs have one is said."""
     for name, path in label_files(labels).items():
         collection = be.add_predictions(collection, name, path)
@@ -144,9 +138,7 @@ def judged_files(qrels: str, runs: list[str], judged: Judged) -> list[Path]:
     return input_files([qrels], runs, [judged.design, *label_files(judged.labels).values()])
 
 
-def judged_collection(
-    qrels: str, runs: list[str], judged: Judged, rankings: Rankings
-) -> xr.DataTree:
+def judged_collection(qrels: str, runs: list[str], judged: Judged, rankings: Rankings) -> DataTree:
     """Runs with their judgments, those of a design joined to it, and with labels."""
     options: dict[str, Any] = asdict(rankings)
     negative_grades = judged.negative_grades
@@ -186,7 +178,7 @@ def judgments_of(qrels: str, common_qrels: str | None, negative_grades: str) -> 
     return first, pd.concat([first, more]).drop_duplicates(pairs), more
 
 
-def _plain_qrels(path: str, negative_grades: str) -> pd.DataFrame:
+def _plain_qrels(path: str, negative_grades: str) -> DataFrame:
     """Judgments of a file, where more fields can only be a run's: no option reads them."""
     from bayeseval.trec.qrels import FieldsIgnored
 
@@ -202,13 +194,13 @@ def _plain_qrels(path: str, negative_grades: str) -> pd.DataFrame:
 
 
 def pooled_collection(
-    judgments: pd.DataFrame,
+    judgments: DataFrame,
     runs: list[str],
     unpooled: list[str],
     teams: Path | None,
     rankings: Rankings,
     negative_grades: str,
-) -> xr.DataTree:
+) -> DataTree:
     """Runs that made the pool, and beside them those that did not, with all judgments."""
     import pandas as pd
 

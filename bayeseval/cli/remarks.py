@@ -1,18 +1,11 @@
 """What a user should know about scores beyond the numbers, one line each on stderr."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from bayeseval.cli.data import Array, DataArray, Dataset, DataTree
 from bayeseval.cli.output import remark
 from bayeseval.messages import SHOWN, counted
 
-if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
 
-
-def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset) -> None:
+def remark_scores(collection: DataTree, scores: Dataset, mean: Dataset) -> None:
     """Say what was left out, lacking or unknown of scores by topic and of their means."""
     remark_outside_weight(scores)
     _remark_left_out(scores, mean)
@@ -23,7 +16,7 @@ def remark_scores(collection: xr.DataTree, scores: xr.Dataset, mean: xr.Dataset)
     remark_denominators(mean)
 
 
-def remark_denominators(mean: xr.Dataset) -> None:
+def remark_denominators(mean: Dataset) -> None:
     """Say which ratios divide by numbers of relevant documents that are hardly known."""
     if "poorly_known_topics" not in mean:
         return
@@ -39,7 +32,7 @@ def remark_denominators(mean: xr.Dataset) -> None:
         )
 
 
-def remark_depth(collection: xr.DataTree, depth: int | None, measures=()) -> None:
+def remark_depth(collection: DataTree, depth: int | None, measures=()) -> None:
     """Say how many runs `--depth` cut, and which measures count the ranks that it cut off."""
     number = collection.attrs["runs_cut"]
     if depth is None or not number:
@@ -54,7 +47,7 @@ def remark_depth(collection: xr.DataTree, depth: int | None, measures=()) -> Non
     remark(text)
 
 
-def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[str]:
+def cut_measures(collection: DataTree, measures, depth: int | None) -> list[str]:
     """Labels of the measures that count ranks which `--depth` cut off."""
     if depth is None or not collection.attrs["runs_cut"]:
         return []
@@ -64,7 +57,7 @@ def cut_measures(collection: xr.DataTree, measures, depth: int | None) -> list[s
     return [measure.label for measure in parsed if (measure.cutoff or 0) > depth]
 
 
-def remark_outside_weight(scores: xr.Dataset) -> None:
+def remark_outside_weight(scores: Dataset) -> None:
     """Say how much of each measure fell on documents that could not be known."""
     from bayeseval.estimators import WITHOUT_DESIGN
 
@@ -82,14 +75,14 @@ def remark_outside_weight(scores: xr.Dataset) -> None:
         remark(f"weight on {where}, mean over runs: {shares}")
 
 
-def mean_outside(scores: xr.Dataset) -> xr.DataArray:
+def mean_outside(scores: Dataset) -> DataArray:
     """Weight (measure, run) on documents that could not be known, mean over the scored topics."""
     outside = scores["outside_weight"]
     counting = scores["estimate"].notnull() | (outside > 0)
     return outside.where(counting).mean("topic", skipna=True)
 
 
-def outside_shares(weight: xr.DataArray) -> str:
+def outside_shares(weight: DataArray) -> str:
     """Mean and largest over runs of a weight (measure, run); empty where there is none."""
     shares = []
     for label in weight["measure"].to_numpy():
@@ -101,7 +94,7 @@ def outside_shares(weight: xr.DataArray) -> str:
     return "; ".join(shares)
 
 
-def _remark_left_out(scores: xr.Dataset, mean: xr.Dataset) -> None:
+def _remark_left_out(scores: Dataset, mean: Dataset) -> None:
     """Say how many scores `--outside missing` kept out of the means."""
     if scores.attrs["outside"] != "missing":
         return
@@ -120,7 +113,7 @@ def _remark_left_out(scores: xr.Dataset, mean: xr.Dataset) -> None:
         remark(f"--outside missing leaves run-topic scores out of the means: {'; '.join(parts)}")
 
 
-def _remark_no_estimate(scores: xr.Dataset) -> None:
+def _remark_no_estimate(scores: Dataset) -> None:
     """Say how many topics an estimator has no estimate for though others have."""
     if scores.attrs["outside"] == "missing" or scores.attrs["missing_topics"] == "skip":
         return
@@ -140,7 +133,7 @@ def _remark_no_estimate(scores: xr.Dataset) -> None:
         )
 
 
-def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero: bool) -> None:
+def remark_lacking(collection: DataTree, counting: Array | None, *, zero: bool) -> None:
     """Say how many runs lack topics that count, and whether they score 0 or are left out there.
 
     Topics with a judgment count; ``counting`` (topic,) says which others do.
@@ -165,7 +158,7 @@ def remark_lacking(collection: xr.DataTree, counting: np.ndarray | None, *, zero
     )
 
 
-def judged_topics(collection: xr.DataTree) -> np.ndarray:
+def judged_topics(collection: DataTree) -> Array:
     """Topics (topic,) that have a judgment."""
     import numpy as np
 
@@ -174,7 +167,7 @@ def judged_topics(collection: xr.DataTree) -> np.ndarray:
     return np.bincount(of_topic, minlength=collection.sizes["topic"]) > 0
 
 
-def remark_no_error(mean: xr.Dataset) -> None:
+def remark_no_error(mean: Dataset) -> None:
     """Say why a mean has no standard error."""
     from bayeseval.estimators import HAS_COVARIANCE
 

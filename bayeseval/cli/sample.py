@@ -1,16 +1,15 @@
 """`bayeseval sample`: which documents to judge, and the design that says with which probability."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
+from bayeseval.cli.data import Array, DataFrame, Dataset, DataTree
 from bayeseval.cli.groups import Rankings, grouped
 from bayeseval.cli.output import (
     STDOUT,
@@ -24,12 +23,6 @@ from bayeseval.cli.reading import input_files, label_files, labelled
 from bayeseval.cli.remarks import remark_depth
 from bayeseval.messages import counted
 from bayeseval.whole_file import is_special
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    import xarray as xr
-
 
 SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}  # in designs
 Scheme = Annotated[
@@ -108,7 +101,7 @@ def sample(
     _remark_sample(sampled, kept, seed)
 
 
-def _listing(listed: pd.DataFrame, output: Path | None) -> str:
+def _listing(listed: DataFrame, output: Path | None) -> str:
     """What is to judge: lines, or a table to fill in."""
     if option.output_ending(output) == ".csv":
         return listed.assign(grade="").to_csv(index=False, lineterminator="\n")
@@ -118,7 +111,7 @@ def _listing(listed: pd.DataFrame, output: Path | None) -> str:
 NOT_WRITTEN = {".json", *option.OTHER_FORMATS} - {".tsv", ".tab"}  # its lines have a tab
 
 
-def _kept(collection: xr.DataTree, budget: int) -> dict:
+def _kept(collection: DataTree, budget: int) -> dict:
     """What keeps the judged pairs in a design, with a budget of further ones."""
     import numpy as np
 
@@ -185,7 +178,7 @@ def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges)
         )
 
 
-def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
+def _remark_sample(design: Dataset, kept: Array, seed: int) -> None:
     """Say how many documents there are to judge, among which."""
     import numpy as np
 
@@ -224,7 +217,7 @@ def _remark_sample(design: xr.Dataset, kept: np.ndarray, seed: int) -> None:
         )
 
 
-def _drawn_once(design: xr.Dataset) -> int:
+def _drawn_once(design: Dataset) -> int:
     """Number of topics of which one document is drawn, but for strata that are judged whole."""
     import numpy as np
 

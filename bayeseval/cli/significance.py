@@ -1,23 +1,16 @@
 """Which runs differ from which, as marks beside their scores."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import bayeseval as be
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pandas as pd
-    import xarray as xr
+from bayeseval.cli.data import DataFrame, Dataset, DataTree
 
 LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
 EVERY = "all"
 
 
-def compared(collection: xr.DataTree, measures, against: str, population: str, options: dict):
+def compared(collection: DataTree, measures, against: str, population: str, options: dict):
     """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them."""
     from bayeseval.estimators import HAS_COVARIANCE
 
@@ -38,7 +31,7 @@ def _of_all_pairs(against: str, runs: Iterable[str]) -> bool:
     return against == EVERY and EVERY not in runs
 
 
-def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
+def with_marks(rows: DataFrame, pairs: Dataset) -> DataFrame:
     """Rows of means with the runs that each is better and worse than, and the mark that says so.
 
     ``pairs`` are of ``be.compare``. Columns better_than and worse_than have labels with blanks
@@ -73,14 +66,14 @@ def with_marks(rows: pd.DataFrame, pairs: xr.Dataset) -> pd.DataFrame:
     return rows.assign(**columns, mark=marks)
 
 
-def run_places(rows: pd.DataFrame) -> dict[str, str]:
+def run_places(rows: DataFrame) -> dict[str, str]:
     """Letter of every run by its place in the table; the place's number where there are many."""
     names = list(dict.fromkeys(rows["run"]))
     lettered = len(names) <= len(ascii_lowercase)
     return {name: ascii_lowercase[i] if lettered else str(i + 1) for i, name in enumerate(names)}
 
 
-def with_places(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
+def with_places(rows: DataFrame, about: dict) -> DataFrame:
     """Rows whose runs are named with their letters, where marks are letters of runs."""
     places = run_places(rows)
     if "mark" not in rows or not _of_all_pairs(about["against"], places):
@@ -88,7 +81,7 @@ def with_places(rows: pd.DataFrame, about: dict) -> pd.DataFrame:
     return rows.assign(run=[f"{run} ({places[run]})" for run in rows["run"]])
 
 
-def marks_note(rows: pd.DataFrame, about: dict) -> list[str]:
+def marks_note(rows: DataFrame, about: dict) -> list[str]:
     """What the marks mean, as one sentence; none where there are none."""
     if "mark" not in rows:
         return []

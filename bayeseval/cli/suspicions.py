@@ -3,17 +3,12 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import bayeseval as be
+from bayeseval.cli.data import Array, DataTree, Table
 from bayeseval.cli.remarks import judged_topics
 from bayeseval.cli.tables import add_cells, new_table
 from bayeseval.messages import counted, some_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from rich.table import Table
 
 CUTOFF = 10
 FEW_JUDGED = 0.8  # share of a run's first ranks that are judged
@@ -21,7 +16,7 @@ BEHIND = 0.2  # by how much that may be below the share of the best-judged run
 SHOWN = 3  # runs that a sentence names
 
 
-def of_judgments(known: "xr.DataTree", path: str) -> str:
+def of_judgments(known: DataTree, path: str) -> str:
     """How many judgments there are, in a line; a warning where none or every one is relevant."""
     grade = known["judgments/grade"].to_numpy()
     grade = grade[grade == grade]
@@ -42,7 +37,7 @@ def of_judgments(known: "xr.DataTree", path: str) -> str:
     )
 
 
-def check_shared(path: str, topics: "np.ndarray", judged: "np.ndarray | None") -> None:
+def check_shared(path: str, topics: Array, judged: Array | None) -> None:
     """Refuse a run that has no topic of the judgments."""
     import numpy as np
 
@@ -56,7 +51,7 @@ def check_shared(path: str, topics: "np.ndarray", judged: "np.ndarray | None") -
     )
 
 
-def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
+def of_labels(collection: DataTree, name: str, path: Path) -> str:
     """How many pairs have a label, in a line; labels that follow the sample are refused.
 
     Of labels that look like judgments there is a warning.
@@ -76,7 +71,7 @@ def of_labels(collection: "xr.DataTree", name: str, path: Path) -> str:
     return f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
 
 
-def of_runs(collection: "xr.DataTree") -> "Table":
+def of_runs(collection: DataTree) -> Table:
     """A line for each run: topics that it lacks, its length, judged among the first ranks."""
     import numpy as np
 
@@ -94,7 +89,7 @@ def of_runs(collection: "xr.DataTree") -> "Table":
     return table
 
 
-def suspicions(collection: "xr.DataTree") -> Iterator[str]:
+def suspicions(collection: DataTree) -> Iterator[str]:
     """Sentences on lacking topics, unjudged top ranks and runs that are the same."""
     from bayeseval.frame.rankings import Rankings
 
@@ -125,7 +120,7 @@ def suspicions(collection: "xr.DataTree") -> Iterator[str]:
             yield f"the runs {twin} and {name} are one and the same ranking"
 
 
-def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
+def _judged_shares(collection: DataTree) -> tuple[list[str], Array]:
     """Runs, and the judged share of the first documents of each, over the topics that it has."""
     label = f"Judged@{CUTOFF}"
     scores = be.evaluate(collection, label, estimator="assumed", missing_topics="skip")
@@ -133,7 +128,7 @@ def _judged_shares(collection: "xr.DataTree") -> "tuple[list[str], np.ndarray]":
     return share["run"].to_numpy().tolist(), share.to_numpy()
 
 
-def _listed(names: list[str], which: "np.ndarray") -> str:
+def _listed(names: list[str], which: Array) -> str:
     """How many runs, and the names of the first."""
     chosen = [name for name, one in zip(names, which, strict=True) if one]
     return f"{counted(len(chosen), 'run')} ({some_of(chosen, SHOWN)})"

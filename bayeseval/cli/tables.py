@@ -1,22 +1,14 @@
 """Scores as rows, and rows as text in the formats of the command line."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys
 from collections.abc import Sequence
 from io import StringIO
-from typing import TYPE_CHECKING
 
+from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
 from bayeseval.cli.output import printable
 from bayeseval.messages import percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from rich.table import Table
-
 
 COLUMNS = [
     "run",
@@ -38,7 +30,7 @@ OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where they were asked for
 
 
-def check_topics(collection: xr.DataTree) -> None:
+def check_topics(collection: DataTree) -> None:
     """Refuse a topic that would be taken for the mean where every topic has its row."""
     if ALL in collection["topic"].to_numpy():
         raise ValueError(
@@ -47,7 +39,7 @@ def check_topics(collection: xr.DataTree) -> None:
         )
 
 
-def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFrame:
+def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
     """One row for each run, topic and measure; topic `all` is the mean, after those of ``scores``.
 
     Columns are ``COLUMNS``, ``COUNTS`` and ``FURTHER``. Those of the denominator, for ratios over
@@ -73,7 +65,7 @@ def score_rows(mean: xr.Dataset, scores: xr.Dataset | None = None) -> pd.DataFra
     return rows.loc[:, COLUMNS + COUNTS + FURTHER + combined]
 
 
-def _flat(result: xr.Dataset) -> xr.Dataset:
+def _flat(result: Dataset) -> Dataset:
     """Estimate, standard error, the two bounds and the counts as variables of their own."""
     from bayeseval.tidy import BOUNDS, with_bounds
 
@@ -84,7 +76,7 @@ def _flat(result: xr.Dataset) -> xr.Dataset:
     return with_bounds(result)[kept].assign(further)
 
 
-def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+def sorted_rows(rows: DataFrame, measure: str) -> DataFrame:
     """Rows with the run that has the highest mean of a measure first; runs without one last."""
     asked = rows.loc[(rows["topic"] == ALL) & (rows["measure"] == measure)]
     means = asked.set_index("run")["estimate"]
@@ -93,13 +85,13 @@ def sorted_rows(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     return rows.sort_values("run", key=lambda runs: runs.map(place), kind="stable")
 
 
-def as_csv(rows: pd.DataFrame, about: dict) -> str:
+def as_csv(rows: DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
     further = [name for name in FURTHER + OF_TOPICS + OF_COMBINED + MARKS if name in rows]
     return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS + further)
 
 
-def as_json(rows: pd.DataFrame, about: dict, name: str = "scores") -> str:
+def as_json(rows: DataFrame, about: dict, name: str = "scores") -> str:
     """One object: what was asked, and a list of rows with null where there is no finite number."""
     records = rows.drop(columns="mark", errors="ignore").to_dict("records")
     whole = _finite(about | {name: records})
@@ -118,7 +110,7 @@ def _finite(value):
     return None if unknown else value
 
 
-def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
+def as_trec_eval(rows: DataFrame, about: dict) -> str:
     """The three columns of trec_eval, measure, topic and value, a `runid` line before each run.
 
     Measures have its names where it has them.
@@ -134,7 +126,7 @@ def as_trec_eval(rows: pd.DataFrame, about: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def title(rows: pd.DataFrame, about: dict) -> str:
+def title(rows: DataFrame, about: dict) -> str:
     """The estimator, and what the intervals are where there are any."""
     if rows["lower"].isna().to_numpy().all():
         return f"{about['estimator']}, no intervals"
@@ -142,7 +134,7 @@ def title(rows: pd.DataFrame, about: dict) -> str:
     return f"{about['estimator']}, {level} intervals over {over}"
 
 
-def caption(rows: pd.DataFrame) -> list[str]:
+def caption(rows: DataFrame) -> list[str]:
     """Least degrees of freedom of each measure's intervals, and ratios that were limited."""
     means = rows.loc[(rows["topic"] == ALL) & rows["lower"].notna()]
     means = means.reindex(columns=["measure", "degrees_of_freedom", "limited_share"])
@@ -162,7 +154,7 @@ def caption(rows: pd.DataFrame) -> list[str]:
     return parts
 
 
-def score_table(rows: pd.DataFrame, about: dict) -> Table:
+def score_table(rows: DataFrame, about: dict) -> Table:
     """A line for each run (and topic), estimate and interval by measure."""
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))

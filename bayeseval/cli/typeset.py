@@ -1,18 +1,12 @@
 """Rows in every format: tables for people, LaTeX and Markdown, with marks where there are some."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from bayeseval.cli.data import DataFrame, Table
 from bayeseval.cli.output import printable
 from bayeseval.cli.significance import marks_note, with_places
 from bayeseval.cli.tables import as_csv, as_json, as_trec_eval, caption, rendered, score_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.table import Table
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -23,7 +17,7 @@ _MARKDOWN = str.maketrans({letter: f"\\{letter}" for letter in "\\|*_`<"})
 _MARK = re.compile(r"\(([^)]*)\)")
 
 
-def as_scores(rows: pd.DataFrame, about: dict, format: str) -> str:
+def as_scores(rows: DataFrame, about: dict, format: str) -> str:
     """Rows of scores: as a table for people, typeset, as CSV or JSON, or as trec_eval has them."""
     if format in WRITERS:
         return WRITERS[format](rows, about)
@@ -32,7 +26,7 @@ def as_scores(rows: pd.DataFrame, about: dict, format: str) -> str:
     return _typeset(table, format, [*caption(rows), *marks_note(rows, about)])
 
 
-def as_rows(rows: pd.DataFrame, about: dict, format: str, table) -> str:
+def as_rows(rows: DataFrame, about: dict, format: str, table) -> str:
     """Rows of a command of its own columns: as a table for people, typeset, as CSV or as JSON.
 
     ``about`` is what was asked, the head of the JSON; ``table`` makes a rich Table of both.
