@@ -1,26 +1,13 @@
 """Design, model and combination of every run in one row; matplotlib is imported late."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
 from bayeseval.plots.shown import name_of, of_measure, runs_in_order
-from bayeseval.plots.style import (
-    COLORS,
-    bare,
-    cut_long,
-    key_above,
-    name_rows,
-    rows_axes,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayeseval.plots.style import COLORS, Axes, bare, cut_long, key_above, name_rows, rows_axes
 
 DESIGN, MODEL, COMBINED, FLAG = "#C9C9C9", COLORS[1], COLORS[0], "#CC0000"
 

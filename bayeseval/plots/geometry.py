@@ -1,19 +1,13 @@
 """The plane of bias and standard deviation of ways to rank systems."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
 from bayeseval.plots.shown import check_named
-from bayeseval.plots.style import COLORS, MARKERS, bare, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, new_axes
 
 
 def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None = None) -> Axes:

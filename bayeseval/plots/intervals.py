@@ -1,10 +1,7 @@
 """Points and intervals of runs, several estimators side by side; matplotlib is imported late."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -23,6 +20,7 @@ from bayeseval.plots.style import (
     GREY,
     MARKERS,
     TOPICS,
+    Axes,
     bare,
     cut_long,
     key_above,
@@ -30,9 +28,6 @@ from bayeseval.plots.style import (
     rows_axes,
     truth_marks,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def plot_intervals(

@@ -1,17 +1,10 @@
 """Half-widths of intervals against judgments; matplotlib is imported late."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import xarray as xr
 
 from bayeseval.messages import percent
 from bayeseval.plots.shown import having, name_of, of_measure
-from bayeseval.plots.style import COLORS, GREY, MARKERS, TOPICS, bare, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayeseval.plots.style import COLORS, GREY, MARKERS, TOPICS, Axes, bare, new_axes
 
 
 def plot_plan(planned: xr.Dataset, measure: str | None = None, *, ax: Axes | None = None) -> Axes:

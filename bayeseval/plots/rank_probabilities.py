@@ -1,18 +1,12 @@
 """Pictures of rank probabilities, and of the probabilities of one run being better than another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.plots.shown import having, name_of, of_measure, runs_in_order
-from bayeseval.plots.style import label_rows, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayeseval.plots.style import Axes, label_rows, new_axes
 
 
 def plot_rank_probabilities(

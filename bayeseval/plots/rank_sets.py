@@ -1,19 +1,13 @@
 """A forest of ranks: the set of possible ranks of every run, and groups not told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
 from bayeseval.plots.shown import having, name_of, of_measure, runs_in_order
-from bayeseval.plots.style import COLORS, bare, key_above, name_rows, rows_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayeseval.plots.style import COLORS, Axes, bare, key_above, name_rows, rows_axes
 
 _COLOR, _BEST = COLORS[:2]
 

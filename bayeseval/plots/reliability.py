@@ -1,9 +1,6 @@
 """Stated probabilities against the share that was right; matplotlib is imported late."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,10 +9,7 @@ import xarray as xr
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.messages import percent
 from bayeseval.plots.shown import check_named
-from bayeseval.plots.style import COLORS, MARKERS, bare, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, new_axes
 
 COLUMNS = ("probability", "right", "error")
 

@@ -1,14 +1,14 @@
 """What all pictures share: colours, markers, rows of runs, bare axes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    import matplotlib.axes
+
+type Axes = matplotlib.axes.Axes  # matplotlib itself is imported when something is drawn
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")

@@ -1,9 +1,6 @@
 """One run on every topic, or the difference of two; matplotlib is imported late."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -14,15 +11,13 @@ from bayeseval.plots.style import (
     COLORS,
     GREY,
     MARKERS,
+    Axes,
     bare,
     key_above,
     name_rows,
     rows_axes,
     truth_marks,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def plot_topics(
