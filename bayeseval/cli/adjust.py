@@ -1,6 +1,5 @@
 """`bayeseval adjust`: scores of unpooled runs, adjusted for pooling bias."""
 
-import math
 import os
 import warnings
 from pathlib import Path
@@ -21,7 +20,7 @@ from bayeseval.cli.reading import (
     pooled_collection,
 )
 from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth, remark_lacking
-from bayeseval.cli.tables import COLUMNS, add_cells, new_table
+from bayeseval.cli.tables import COLUMNS, add_cells, interval_cell, new_table, number_cell
 from bayeseval.cli.typeset import as_rows, as_scores
 from bayeseval.messages import counted, percent
 from bayeseval.whole_file import expanded_path
@@ -255,10 +254,8 @@ def _table(rows: DataFrame, about: dict) -> Table:
     numbers = ("unadjusted", "adjustment", "adjusted", "interval", "confidence")
     table = new_table(title, ("run", "measure"), numbers)
     for row in rows.to_dict("records"):
-        interval = f"[{row['lower']:z.4f}, {row['upper']:z.4f}]"
-        interval = "-" if math.isnan(row["lower"]) else interval
         before, after = (f"{row[name]:z.4f}" for name in ("unadjusted", "estimate"))
-        scores = (before, f"{row['adjustment']:+z.4f}", after)
-        chance = "-" if math.isnan(row["confidence"]) else f"{100 * row['confidence']:.0f}%"
-        add_cells(table, row["run"], row["measure"], *scores, interval, chance)
+        scores = (before, f"{row['adjustment']:+z.4f}", after, interval_cell(row) or "-")
+        chance = number_cell(row["confidence"], ".0%")
+        add_cells(table, row["run"], row["measure"], *scores, chance)
     return table

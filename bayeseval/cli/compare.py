@@ -22,7 +22,7 @@ from bayeseval.cli.remarks import (
     remark_no_error,
     remark_outside_weight,
 )
-from bayeseval.cli.tables import OVER, add_cells, new_table
+from bayeseval.cli.tables import OVER, add_cells, interval_cell, new_table, number_cell
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
 
@@ -251,11 +251,8 @@ def _table(rows: DataFrame, about: dict) -> Table:
     numbers = ["a - b", *columns, *(["equivalent"] if tested else [])]
     table = new_table(title, ("run a", "run b", "measure"), numbers)
     for row in rows.to_dict("records"):
-        interval = f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"
-        cells = [f"{row['estimate']:z.4f}" + ("" if math.isnan(row["lower"]) else interval)]
-        cells += [
-            "-" if math.isnan(row[name]) else f"{row[name]:{of}}" for name, of in columns.values()
-        ]
+        cells = [f"{row['estimate']:z.4f} {interval_cell(row)}".rstrip()]
+        cells += [number_cell(row[name], form) for name, form in columns.values()]
         if tested:
             told = "yes" if row["equivalent"] else "no"
             cells.append("-" if math.isnan(row["p_equivalence"]) else told)

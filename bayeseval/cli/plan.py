@@ -12,7 +12,7 @@ from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_lacking
-from bayeseval.cli.tables import OVER, add_cells, new_table
+from bayeseval.cli.tables import OVER, add_cells, new_table, number_cell
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
 
@@ -141,17 +141,11 @@ def _table(rows: DataFrame, about: dict) -> Table:
     title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}, planned"
     numbers = ["per topic", "topics", "in all", "+-", "widest", "detectable"]
     table = new_table(title, ("measure",), numbers)
-    before = None
-    for row in rows.to_dict("records"):
-        if before not in (None, row["measure"]):
-            table.add_section()
-        before = row["measure"]
-        cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
-        names = ("half_width", "largest_half_width", "detectable")
-        add_cells(table, row["measure"], *cells, *(_known(row[name]) for name in names))
+    for measure, of_measure in rows.groupby("measure", sort=False):
+        for row in of_measure.to_dict("records"):
+            cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
+            # a dash for what one run or one draw cannot tell
+            names = ("half_width", "largest_half_width", "detectable")
+            add_cells(table, str(measure), *cells, *(number_cell(row[name]) for name in names))
+        table.add_section()
     return table
-
-
-def _known(number: float) -> str:
-    """A number, or a dash for what one run or one draw cannot tell."""
-    return f"{number:.4f}" if number == number else "-"

@@ -128,15 +128,13 @@ def _table(rows: DataFrame, about: dict) -> Table:
     if "best" in rows:
         numbers.append("among the best")
     table = new_table(title, ("measure", "run"), numbers)
-    before = None
-    for row in rows.to_dict("records"):
-        group = (row["measure"], row["tie_group"])
-        if before is not None and group != before:
-            table.add_section()
-        before = group
-        cells = [f"{row['estimate']:z.4f}", f"{row['rank']}", f"{row['lower']} to {row['upper']}"]
-        cells += [f"{row['expected_rank']:.1f}", f"{row['tie_group']}"]
-        if "best" in row:
-            cells.append("possible" if row["best"] else "no")
-        add_cells(table, row["measure"], row["run"], *cells)
+    for _, group in rows.groupby(["measure", "tie_group"], sort=False):
+        for row in group.to_dict("records"):
+            possible = f"{row['lower']} to {row['upper']}"
+            cells = [f"{row['estimate']:z.4f}", f"{row['rank']}", possible]
+            cells += [f"{row['expected_rank']:.1f}", f"{row['tie_group']}"]
+            if "best" in row:
+                cells.append("possible" if row["best"] else "no")
+            add_cells(table, row["measure"], row["run"], *cells)
+        table.add_section()
     return table

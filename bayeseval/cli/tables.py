@@ -170,13 +170,19 @@ def score_table(rows: DataFrame, about: dict) -> Table:
 
 def _cell(row: dict) -> str:
     """Estimate, mark and interval, of what was not sampled the estimate; a dash where none is."""
-    if math.isnan(row["estimate"]):
-        return "-"
-    mark = row.get("mark")
-    text = f"{row['estimate']:z.4f}" + (f"({mark})" if mark else "")
-    if not math.isnan(row["lower"]):
-        text += f" [{row['lower']:z.4f}, {row['upper']:z.4f}]"
-    return text
+    mark = f"({row['mark']})" if row.get("mark") else ""
+    return f"{number_cell(row['estimate'])}{mark} {interval_cell(row)}".rstrip()
+
+
+def number_cell(number: float, form: str = "z.4f") -> str:
+    """A number, a dash where it is not known."""
+    return "-" if math.isnan(number) else f"{number:{form}}"
+
+
+def interval_cell(row: dict) -> str:
+    """The interval of a row; nothing where it has none."""
+    known = not math.isnan(row["lower"])
+    return f"[{row['lower']:z.4f}, {row['upper']:z.4f}]" if known else ""
 
 
 def new_table(title: str, keys: Sequence[str], numbers: Sequence[str]) -> Table:
