@@ -37,19 +37,15 @@ class Findings:
 
     lines: list[str] = field(default_factory=list)
 
-    def _note(self, kind: str, text: str) -> None:
-        """Note something once."""
+    def note(self, kind: str, text: str) -> None:
+        """Note once what is as it should be ("ok"), a "warning" or an "error"."""
         line = f"{kind:<8} {printable(text)}"
         if line not in self.lines:
             self.lines.append(line)
 
-    def good(self, text: str) -> None:
-        """Note what is as it should be."""
-        self._note("ok", text)
-
-    def doubt(self, text: str) -> None:
-        """Note what may be wrong."""
-        self._note("warning", text)
+    def number(self, kind: str) -> int:
+        """How many there are of a kind."""
+        return sum(line.startswith(kind) for line in self.lines)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -59,20 +55,10 @@ class Findings:
             try:
                 yield
             except FAULTS as error:
-                self._note("error", told(error))
+                self.note("error", told(error))
         for one in said:
-            self.doubt(told(one.message) if isinstance(one.message, Warning) else one.message)
-
-    @property
-    def n_errors(self) -> int:
-        """How many mistakes there are."""
-        return sum(line.startswith("error") for line in self.lines)
-
-    @property
-    def summary(self) -> str:
-        """The last line."""
-        n_warnings = sum(line.startswith("warning") for line in self.lines)
-        return f"{counted(self.n_errors, 'error')}, {counted(n_warnings, 'warning')}"
+            text = told(one.message) if isinstance(one.message, Warning) else one.message
+            self.note("warning", text)
 
 
 @grouped
@@ -102,8 +88,9 @@ def doctor(
     table = ""
     if qrels is not None:
         table = _check_files(found, qrels, runs or [], judged, rankings)
-    write_result("\n".join([*found.lines, found.summary]) + "\n" + table, None)
-    if found.n_errors:
+    summary = ", ".join(counted(found.number(kind), kind) for kind in ("error", "warning"))
+    write_result("\n".join([*found.lines, summary]) + "\n" + table, None)
+    if found.number("error"):
         raise typer.Exit(2)
 
 
@@ -132,14 +119,14 @@ def _check_installation(found: Findings) -> None:
     from bayeseval.processors import usable_processors
 
     python = ".".join(map(str, sys.version_info[:3]))
-    found.good(f"Python {python}, {counted(usable_processors(), 'processor')} to use")
+    found.note("ok", f"Python {python}, {counted(usable_processors(), 'processor')} to use")
     known = []
     for name in ("bayeseval", *PACKAGES):
         try:
             known.append(f"{name} {version(name)}")
         except PackageNotFoundError:
-            found.doubt(f"{name} is not installed (a source folder that is on the path?)")
-    found.good(", ".join(known))
+            found.note("warning", f"{name} is not installed (a source folder that is on the path?)")
+    found.note("ok", ", ".join(known))
     collection = be.simulate.urn_collection(
         [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     )
@@ -163,12 +150,12 @@ def _modelled(sampled: DataTree) -> DataArray:
 def _check_step(found: Findings, what: str, step: Callable[[], Any]) -> None:
     """Do a part of the work on a small collection, and say how long it took."""
     began = time.monotonic()
-    before = found.n_errors
+    before = found.number("error")
     with found.kept():
         if not step().notnull().all():
             raise ValueError(f"{what} on a small collection are not finite")
-    if found.n_errors == before:
-        found.good(f"{what}, on a small collection: {time.monotonic() - began:.1f} s")
+    if found.number("error") == before:
+        found.note("ok", f"{what}, on a small collection: {time.monotonic() - began:.1f} s")
 
 
 def _check_files(
@@ -180,33 +167,35 @@ def _check_files(
         known = be.read_collection(
             qrels, qrels_format=judged.qrels_format, negative_grades=judged.negative_grades
         )
-        found.good(f"{qrels}: {of_judgments(known, qrels)}")
+        found.note("ok", f"{qrels}: {of_judgments(known, qrels)}")
         topics = known["topic"].to_numpy()
     if judged.design is not None:
         with found.kept():
             design = be.read_design(judged.design)
-            found.good(f"{judged.design}: a design, {design.attrs['scheme']}")
+            found.note("ok", f"{judged.design}: a design, {design.attrs['scheme']}")
     labels = _read_labels(found, judged.labels or [])
-    before = found.n_errors
+    before = found.number("error")
     readable = _readable_runs(found, runs, rankings, topics)
-    whole = found.n_errors == before
+    whole = found.number("error") == before
     # a design is of all runs that made it
     designed = judged.design is None or (design is not None and whole)
     if topics is None or not readable or not designed:
         if judged.design is not None or judged.labels:
-            found.doubt("how design, judgments, labels and runs fit together was not checked")
+            found.note(
+                "warning", "how design, judgments, labels and runs fit together was not checked"
+            )
         return ""
     if not whole:
-        found.good("what follows is of the runs that can be read")
+        found.note("ok", "what follows is of the runs that can be read")
     table = ""
     with found.kept():
         collection = judged_collection(qrels, readable, replace(judged, labels=None), rankings)
         for text in suspicions(collection):
-            found.doubt(text)
+            found.note("warning", text)
         table = "\n" + rendered(of_runs(collection))
         for name, path in labels.items():
             with found.kept():
-                found.good(f"{path}: {of_labels(collection, name, path)}")
+                found.note("ok", f"{path}: {of_labels(collection, name, path)}")
     return table
 
 
@@ -241,5 +230,5 @@ def _readable_runs(
                     readable.append(str(path))
                     number += run.sizes["run"]
     if readable:
-        found.good(f"{counted(number, 'run')} can be read")
+        found.note("ok", f"{counted(number, 'run')} can be read")
     return readable
