@@ -2,11 +2,7 @@
 
 import xarray as xr
 
-from bayeseval.residual.sums import (
-    check_residual_options,
-    residual_attrs,
-    residual_sums,
-)
+from bayeseval.residual.sums import residual_sums
 
 
 def rbp_bounds(
@@ -75,18 +71,15 @@ def rbp_bounds(
     (0.625, 0.375, [0.625, 1.0])
     """
     options = {"tail": tail, "missing_topics": missing_topics}
-    check_residual_options(persistence, cutoff, over=over, **options)
-    sums = residual_sums(
-        collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
-    )
+    sums = residual_sums(collection, persistence, relevance_level, cutoff, over, **options)
     bounds = xr.Dataset({"base": sums["base"], "residual": sums["weight"]})
     if missing_topics == "skip":
         bounds = bounds.where(sums["retrieved"])
     if over == "topic":
         n_topics = bounds["base"].notnull().sum("topic")
         bounds = bounds.mean("topic", skipna=True).assign(n_topics=n_topics)
-    attrs = residual_attrs(persistence, cutoff, relevance_level=relevance_level, **options)
-    return bounds.assign(interval=_interval(bounds)).assign_attrs(estimator="rbp_bounds", **attrs)
+    attrs = {"estimator": "rbp_bounds", **sums.attrs}
+    return bounds.assign(interval=_interval(bounds)).assign_attrs(attrs)
 
 
 def _interval(bounds: xr.Dataset) -> xr.DataArray:

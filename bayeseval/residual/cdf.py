@@ -6,16 +6,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.progress import track
-from bayeseval.residual.sums import (
-    check_residual_options,
-    residual_attrs,
-    residual_sums,
-)
-from bayeseval.residual.uncertainty import (
-    probabilities,
-    scored_topics,
-    uncertainty_moments,
-)
+from bayeseval.residual.sums import residual_sums
+from bayeseval.residual.uncertainty import probabilities, scored_topics, uncertainty_moments
 from bayeseval.residual.weights import UnjudgedWeights
 
 SPREAD = 5.0  # standard deviations that the points reach to either side
@@ -87,11 +79,8 @@ def rbp_uncertainty_cdf(
     (array([0.   , 0.125, 0.25 , 0.375]), array([0.64, 0.8 , 0.96, 1.  ]))
     """
     options = {"tail": tail, "missing_topics": missing_topics}
-    check_residual_options(persistence, cutoff, **options)
     check_whole_numbers(2, n_points=n_points)
-    sums = residual_sums(
-        collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
-    )
+    sums = residual_sums(collection, persistence, relevance_level, cutoff, **options)
     if "replicate" in sums.dims:
         raise ValueError(
             "the judgments have the dim 'replicate'; the distribution is that of one set of "
@@ -110,8 +99,7 @@ def rbp_uncertainty_cdf(
         name: (("run", "point"), np.array(v)) for name, v in zip(names, zip(*rows), strict=True)
     }
     base = uncertainty_moments(sums, probability, missing_topics, "topic")["base"]
-    attrs = residual_attrs(persistence, cutoff, relevance_level=relevance_level, **options)
-    return xr.Dataset(laws, coords={"run": sums["run"]}).assign(base=base).assign_attrs(attrs)
+    return xr.Dataset(laws, coords={"run": sums["run"]}, attrs=sums.attrs).assign(base=base)
 
 
 def _row(unjudged, n_points: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:

@@ -20,7 +20,7 @@ OPTIONS = {
 }
 
 
-def check_residual_options(persistence: float, cutoff: int | None, **given: str | None) -> None:
+def _check_options(persistence: float, cutoff: int | None, **given: str | None) -> None:
     """Refuse a persistence, a cutoff or an option that is not allowed."""
     if not isinstance(persistence, Real) or not 0.0 < persistence < 1.0:
         raise ValueError(
@@ -34,19 +34,15 @@ def check_residual_options(persistence: float, cutoff: int | None, **given: str 
         check_choice(name, value, OPTIONS[name])
 
 
-def residual_attrs(persistence: float, cutoff: int | None, **given) -> dict[str, str | int | float]:
-    """Attributes of a result: the measure's label, the parameters and the options."""
-    label = f"RBP(p={persistence:.12g})" + ("" if cutoff is None else f"@{cutoff}")
-    return {"measure": label, "persistence": float(persistence), **given}
-
-
 def residual_sums(
     collection: xr.DataTree,
     persistence: float,
-    *,
     relevance_level: int,
     cutoff: int | None,
+    over: str | None = None,
+    *,
     tail: str,
+    **options: str,
 ) -> xr.Dataset:
     r"""Sums of the weights of a run's ranks, by what is known of them, (run, topic, replicate).
 
@@ -57,18 +53,19 @@ def residual_sums(
     With ``tail="unjudged"`` U holds all ranks past the end of the run, which add :math:`p^d` to
     the weight and :math:`(1-p) p^{2d} / (1+p)` to the squares of a run of length d (less what
     lies past the cutoff, if there is one). NaN in topics without a judgment; ``retrieved``
-    (run, topic) says whether the run has the topic.
+    (run, topic) says whether the run has the topic. Options of the public functions are checked;
+    all but ``over`` are attrs, beside the measure's label and the persistence.
 
     Examples
     --------
     >>> import pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "c"], "grade": [1, 1]})
-    >>> options = {"relevance_level": 1, "cutoff": None, "tail": "unjudged"}
-    >>> sums = residual_sums(be.read_collection(qrels, run), 0.5, **options)
+    >>> sums = residual_sums(be.read_collection(qrels, run), 0.5, 1, None, tail="unjudged")
     >>> [sums[name].item() for name in ("base", "weight", "squares")]
     [0.625, 0.375, 0.0677]
     """
+    _check_options(persistence, cutoff, over=over, tail=tail, **options)
     check_whole_numbers(1, relevance_level=relevance_level)
     check_collection(collection)
     if "rankings" not in collection.children:
@@ -91,7 +88,13 @@ def residual_sums(
     )
     if "replicate" not in collection["judgments/grade"].dims:
         sums = sums.isel(replicate=0)
-    return sums.assign(retrieved=(("run", "topic"), retrieved))
+    return sums.assign(retrieved=(("run", "topic"), retrieved)).assign_attrs(
+        measure=f"RBP(p={persistence:.12g})" + ("" if cutoff is None else f"@{cutoff}"),
+        persistence=float(persistence),
+        relevance_level=relevance_level,
+        tail=tail,
+        **options,
+    )
 
 
 def _is_judged(topic: TopicLists) -> bool:

@@ -5,11 +5,7 @@ from numbers import Real
 import numpy as np
 import xarray as xr
 
-from bayeseval.residual.sums import (
-    check_residual_options,
-    residual_attrs,
-    residual_sums,
-)
+from bayeseval.residual.sums import residual_sums
 from bayeseval.residual.weights import UnjudgedWeights
 from bayeseval.uncertainty import interval
 
@@ -108,10 +104,7 @@ def rbp_uncertainty(
     array([0.5  , 0.75])
     """
     options = {"tail": tail, "missing_topics": missing_topics, "distribution": distribution}
-    check_residual_options(persistence, cutoff, over=over, **options)
-    sums = residual_sums(
-        collection, persistence, relevance_level=relevance_level, cutoff=cutoff, tail=tail
-    )
+    sums = residual_sums(collection, persistence, relevance_level, cutoff, over, **options)
     probability = probabilities(relevance_probability, sums)
     known = uncertainty_moments(sums, probability, missing_topics, over)
     bounds = interval(known["estimate"], known["standard_error"], ci_prob=ci_prob)
@@ -121,12 +114,8 @@ def rbp_uncertainty(
         prob = np.array([0.5 - 0.5 * ci_prob, 0.5 + 0.5 * ci_prob])
         quantile = weights.quantiles(prob, known["base"])
         bounds = (known["base"] + quantile).assign_attrs(bounds.attrs)
-    attrs = residual_attrs(
-        persistence, cutoff, relevance_level=relevance_level, ci_prob=ci_prob, **options
-    )
-    return known.assign(interval=bounds).assign_attrs(
-        estimator="rbp_uncertainty", population="sample", **attrs
-    )
+    attrs = {"estimator": "rbp_uncertainty", "population": "sample", "ci_prob": ci_prob}
+    return known.assign(interval=bounds).assign_attrs(attrs | sums.attrs)
 
 
 def uncertainty_moments(
