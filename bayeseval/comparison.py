@@ -13,7 +13,7 @@ from bayeseval.rankings.comparisons import (
     PRIORS,
     equivalence_margins,
     equivalence_probability,
-    prior_knowledge,
+    prior_weights,
     probability_better,
     with_equivalence,
 )
@@ -165,8 +165,10 @@ def compare(
         z = studentised(estimate, error, freedom)
         p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
     dims = ("measure", "comparison")
-    known = None if prior == "flat" else prior_knowledge(*_arrays(every))
-    better = probability_better(estimate, error, freedom, known)
+    weights = None
+    if prior == "normal":
+        weights = [prior_weights(*one, runs.size) for one in zip(*_arrays(every), strict=True)]
+    better = probability_better(estimate, error, freedom, weights)
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
     kept = found.drop_vars(["difference", "believed", "believed_freedom"])
     result = kept.drop_dims("topic", errors="ignore").assign(

@@ -11,7 +11,7 @@ from bayeseval.rankings.comparisons import (
     chosen_prior,
     equivalence_margins,
     equivalence_probability,
-    prior_knowledge,
+    prior_weights,
     probability_better,
     with_equivalence,
 )
@@ -98,10 +98,11 @@ def compare_draws(
         return _of_draws(result, known, (first, second), margins, scores["estimate"])
     freedom = np.array([[one.freedom] for one in known])
     every = np.triu_indices(runs.size, k=1)
-    knowledge = None
+    weights = None
     if prior == "normal":
-        knowledge = [
-            prior_knowledge(one.difference[every], one.error[every], one.freedom) for one in known
+        weights = [
+            prior_weights(one.difference[every], one.error[every], one.freedom, runs.size)
+            for one in known
         ]
     result = result.assign(
         interval=interval(
@@ -110,10 +111,8 @@ def compare_draws(
             ci_prob=ci_prob,
             degrees_of_freedom=xr.DataArray(freedom[:, 0], dims="measure"),
         ),
-        probability_better=(
-            dims, probability_better(estimate, error, freedom, knowledge)
-        ),
-    ).assign_attrs(prior=prior)  # fmt: skip
+        probability_better=(dims, probability_better(estimate, error, freedom, weights)),
+    ).assign_attrs(prior=prior)
     if margins is None:
         return result
     within = equivalence_probability(estimate, error, freedom, margins[:, None])

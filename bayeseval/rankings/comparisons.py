@@ -1,6 +1,6 @@
 """What comparisons of runs have in common: probabilities, and regions of practical equivalence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 
 import numpy as np
@@ -30,34 +30,28 @@ def chosen_prior(prior: str | None, evidence: Evidence) -> str | None:
     return prior
 
 
-def prior_knowledge(estimate: Floats, error: Floats, freedom: Floats | float) -> Floats:
-    """What a normal prior of differences is learned from: all pairs, NaN where nothing is random.
+def prior_weights(estimate: Floats, error: Floats, freedom: Floats | float, n_runs: int) -> Floats:
+    """Weights of a normal prior of differences, learned from all pairs (pair,) of so many runs.
 
     Differences from one run would not do: all share its error, so they look as if they were more
-    alike, or further apart, than runs are. Each pair counts once; the arrays broadcast together.
+    alike, or further apart, than runs are. Each pair counts once.
     """
-    return np.where(error > 0, studentised(estimate, error, freedom), np.nan)
+    z = np.where(error > 0, studentised(estimate, error, freedom), np.nan)
+    return learned_weights(z, n_runs)
 
 
 def probability_better(
-    estimate: Floats, error: Floats, freedom: Floats, z_of_pairs: Iterable[Floats] | None
+    estimate: Floats, error: Floats, freedom: Floats, weights: Sequence[Floats] | None
 ) -> Floats:
     """Probability that each difference is above 0; NaN where its error is not known.
 
-    Arrays (measure, comparison) that broadcast together; ``z_of_pairs`` are of
-    :func:`prior_knowledge`, (pair,) for each measure, or None: the prior is flat.
+    Arrays (measure, comparison) that broadcast together; ``weights`` are of :func:`prior_weights`
+    for each measure, or None: the prior is flat.
     """
     z = studentised(estimate, error, freedom)
-    weights = [None] * len(z)
-    if z_of_pairs is not None:
-        weights = [learned_weights(every, _n_runs(every.size)) for every in z_of_pairs]
-    result = [probability_positive(row, weight) for row, weight in zip(z, weights, strict=True)]
+    priors = weights or [None] * len(z)
+    result = [probability_positive(row, weight) for row, weight in zip(z, priors, strict=True)]
     return np.where(np.isnan(error), np.nan, np.stack(result))
-
-
-def _n_runs(n_pairs: int) -> int:
-    """Number of runs that have so many pairs."""
-    return round(0.5 + np.sqrt(0.25 + 2 * n_pairs))
 
 
 def equivalence_margins(

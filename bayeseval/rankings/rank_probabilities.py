@@ -5,12 +5,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
-from bayeseval.rankings.comparisons import chosen_prior, prior_knowledge
-from bayeseval.rankings.difference_prior import (
-    learned_weights,
-    probability_positive,
-    variance_factor,
-)
+from bayeseval.rankings.comparisons import chosen_prior, prior_weights
+from bayeseval.rankings.difference_prior import probability_positive, variance_factor
 from bayeseval.rankings.evidence import Evidence, evidence_by_measure
 from bayeseval.rankings.rank_sets import ranks
 from bayeseval.rankings.separation import (
@@ -117,17 +113,18 @@ def _normal(
     """Probability (run, run) of being better, and draws (draw, run) of ranks."""
     from scipy.stats import rankdata
 
-    known = evidence.difference, evidence.error, evidence.freedom
-    z = studentised(*known)
+    difference, error, freedom = evidence.difference, evidence.error, evidence.freedom
+    z = studentised(difference, error, freedom)
     weight = None
     if prior == "normal":
-        weight = learned_weights(prior_knowledge(*known)[np.triu_indices(len(z), k=1)], len(z))
+        every = np.triu_indices(len(z), k=1)
+        weight = prior_weights(difference[every], error[every], freedom, len(z))
     better = probability_positive(z, weight)
-    square = np.square(evidence.error)
+    square = np.square(error)
     if weight is not None:
         square = square * variance_factor(z, weight)
     scores = evidence.estimate + normal_draws(covariance_of_differences(square), n_draws, random)
-    same = (z == 0) & (evidence.error == 0)  # runs that are one and the same, and no others, tie
+    same = (z == 0) & (error == 0)  # runs that are one and the same, and no others, tie
     drawn = rankdata(-scores[:, same.argmax(axis=1)], method="min", axis=-1)
     return better, drawn.astype(np.int64)
 
