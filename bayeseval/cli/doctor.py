@@ -17,13 +17,7 @@ from bayeseval.cli.data import Array, DataArray, DataTree
 from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import check_outputs, printable, told, write_result
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
-from bayeseval.cli.suspicions import (
-    check_shared,
-    of_judgments,
-    of_labels,
-    of_runs,
-    suspicions,
-)
+from bayeseval.cli.suspicions import check_shared, of_judgments, of_labels, of_runs, suspicions
 from bayeseval.cli.tables import rendered
 from bayeseval.messages import counted
 

@@ -11,14 +11,7 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.data import Array, DataFrame, Dataset, DataTree
 from bayeseval.cli.groups import Rankings, grouped
-from bayeseval.cli.output import (
-    STDOUT,
-    check_outputs,
-    remark,
-    working,
-    write_result,
-    written_whole,
-)
+from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result, written_whole
 from bayeseval.cli.reading import input_files, label_files, labelled
 from bayeseval.cli.remarks import remark_depth
 from bayeseval.messages import counted

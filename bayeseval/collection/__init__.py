@@ -2,12 +2,7 @@
 
 from bayeseval.collection.labels import pair_positions, topic_order, topic_starts
 from bayeseval.collection.pairs import add_pairs
-from bayeseval.collection.schema import (
-    assemble,
-    check_collection,
-    check_one_sample,
-    with_node,
-)
+from bayeseval.collection.schema import assemble, check_collection, check_one_sample, with_node
 from bayeseval.collection.selection import select
 from bayeseval.collection.storage import open_collection, save_collection
 

@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection.labels import (
-    label_positions,
-    pair_positions,
-    same_strings,
-    topic_order,
-)
+from bayeseval.collection.labels import label_positions, pair_positions, same_strings, topic_order
 from bayeseval.collection.schema import check_collection, rebuilt
 
 _FILL = {"inclusion_probability": 0.0, "stratum": -1, "pooled": False, "draw_probability": 0.0}

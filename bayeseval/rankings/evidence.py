@@ -6,11 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.origin import (
-    check_covariance,
-    check_drawn_together,
-    check_several_draws,
-)
+from bayeseval.collection.origin import check_covariance, check_drawn_together, check_several_draws
 from bayeseval.rounding import ratio, settled
 
 Floats = NDArray[np.floating]

@@ -9,11 +9,7 @@ from bayeseval.rankings.comparisons import chosen_prior, prior_weights
 from bayeseval.rankings.difference_prior import probability_positive, variance_factor
 from bayeseval.rankings.evidence import Evidence, evidence_by_measure
 from bayeseval.rankings.rank_sets import ranks
-from bayeseval.rankings.separation import (
-    covariance_of_differences,
-    normal_draws,
-    studentised,
-)
+from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
 from bayeseval.rounding import settled
 
 Floats = NDArray[np.floating]

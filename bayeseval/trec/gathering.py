@@ -7,12 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from bayeseval.collection import assemble, topic_order
-from bayeseval.collection.labels import (
-    floating_topics,
-    label_positions,
-    plain_label,
-    topic_starts,
-)
+from bayeseval.collection.labels import floating_topics, label_positions, plain_label, topic_starts
 from bayeseval.messages import counted
 from bayeseval.trec.labels import spans_of
 from bayeseval.trec.ranking import ranked_pairs
