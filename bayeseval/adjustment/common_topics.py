@@ -12,14 +12,8 @@ from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
 # What rests on the error of the adjustment, not known where common topics tell nothing of it.
-ERRORS = (
-    "standard_error",
-    "interval",
-    "helps",
-    "confidence",
-    "bootstrap_interval",
-    "bootstrap_confidence",
-)
+ERRORS = ("standard_error", "interval", "helps", "confidence")
+ERRORS += ("bootstrap_interval", "bootstrap_confidence")
 
 
 def adjust_by_topics(

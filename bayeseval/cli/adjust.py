@@ -36,8 +36,7 @@ Measures = Annotated[
     ),
 ]
 CommonTopics = Annotated[
-    str | None,
-    typer.Option(help="Topics where unpooled runs were judged too: a file, or a,b,c."),
+    str | None, typer.Option(help="Topics where unpooled runs were judged too: a file, or a,b,c.")
 ]
 CommonQrels = Annotated[
     str | None,

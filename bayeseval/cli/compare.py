@@ -26,23 +26,9 @@ from bayeseval.cli.tables import OVER, add_cells, interval_cell, new_table, numb
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import counted, percent
 
-COLUMNS = [
-    "run_a",
-    "run_b",
-    "measure",
-    "estimator",
-    "estimate",
-    "standard_error",
-    "lower",
-    "upper",
-    "probability_better",
-    "standardised",
-    "p_value",
-    "p_holm",
-    "p_tukey",
-    "outside_weight_a",
-    "outside_weight_b",
-]
+COLUMNS = ["run_a", "run_b", "measure", "estimator", "estimate", "standard_error"]
+COLUMNS += ["lower", "upper", "probability_better", "standardised"]
+COLUMNS += ["p_value", "p_holm", "p_tukey", "outside_weight_a", "outside_weight_b"]
 ROUNDING = 1e-9  # of scores
 WORSE = 3  # exit code; 1 is that of an error that nobody foresaw
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
@@ -57,8 +43,7 @@ def compare(
     judged: Judged,
     rankings: Rankings,
     reference: Annotated[
-        str | None,
-        typer.Option(help="Compare every run with this one.", show_default="all pairs"),
+        str | None, typer.Option(help="Compare every run with this one.", show_default="all pairs")
     ] = None,
     population: option.ComparedPopulation = None,
     equivalence: Annotated[

@@ -64,8 +64,7 @@ ModelErrors = Annotated[
     ),
 ]
 FitFormat = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json"],
-    typer.Option(help="Output format."),
+    Literal["table", "markdown", "latex", "csv", "json"], typer.Option(help="Output format.")
 ]
 BROKEN = 1
 

@@ -156,10 +156,7 @@ OutputFile = Annotated[
         show_default=False,
     ),
 ]
-Budget = Annotated[
-    int,
-    typer.Option(help="Documents to judge per topic."),
-]
+Budget = Annotated[int, typer.Option(help="Documents to judge per topic.")]
 DesignWritten = Annotated[
     Path, typer.Option(help="Design file to write (- is stdout); `evaluate --design` reads it.")
 ]
@@ -169,8 +166,7 @@ Overwrite = Annotated[
 NStrata = Annotated[
     int | None,
     typer.Option(
-        help="Strata per topic (pps and uniform); fewer if --budget is smaller.",
-        show_default="20",
+        help="Strata per topic (pps and uniform); fewer if --budget is smaller.", show_default="20"
     ),
 ]
 PoolDepth = Annotated[

@@ -30,14 +30,10 @@ def plan(
     rankings: Rankings,
     n_topics: Annotated[
         list[int] | None,
-        typer.Option(
-            help="Numbers of topics to try; repeatable.",
-            show_default="those there are",
-        ),
+        typer.Option(help="Numbers of topics to try; repeatable.", show_default="those there are"),
     ] = None,
     half_width: Annotated[
-        float | None,
-        typer.Option(help="Also say the budget at which intervals are +- HALF-WIDTH."),
+        float | None, typer.Option(help="Also say the budget at which intervals are +- HALF-WIDTH.")
     ] = None,
     population: option.Population = "sample",
     estimator: Annotated[

@@ -17,17 +17,8 @@ from bayeseval.cli.tables import OVER, add_cells, new_table
 from bayeseval.cli.typeset import as_rows
 from bayeseval.messages import percent
 
-COLUMNS = [
-    "run",
-    "measure",
-    "estimator",
-    "estimate",
-    "rank",
-    "lower",
-    "upper",
-    "tie_group",
-    "expected_rank",
-]
+COLUMNS = ["run", "measure", "estimator", "estimate"]
+COLUMNS += ["rank", "lower", "upper", "tie_group", "expected_rank"]
 
 
 @grouped

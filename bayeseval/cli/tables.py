@@ -10,16 +10,7 @@ from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
 from bayeseval.cli.output import printable
 from bayeseval.messages import percent
 
-COLUMNS = [
-    "run",
-    "topic",
-    "measure",
-    "estimator",
-    "estimate",
-    "standard_error",
-    "lower",
-    "upper",
-]
+COLUMNS = ["run", "topic", "measure", "estimator", "estimate", "standard_error", "lower", "upper"]
 ALL = "all"  # the topic of a mean
 COUNTS = ["outside_weight", "n_topics", "n_limited"]
 RAISED = ["raised_error", "raised_freedom"]  # what intervals over these topics rest on

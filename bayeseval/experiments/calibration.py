@@ -26,11 +26,7 @@ def prior_draw(model, names: Sequence[str] | None, seed: int) -> xr.Dataset:
     import pymc as pm
 
     drawn = pm.sample_prior_predictive(
-        1,
-        model=model,
-        random_seed=seed,
-        var_names=names,
-        compile_kwargs={"mode": "FAST_COMPILE"},
+        1, model=model, random_seed=seed, var_names=names, compile_kwargs={"mode": "FAST_COMPILE"}
     )
     return drawn["prior"].to_dataset().isel(chain=0, draw=0, drop=True)
 

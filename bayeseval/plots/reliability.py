@@ -15,10 +15,7 @@ COLUMNS = ("probability", "right", "error")
 
 
 def plot_reliability(
-    tables: Mapping[str, pd.DataFrame | xr.Dataset],
-    *,
-    ci_prob: float = 0.9,
-    ax: Axes | None = None,
+    tables: Mapping[str, pd.DataFrame | xr.Dataset], *, ci_prob: float = 0.9, ax: Axes | None = None
 ) -> Axes:
     """Share of statements that were right, above the probability with which they were made.
 

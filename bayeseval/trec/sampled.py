@@ -56,10 +56,7 @@ def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Da
 def _poisson(n_pairs: int, judgments: pd.DataFrame, where: np.ndarray, name: str) -> xr.Dataset:
     probability = np.full(n_pairs, np.nan)
     probability[where] = judgments["probability"]
-    variables = {
-        "inclusion_probability": ("pair", probability),
-        **no_strata(n_pairs),
-    }
+    variables = {"inclusion_probability": ("pair", probability), **no_strata(n_pairs)}
     if "method" in judgments:
         method = np.full(n_pairs, "", dtype=object)
         method[where] = judgments["method"]
