@@ -1,8 +1,5 @@
 """Which runs are found apart: studentised maxima over pairs with step-down, or posterior draws."""
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,27 +48,21 @@ def separated(
     """
     if evidence.draws is not None:
         return _posterior(evidence, ci_prob, simultaneous)
-    from bayeseval.rankings.largest_ratio import largest_ratio, largest_ratio_of_run, largest_sizes
-
     error = evidence.error
     statistic = studentised(evidence.difference, error, evidence.freedom)
     joint = evidence.covariance if evidence.joint is None else evidence.joint
-    errors = normal_draws(joint, n_draws, random)
-    drawn_error = np.where(error > 0, errors_of_differences(joint), 0.0)
-    inverse = ratio(1.0, drawn_error)  # 0 for runs that are one and the same
-    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse)
-    statistics = np.stack([statistic, -statistic])
-    found = np.isposinf(statistics)
+    errors, drawn_error = normal_draws(joint, n_draws, random), errors_of_differences(joint)
+    certain = np.isposinf(statistic)
+    every = (error > 0) & ~certain  # not of runs that are one and the same
     if simultaneous:
-        largest = partial(largest_ratio, errors, inverse)
-        found[0] |= _step_down(
-            statistic, (error > 0) & ~found[0], bound.max(axis=0), ci_prob, largest
-        )
-        return np.stack([found[0], found[0].T])
+        found = certain | _step_down(statistic, every, drawn_error, errors, ci_prob)
+        return np.stack([found, found.T])
+    found = np.stack([certain, certain.T])
     for run in range(len(error)):
-        family = (error[run] > 0) & ~found[:, run]
-        largest = partial(largest_ratio_of_run, errors, inverse[run], run)
-        found[:, run] |= _step_down(statistics[:, run], family, bound[run], ci_prob, largest)
+        own = np.zeros_like(every)
+        own[run], own[:, run] = every[run], every[:, run]
+        rejected = _step_down(statistic, own, drawn_error, errors, ci_prob)
+        found[:, run] |= np.stack([rejected[run], rejected[:, run]])
     return found
 
 
@@ -94,43 +85,27 @@ def covariance_of_differences(square: Floats) -> Floats:
 
 
 def _step_down(
-    statistic: Floats, family: Pairs, bound: Floats, ci_prob: float, largest: Callable[..., Floats]
+    statistic: Floats, family: Pairs, error: Floats, errors: Floats, ci_prob: float
 ) -> Pairs:
     """Pairs of a family that are found apart, where the first of a pair is said to be better.
 
     The hypotheses, that it is not, whose statistic exceeds the quantile of the largest over the
     family are rejected, and the family is what is left, until nothing more is rejected (Romano and
-    Wolf 2005). ``bound`` (draw,) and ``largest``, after the family, are those of the quantile.
+    Wolf 2005). ``errors`` (draw, run) are drawn, and differ with the standard ``error`` (run, run).
     """
+    from bayeseval.rankings.largest_ratio import largest_ratio
+
     rejected = np.zeros_like(family)
     while family.any():
-        limit = _quantile(bound, ci_prob, partial(largest, family))
+        pairs = np.nonzero(family)
+        inverse = ratio(1.0, error[pairs])
+        limit = np.quantile(largest_ratio(errors, *pairs, inverse), ci_prob)
         more = family & (statistic > limit)
         if not more.any():
             break
         rejected |= more
         family = family & ~more
     return rejected
-
-
-def _quantile(bound: Floats, ci_prob: float, largest: Callable[[NDArray], Floats]) -> float:
-    """Quantile over draws of the largest ratio of a family, found where it matters alone.
-
-    ``bound`` (draw,) is nowhere below it, as the largest of a larger family, and is replaced by
-    ``largest(draws)`` in the draws that can be among those from the quantile up.
-    """
-    n_top = min(int((bound.size - 1) * (1.0 - ci_prob)) + 3, bound.size)
-    order = np.argsort(-bound)
-    step = n_top // 4 + 1
-    for start in range(0, bound.size, step):
-        least = -np.inf  # of those from the quantile up
-        if start >= n_top:
-            least = np.partition(bound[order[:start]], start - n_top)[start - n_top]
-        if bound[order[start]] <= least:
-            break
-        draws = order[start : start + step]
-        bound[draws] = largest(draws)
-    return float(np.quantile(bound, ci_prob))
 
 
 def _posterior(evidence: Evidence, ci_prob: float, simultaneous: bool) -> Pairs:

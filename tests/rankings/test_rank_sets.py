@@ -1,7 +1,6 @@
 """Confidence sets of ranks: brute force on small cases, coverage at ties, where bootstraps fail."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,9 +8,8 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.rankings.evidence import Evidence, shrunk_covariance
-from bayeseval.rankings.largest_ratio import largest_ratio, largest_sizes
 from bayeseval.rankings.rank_sets import tie_groups
-from bayeseval.rankings.separation import _quantile, normal_draws, separated
+from bayeseval.rankings.separation import normal_draws, separated
 
 
 def means(estimate, **variables):
@@ -275,21 +273,3 @@ def test_tie_groups_are_cut_only_where_all_above_are_better_than_all_below():
 def test_what_gives_no_ranks_is_refused(scores, options, message):
     with pytest.raises(ValueError, match=message):
         be.rankings.rank_sets(scores, **options)
-
-
-@pytest.mark.parametrize("ci_prob", [0.1, 0.5, 0.9, 0.999])
-def test_the_quantile_of_the_largest_ratios_is_that_of_all_draws(ci_prob):
-    """As many families as a step-down goes through, each a part of the one before."""
-    random = np.random.default_rng(4)
-    errors = random.normal(size=(501, 8))
-    inverse = random.uniform(0.5, 2.0, (8, 8))
-    inverse = np.triu(inverse, 1) + np.triu(inverse, 1).T
-    ratios = (errors[:, :, None] - errors[:, None]) * inverse
-    bound = largest_sizes(np.ascontiguousarray(errors.T), inverse)
-    np.testing.assert_array_equal(bound, np.abs(ratios).max(axis=2).T)
-    bound, family = bound.max(axis=0), ~np.eye(8, dtype=bool)
-    while family.any():
-        found = _quantile(bound, ci_prob, partial(largest_ratio, errors, inverse, family))
-        largest = np.where(family, ratios, -np.inf).max(axis=(1, 2))
-        assert found == np.quantile(largest, ci_prob)
-        family = family & (random.uniform(size=(8, 8)) < 0.6)
