@@ -140,7 +140,10 @@ def compare(
     _check_request(reference, prior, n_permutations, random_seed)
     runs = sampled["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
-    all_pairs = compared_pairs(runs, None)
+    all_pairs = first, second = compared_pairs(runs)
+    if reference is not None:  # which is then the second of its pairs, wherever it stands
+        turned = first == pairs[1][0]
+        all_pairs = np.where(turned, second, first), np.where(turned, first, second)
     every = differences(
         sampled,
         measures,
@@ -151,7 +154,7 @@ def compare(
         random_seed=random_seed,
         **options,
     )
-    found = every if reference is None else _beside(every, pairs, runs)
+    found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
     estimate, error, freedom = _arrays(found)
@@ -190,25 +193,6 @@ def _check_request(reference, prior: str, n_permutations: int, random_seed: int)
     check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):
         raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
-
-
-def _beside(every: xr.Dataset, pairs, runs: NDArray) -> xr.Dataset:
-    """Differences of some pairs, either way round, among those of all."""
-    first, second = pairs
-    place = np.zeros((runs.size, runs.size), dtype=np.int64)
-    above = np.triu_indices(runs.size, k=1)
-    place[above] = np.arange(above[0].size)
-    found = every.isel(comparison=place[np.minimum(first, second), np.maximum(first, second)])
-    found = found.assign_coords(
-        run_a=("comparison", runs[first]), run_b=("comparison", runs[second])
-    )
-    turned = xr.DataArray(first > second, dims="comparison")
-    back = found["interval"].isel(ci_bound=[1, 0]).assign_coords(ci_bound=found["ci_bound"])
-    others = {"estimate": found["estimate"], "difference": found["difference"], "interval": back}
-    for name, other in others.items():
-        kept = xr.where(turned, 0.0 - other, found[name], keep_attrs=False)
-        found[name] = kept.transpose(*found[name].dims).assign_attrs(found[name].attrs)
-    return found
 
 
 def _check_topics(found: xr.Dataset) -> None:
