@@ -2,11 +2,9 @@
 
 from bayeseval.experiments.calibration import simulation_based_calibration
 from bayeseval.experiments.calibration_fits import RepeatedFits
-from bayeseval.experiments.calibration_plot import plot_ranks
-from bayeseval.experiments.calibration_prior import prior_predictive
 from bayeseval.experiments.calibration_recovery import recovery
-from bayeseval.experiments.calibration_studies import prior_truth, relevance_study
-from bayeseval.experiments.calibration_uniformity import rank_band, rank_uniformity
+from bayeseval.experiments.calibration_studies import prior_predictive, prior_truth, relevance_study
+from bayeseval.experiments.calibration_uniformity import plot_ranks, rank_band, rank_uniformity
 from bayeseval.experiments.comparison import comparison
 from bayeseval.experiments.dual import dual_runs
 from bayeseval.experiments.error import error_summary
