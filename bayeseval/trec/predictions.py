@@ -162,25 +162,21 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
     The file has a header, in which a column may be named as the judge, 3 columns, or those of qrels
     or a run; one that cannot be read so, a pair with two labels or no label at all is a ValueError.
     """
-    table = _of_file(path, name)
-    _check_labels(table, str(path))
-    return table
-
-
-def _of_file(path: Path, name: str) -> pd.DataFrame:
-    """Labels of a file as its columns tell."""
     if not os.path.exists(path):
         raise ValueError(f"labels file {shown(str(path))} does not exist")
     data = read_bytes(path, "labels")
     check_text(str(path), data)
     table = file_frame(str(path), data, "judgments")
-    if table is not None:
+    if table is None:
+        labels = _of_lines(path, data)
+    else:
         if not {name, *VALUES} & set(table):
             written = {column.lower(): column for column in table}
             known = [value for value in (name, *VALUES) if value.lower() in written]
             table = table.rename(columns={written[value.lower()]: value for value in known[:1]})
-        return _of_columns(table, str(path), (name, *VALUES))
-    return _of_lines(path, data)
+        labels = _of_columns(table, str(path), (name, *VALUES))
+    _check_labels(labels, str(path))
+    return labels
 
 
 def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
@@ -209,7 +205,7 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
         warnings.warn(
             f"{path}: {width} fields, as in a run; its scores are read as labels. If it is no "
             "judge's, name a file with topic, document and label",
-            stacklevel=6,
+            stacklevel=5,
         )
     return pd.concat(parts, ignore_index=True)
 
