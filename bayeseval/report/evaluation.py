@@ -23,7 +23,7 @@ from bayeseval.report.answers import (
     combined_answers,
     design_answers,
 )
-from bayeseval.report.page import facts, figure, listed, page, paragraph, section, table
+from bayeseval.report.page import facts, figure, listed, page, paragraph, table
 from bayeseval.report.words import freedom, limited, meanings
 from bayeseval.tidy import BOUNDS, with_bounds
 
@@ -127,8 +127,8 @@ def evaluation_page(
     if float(answers.scores["outside_weight"].max()) > 0:
         named.add("weight")
     told = said.texts or ["Nothing was found that speaks against these scores."]
-    sections.append(section("What to be careful of", listed(told)))
-    sections.append(section("What the words mean", facts(meanings(answers, both, named))))
+    sections.append(("What to be careful of", listed(told)))
+    sections.append(("What the words mean", facts(meanings(answers, both, named))))
     sections.append(_how(sampled, answers, both, options, how))
     runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
     lead = f"{runs} on {topics}, {_judged(sampled)}."
@@ -210,7 +210,7 @@ def _measure_section(
         axes = be.plots.plot_better(answers.chances, label)
         caption = f"{label}: probability that the run of the row is better than that of the column"
         parts.append(figure(axes, caption))
-    return section(label, *parts)
+    return label, "".join(parts)
 
 
 def _of_errors(design: xr.Dataset, named: set[str]) -> list[str]:
@@ -318,7 +318,7 @@ def _how(
         "for the same runs and judgments"
     )
     named["Made by"] = f"bayeseval {be.__version__}, random seed {how['random_seed']}"
-    return section("How this was made", facts(named))
+    return "How this was made", facts(named)
 
 
 def _told_labels(judges: Sequence[str], predictor: str, modelled: bool) -> str:

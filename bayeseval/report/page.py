@@ -7,7 +7,8 @@ from html import escape
 from typing import Any
 
 FONTS = ["DejaVu Sans", "Verdana", "Arial"]  # each text of a picture repeats their names
-CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")  # and half characters
+# control and half characters, which a page must not have
+CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")
 STYLE = """
 :root { color-scheme: light dark; --text: #1b1b1b; --soft: #555; --back: #fff; --rule: #bbb }
 @media (prefers-color-scheme: dark) { @media screen {
@@ -100,17 +101,12 @@ def _without_idle_names(drawn: str) -> str:
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
 
 
-def section(title: str, *parts: str) -> tuple[str, str]:
-    """A title, and what is under it."""
-    return title, "".join(parts)
-
-
 def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
-    """A whole page, with links to its sections.
+    """A whole page, with links to its sections, each a title and what is under it.
 
     Examples
     --------
-    >>> page("Scores", "Two runs.", [section("P@10")]).startswith("<!doctype html>")
+    >>> page("Scores", "Two runs.", [("P@10", "")]).startswith("<!doctype html>")
     True
     """
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
@@ -124,9 +120,5 @@ def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
         f"<main><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}{way}{chr(10).join(parts)}</main>"
     )
     whole = f'<html lang="en"><head>{head}{view}</head>\n<body>\n{body}\n</body></html>'
-    return f"<!doctype html>\n{CONTROLS.sub(_written, whole)}\n"
-
-
-def _written(found: re.Match) -> str:
-    """A control or half character, which a page must not have, as an escape."""
-    return found[0].encode("unicode_escape").decode()
+    escaped = CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), whole)
+    return f"<!doctype html>\n{escaped}\n"
