@@ -253,9 +253,6 @@ def urn_noise(
 
 def top_documents(key: np.ndarray, depth: int) -> np.ndarray:
     """Columns (run, rank) of the largest keys of each row, largest first, -1 past the last one."""
-    kept = min(depth, key.shape[1])
-    best = np.argpartition(-key, kept - 1, axis=1)[:, :kept]
-    order = np.argsort(-np.take_along_axis(key, best, axis=1), axis=1)
     ranking = np.full((key.shape[0], depth), -1, dtype=np.int64)
-    ranking[:, :kept] = np.take_along_axis(best, order, axis=1)
+    ranking[:, : key.shape[1]] = np.argsort(-key, axis=1)[:, :depth]
     return ranking
