@@ -20,8 +20,15 @@ from bayeseval.cli.reading import (
     pooled_collection,
 )
 from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth, remark_lacking
-from bayeseval.cli.tables import COLUMNS, add_cells, interval_cell, new_table, number_cell
-from bayeseval.cli.typeset import as_rows, as_scores
+from bayeseval.cli.tables import (
+    COLUMNS,
+    add_cells,
+    as_rows,
+    as_scores,
+    interval_cell,
+    new_table,
+    number_cell,
+)
 from bayeseval.messages import counted, percent
 from bayeseval.whole_file import expanded_path
 

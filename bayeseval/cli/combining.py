@@ -6,8 +6,7 @@ from typing import Any
 import bayeseval as be
 from bayeseval.cli.data import DataArray, DataFrame, Dataset, DataTree
 from bayeseval.cli.output import remark, working, write_result, written_whole
-from bayeseval.cli.tables import COLUMNS
-from bayeseval.cli.typeset import as_scores
+from bayeseval.cli.tables import COLUMNS, as_scores
 from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
 

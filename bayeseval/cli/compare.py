@@ -22,8 +22,7 @@ from bayeseval.cli.remarks import (
     remark_no_error,
     remark_outside_weight,
 )
-from bayeseval.cli.tables import OVER, add_cells, interval_cell, new_table, number_cell
-from bayeseval.cli.typeset import as_rows
+from bayeseval.cli.tables import OVER, add_cells, as_rows, interval_cell, new_table, number_cell
 from bayeseval.messages import counted, percent
 
 COLUMNS = ["run_a", "run_b", "measure", "estimator", "estimate", "standard_error"]

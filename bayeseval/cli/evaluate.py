@@ -13,8 +13,7 @@ from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.significance import compared, with_marks
-from bayeseval.cli.tables import check_topics, score_rows, sorted_rows
-from bayeseval.cli.typeset import as_scores
+from bayeseval.cli.tables import as_scores, check_topics, score_rows, sorted_rows
 
 
 @grouped

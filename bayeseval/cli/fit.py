@@ -24,8 +24,7 @@ from bayeseval.cli.reading import (
     label_files,
 )
 from bayeseval.cli.remarks import cut_measures, judged_topics, remark_depth, remark_lacking
-from bayeseval.cli.tables import FURTHER, as_json, score_rows
-from bayeseval.cli.typeset import as_scores
+from bayeseval.cli.tables import FURTHER, as_json, as_scores, score_rows
 from bayeseval.messages import counted
 
 Model = Annotated[

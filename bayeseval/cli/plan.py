@@ -12,8 +12,7 @@ from bayeseval.cli.groups import Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_lacking
-from bayeseval.cli.tables import OVER, add_cells, new_table, number_cell
-from bayeseval.cli.typeset import as_rows
+from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table, number_cell
 from bayeseval.messages import counted, percent
 
 KEYS = ["measure", "budget", "n_topics"]

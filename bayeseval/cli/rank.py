@@ -13,8 +13,7 @@ from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
 from bayeseval.cli.remarks import remark_depth, remark_scores
-from bayeseval.cli.tables import OVER, add_cells, new_table
-from bayeseval.cli.typeset import as_rows
+from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table
 from bayeseval.messages import percent
 
 COLUMNS = ["run", "measure", "estimator", "estimate"]
