@@ -62,7 +62,10 @@ def demo(
         }
     output.mkdir(parents=True, exist_ok=True)
     _save_scores(truth, means, output / "scores.csv")
-    _save_plot(truth, means, output / "intervals.png")
+    picture = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
+    figure: Any = picture.figure
+    with written_whole(output / "intervals.png") as unfinished:
+        figure.savefig(unfinished, dpi=150)
     write_result(rendered(_table(truth, means, budget)) + NOTE, None)
     remark(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
 
@@ -75,14 +78,6 @@ def _save_scores(truth: Dataset, means: dict[str, Dataset], path: Path) -> None:
     parts += [score_rows(mean) for mean in means.values()]
     rows = pd.concat(parts, ignore_index=True).drop(columns=FURTHER)
     write_result(as_csv(rows, {}), path)
-
-
-def _save_plot(truth: Dataset, means: dict[str, Dataset], path: Path) -> None:
-    """Write the picture of the best runs' intervals beside the truth."""
-    runs = _best_runs(truth)
-    figure: Any = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=runs).figure
-    with written_whole(path) as unfinished:
-        figure.savefig(unfinished, dpi=150)
 
 
 def _best_runs(truth: Dataset) -> list[str]:
