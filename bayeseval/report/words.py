@@ -34,6 +34,18 @@ GROUP = (
     "These hold for all runs at once: every run of one group is found better than every run of the "
     "next."
 )
+# what is random, so what an interval is to hold; what degrees of freedom tell
+OF_SAMPLE = (
+    "were the documents drawn again, {level} of such intervals would hold the score that complete "
+    "judgments of these topics give, all that could not be drawn not relevant.",
+    "How well the sample tells the errors themselves: with few, below 10 say, hardly; intervals of "
+    "AP and Rprec rest on them alone, others also on what was predicted.",
+)
+OF_TOPICS = (
+    "were the topics drawn again, {level} of such intervals would hold the mean over topics like "
+    "these; a bias of the estimator is not in it.",
+    "The number of topics less one: how well their spread tells the errors themselves.",
+)
 FURTHER = {
     "new": "The run did not contribute to what was judged; what it alone retrieved is less well "
     "known.",
@@ -53,15 +65,16 @@ def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[st
     that the page has, of ``FURTHER``, or "weight".
     """
     scores = answers.scores
+    held, told = OF_SAMPLE if scores.attrs["estimator"] in HAS_COVARIANCE else OF_TOPICS
     estimator, level = str(scores.attrs["estimator"]), percent(scores.attrs["ci_prob"])
     words = {"Score": "The mean of the measure over the topics.", estimator: ESTIMATORS[estimator]}
     if both is not None:
         words[f"{estimator} and the model combined"] = f"Combined scores {COMBINED}"
     if scores["interval"].notnull().any():
         whose = f"By {estimator if both is None else f'{estimator} alone'}: "
-        words[f"{level} interval"] = whose + _interval(estimator in HAS_COVARIANCE, level)
+        words[f"{level} interval"] = whose + held.format(level=level)
     if freedom(scores):
-        words["Degrees of freedom"] = _freedom(estimator in HAS_COVARIANCE)
+        words["Degrees of freedom"] = told
     if answers.sets is not None:
         words["Told apart"] = (
             f"Pairs of runs of which the better one is known, with {level} confidence that none of "
@@ -69,7 +82,11 @@ def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[st
         )
         words |= {"Possible ranks": RANKS, "Group": GROUP}
     if "weight" in named:
-        words["Weight"] = _weight(estimator)
+        where = "that could not have been drawn, outside the sampling frame"
+        where = "without a judgment" if estimator in WITHOUT_DESIGN else where
+        words["Weight"] = (
+            f"How much of a measure, of 1 for P@k and RBP, falls on documents {where}."
+        )
     return words | {name.capitalize(): text for name, text in FURTHER.items() if name in named}
 
 
@@ -87,36 +104,3 @@ def limited(scores: xr.Dataset) -> str:
     """The largest share of a run's topics whose ratio was limited; empty where none was."""
     share = (scores["n_limited"] / scores["n_topics"]).fillna(0.0)
     return f"{float(share.max()):.0%}" if float(share.max()) > 0 else ""
-
-
-def _interval(of_topics: bool, level: str) -> str:
-    """What is random, and what the interval is to hold."""
-    if of_topics:
-        return (
-            f"were the documents drawn again, {level} of such intervals would hold the score that "
-            "complete judgments of these topics give, all that could not be drawn not relevant."
-        )
-    return (
-        f"were the topics drawn again, {level} of such intervals would hold the mean over topics "
-        "like these; a bias of the estimator is not in it."
-    )
-
-
-def _freedom(of_topics: bool) -> str:
-    """What degrees of freedom tell."""
-    if of_topics:
-        return (
-            "How well the sample tells the errors themselves: with few, below 10 say, hardly; "
-            "intervals of AP and Rprec rest on them alone, others also on what was predicted."
-        )
-    return "The number of topics less one: how well their spread tells the errors themselves."
-
-
-def _weight(estimator: str) -> str:
-    """Where weight falls on documents that are not known."""
-    if estimator in WITHOUT_DESIGN:
-        return "How much of a measure, of 1 for P@k and RBP, falls on documents without a judgment."
-    return (
-        "How much of a measure, of 1 for P@k and RBP, falls on documents that could not have been "
-        "drawn, outside the sampling frame."
-    )
