@@ -18,21 +18,12 @@ from bayeseval.models.table import kind_of_documents
 from bayeseval.posterior import posterior_scores
 from bayeseval.progress import track
 
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "population_effect": {},
-    "curvature": {},
-    "tail_effect": {},
-    "topic_sd": {},
-    "topic_correlation": {},
-    "reliability_sd": {},
-    "curve_component_sd": {},
-    "agreement_sd": {},
-    "topic_component_sd": {},
-    "topic_agreement_sd": {},
-    "step_intercept": {},
-    "step_slope": {},
-    "step_log_rank": {},
-    "topic_step_sd": {},
+WHOLE = (
+    *("population_effect", "curvature", "tail_effect", "topic_sd", "topic_correlation"),
+    *("reliability_sd", "curve_component_sd", "agreement_sd", "topic_component_sd"),
+    *("topic_agreement_sd", "step_intercept", "step_slope", "step_log_rank", "topic_step_sd"),
+)
+PARAMETERS: dict[str, dict[str, Any]] = dict.fromkeys(WHOLE, {}) | {
     "topic_step_effect": {"topic": slice(0, 2)},
     "topic_effect": {"topic": slice(0, 3)},
     "reliability": {"run": slice(0, 3)},
