@@ -42,35 +42,27 @@ def gathered(
     if runs and judgments is not None:
         check_overlap(runs, topics, topic_position, judgments["topic"].to_numpy(str))
     span = documents.size
-    rankings = [
-        ranked_pairs(
-            run,
-            (topics, topic_position),
-            (documents, document_position),
-            depth=depth,
-            best=reader.best,
-        )
-        for run in runs
-    ]
+    labels = (topics, topic_position), (documents, document_position)
+    rankings = [ranked_pairs(run, *labels, depth=depth, best=reader.best) for run in runs]
     deepest = max((int(rank.max()) + 1 for _, rank, _, _ in rankings), default=0)
     keys = np.full((len(rankings), topics.size, deepest), -1, dtype=np.int64)  # pair at each rank
     for of_run, (topic, rank, pair, _) in zip(keys, rankings, strict=True):
         of_run[topic, rank] = pair
     filled = keys >= 0
-    judged = (
-        topic_position[judged_topic].astype(np.int64) * span + document_position[judged_document]
-    )
+    judged = topic_position[judged_topic].astype(np.int64) * span
+    judged += document_position[judged_document]
     codes, pairs = pd.factorize(np.concatenate([keys[filled], judged]), sort=True)
     ranking = np.full(keys.shape, -1, dtype=np.int32)
     ranking[filled] = codes[: codes.size - judged.size]
+    names = [run.name for run in runs]
     return assemble(
         topics=topics,
-        runs=[run.name for run in runs],
+        runs=names,
         document=documents[pairs % span],
         pair_topic=pairs // span,
         ranking=ranking if runs else None,
         attrs=facts | {"runs_cut": sum(cut for *_, cut in rankings)},
-        **_run_facts([run.name for run in runs], run_table),
+        **_run_facts(names, run_table),
     )
 
 
