@@ -140,10 +140,7 @@ def compare(
     _check_request(reference, prior, n_permutations, random_seed)
     runs = sampled["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
-    all_pairs = first, second = compared_pairs(runs)
-    if reference is not None:  # which is then the second of its pairs, wherever it stands
-        turned = first == pairs[1][0]
-        all_pairs = np.where(turned, second, first), np.where(turned, first, second)
+    all_pairs = _turned(compared_pairs(runs), pairs[1])
     every = differences(
         sampled,
         measures,
@@ -170,7 +167,8 @@ def compare(
     dims = ("measure", "comparison")
     weights = None
     if prior == "normal":
-        weights = [prior_weights(*one, runs.size) for one in zip(*_arrays(every), strict=True)]
+        of_measures = zip(*_arrays(every), strict=True)
+        weights = [prior_weights(*one, n_runs=runs.size) for one in of_measures]
     better = probability_better(estimate, error, freedom, weights)
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
     kept = found.drop_vars(["difference", "believed", "believed_freedom"])
@@ -182,7 +180,7 @@ def compare(
         p_tukey=(dims, p_tukey),
     )  # fmt: skip
     attrs = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
-    result = result.assign_attrs(found.attrs | attrs)
+    result = result.assign_attrs(attrs)
     return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
 
 
@@ -193,6 +191,13 @@ def _check_request(reference, prior: str, n_permutations: int, random_seed: int)
     check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):
         raise ValueError(f"reference is the name of one run, not this {type(reference).__name__}")
+
+
+def _turned(pairs, last: NDArray) -> tuple[NDArray, NDArray]:
+    """Pairs, turned where a run that is to be second, such as a reference, is the first alone."""
+    first, second = pairs
+    turned = np.isin(first, last) & ~np.isin(second, last)
+    return np.where(turned, second, first), np.where(turned, first, second)
 
 
 def _check_topics(found: xr.Dataset) -> None:
