@@ -6,6 +6,7 @@ from typing import Any
 import bayeseval as be
 from bayeseval.cli.data import DataArray, DataFrame, Dataset, DataTree
 from bayeseval.cli.output import remark, working, write_result, written_whole
+from bayeseval.cli.remarks import remark_late
 from bayeseval.cli.tables import COLUMNS, as_scores
 from bayeseval.messages import counted, some_of
 from bayeseval.whole_file import picture_name
@@ -55,6 +56,7 @@ def with_model(
     asked = {name: options[name] for name in ("predictor", "relevance_level")}
     with working("fitting a model, and combining"):
         found = combined_means(collection, mean, **asked, **how)
+    remark_late(int((found["group"] == "new").sum()))
     _remark_flagged(found["flagged"])
     return found
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import bayeseval as be
 from bayeseval.cli.data import Dataset
 from bayeseval.cli.output import remark
-from bayeseval.cli.remarks import outside_shares
+from bayeseval.cli.remarks import outside_shares, remark_late
 from bayeseval.messages import counted
 
 EXACT = 1e-9  # standard errors below are rounding
@@ -28,6 +28,7 @@ def remark_learning(collection, made, depth, pool_depth: int | None, outside: st
         return
     judged = counted(len(made.coords["judged_pair"]), "judged document")
     remark(f"the model learns from {judged} and the ranks of {learned}")
+    remark_late(collection.sizes["run"] - len(made.coords["run"]))
     if "design" not in collection.children:
         fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
         remark(

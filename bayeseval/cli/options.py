@@ -69,8 +69,8 @@ Denominator = Annotated[
 LearnFrom = Annotated[
     Literal["design", "all"],
     typer.Option(
-        help="Runs that the model learns from: those of the design, or all RUNs: new ones then err "
-        "less, unless some are made to mislead."
+        help="Runs that the model learns from: those of the design, or all RUNs, which errs less "
+        "(not where some were made with a look at the judgments)."
     ),
 ]
 Labels = Annotated[

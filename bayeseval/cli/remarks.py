@@ -5,6 +5,15 @@ from bayeseval.cli.output import remark
 from bayeseval.messages import SHOWN, counted
 
 
+def remark_late(n_runs: int) -> None:
+    """Say that the model has not learned from some runs, and what lets it."""
+    if n_runs:
+        remark(
+            f"the model has not learned from {counted(n_runs, 'run')}: --learn-from all lets it "
+            "(not for runs that were made with a look at the judgments)"
+        )
+
+
 def remark_scores(collection: DataTree, scores: Dataset, mean: Dataset) -> None:
     """Say what was left out, lacking or unknown of scores by topic and of their means."""
     remark_outside_weight(scores)

@@ -69,8 +69,7 @@ def combined_scores(
         As for :func:`combine`.
     learn_from : {"design", "all"} or list of str
         Runs whose ranks the model learns from: those that the design was made from, or all, with
-        which new runs err less, unless some are made to mislead (``runs`` of
-        :func:`models.relevance_model`).
+        which it errs less (``runs`` of :func:`models.relevance_model`).
     draws : int
         Posterior draws of each of four chains, 2 or more: with 1000 the ends of intervals move by
         some hundredth of half their length from seed to seed.

@@ -119,6 +119,7 @@ def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(comman
     assert set(rows["model"]) == {"relevance_model"}
     ratio = float(one["length_ratio"].mean())
     assert f"length of combined intervals over dyn's, mean over runs: {ratio:.2f} (P@10)" in err
+    assert "the model has not learned from 1 run: --learn-from all lets it" in err
 
 
 def test_compare_has_differences_and_probabilities_and_no_p_values(
@@ -262,7 +263,7 @@ def test_judgments_that_cannot_be_combined_are_refused(command, words, tmp_path,
 def test_the_model_can_learn_from_all_runs(command, words, sampled, name):
     asked = ["--learn-from", "all", "--seed", "3", "--format", "csv"]
     code, out, err = command(name, *words, *MEASURE, *asked)
-    assert code == 0, err
+    assert code == 0 and "has not learned" not in err, err
     found = pd.read_csv(io.StringIO(out))["estimate"]
     scores = be.combined_scores(sampled, "P@10", learn_from="all", random_seed=3)
     known = be.rankings.compare_draws(scores) if name == "compare" else scores

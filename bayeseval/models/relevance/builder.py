@@ -142,10 +142,10 @@ def relevance_model(
     runs : list of str, optional
         Runs whose ranks are predictors; default: those that the design was made from, or those that
         contributed. With all runs that are to be scored, ``sampled["run"].values``, the model
-        learns from late ones too what is relevant, and what each of them is worth: P@10 of new runs
-        erred .7 times as much (``benchmarks/combined_intervals/README.md``). Leave out runs that
-        may have been made to mislead: what is learned has no departures. The fused rank stays that
-        of the runs that the design was made from, by which the draw is ignorable.
+        learns from late ones too what is relevant. Leave out runs that were made with a look at the
+        judgments: ranks are taken for evidence, and what is learned has no departures
+        (``benchmarks/combined_intervals/README.md`` has what both does to errors). The fused rank
+        stays that of the runs that the design was made from, by which the draw is ignorable.
 
     Returns
     -------
