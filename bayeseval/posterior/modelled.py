@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
+from bayeseval.collection.labels import asked_labels
 from bayeseval.collection.predictions import label_names
 from bayeseval.frame.gather import grade_scale
 from bayeseval.measures.measure import Measure
@@ -49,7 +50,7 @@ def document_model(
 def learned_runs(sampled: xr.DataTree, learn_from: str | Sequence[str]) -> list[str] | None:
     """Runs that models are to learn from; None for those of the design."""
     if not isinstance(learn_from, str):
-        return list(learn_from)
+        return asked_labels(learn_from)
     check_choice("learn_from", learn_from, LEARNED)
     return sampled["run"].to_numpy().tolist() if learn_from == "all" else None
 

@@ -92,6 +92,11 @@ def test_the_model_learns_from_the_runs_that_it_is_told_to_learn_from(sampled):
     xr.testing.assert_identical(
         found, be.combined_scores(sampled, "P@10", learn_from=every[::-1], **how)
     )
+    some = sampled["run"][1:]
+    xr.testing.assert_identical(
+        be.combined_scores(sampled, "P@10", learn_from=some, **how),
+        be.combined_scores(sampled, "P@10", learn_from=every[1:], **how),
+    )
     fitted = be.fit(be.models.relevance_model(sampled, runs=every), approximation="laplace", **how)
     post = be.posterior_scores(fitted, sampled, "P@10", random_seed=2)
     mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
