@@ -53,6 +53,10 @@ def report(
     combining = estimator == COMBINED
     if combining and not model:
         raise ValueError("--estimator combined goes with the model, not with --no-model")
+    if learn_from != "design" and (not model or estimator not in (None, "dyn", COMBINED)):
+        raise ValueError(
+            "--learn-from goes with the model, which is fitted to samples by dyn alone"
+        )
     estimator = None if estimator is None else design_estimator(estimator)
     chosen = chosen_predictor(predictor, estimator or "dyn", judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)

@@ -219,6 +219,9 @@ def test_a_report_combines_by_that_name_as_by_itself(command, words, tmp_path):
     assert "it learns from 3 runs" in (tmp_path / "all.html").read_text()
     done = command("report", *words, *MEASURE, "--no-model", "--output", tmp_path / "none.html")
     assert done[0] == 2 and "goes with the model, not with --no-model" in done[2]
+    for without in (["--no-model"], ["--estimator", "stat"]):
+        done = command("report", *words[:-2], *MEASURE, *asked, *without)
+        assert done[0] == 2 and "--learn-from goes with the model" in done[2]
 
 
 @pytest.mark.parametrize(
@@ -270,6 +273,19 @@ def test_the_model_can_learn_from_all_runs(command, words, sampled, name):
     np.testing.assert_allclose(sorted(found), sorted(known["estimate"].to_numpy()[0]), atol=1e-9)
     code, _, err = command(name, *words[:-1], "dyn", *MEASURE, "--learn-from", "all")
     assert code == 2 and "--learn-from goes with --estimator combined" in err
+
+
+def test_a_fit_learns_from_all_runs_where_it_is_asked_to(command, words, sampled, tmp_path):
+    quick = ["--approximation", "laplace", "--draws", "50", "--chains", "2", "--seed", "1"]
+    asked = [*words[:-2], *MEASURE, *quick, "--learn-from", "all", "--no-plots"]
+    code, _, err = command("fit", *asked, "--output", tmp_path / "out")
+    assert code == 0 and "the ranks of 3 runs" in err, err
+    every = sampled["run"].to_numpy().tolist()
+    model = be.models.relevance_model(sampled, runs=every)
+    known = be.fit(model, approximation="laplace", draws=50, chains=2, random_seed=1)
+    found = be.open_fit(tmp_path / "out" / "fit.nc")["posterior/reliability"]
+    assert found["run"].to_numpy().tolist() == every
+    np.testing.assert_array_equal(found, known["posterior/reliability"])
 
 
 def test_a_seed_without_random_numbers_is_refused(command, words):
