@@ -51,6 +51,8 @@ def separated(
     error = evidence.error
     statistic = studentised(evidence.difference, error, evidence.freedom)
     joint = evidence.covariance if evidence.joint is None else evidence.joint
+    first = (error == 0).argmax(axis=1)  # runs that are one and the same err as one
+    joint = joint[first][:, first]
     errors, drawn_error = normal_draws(joint, n_draws, random), errors_of_differences(joint)
     certain = np.isposinf(statistic)
     every = (error > 0) & ~certain  # not of runs that are one and the same

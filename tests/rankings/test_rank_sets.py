@@ -196,6 +196,19 @@ def test_shrunk_correlations_are_those_of_many_topics_and_smaller_for_few():
     assert np.abs(found[others]).mean() < 0.5 * np.abs(plain[others]).mean()
 
 
+def test_identical_runs_have_the_same_set_by_the_spread_over_topics():
+    random = np.random.default_rng(1)
+    for sample in range(20):
+        values = random.normal(size=(30, 25)) + np.linspace(0, 2, 30)[:, None]
+        values[16] = values[15]
+        scores = xr.Dataset(
+            {"estimate": (("measure", "run", "topic"), values[None])},
+            coords={"measure": ["AP"], "run": np.arange(30).astype(str)},
+        )
+        sets = be.rankings.rank_sets(scores, n_draws=500, random_seed=sample).interval[0]
+        np.testing.assert_array_equal(sets[15], sets[16])
+
+
 def test_identical_runs_are_never_found_apart_and_exact_scores_always():
     covariance = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) * 1e-4
     sets = be.rankings.rank_sets(means([0.5, 0.5, 0.2]), covariance=matrix(covariance))
