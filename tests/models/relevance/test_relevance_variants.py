@@ -156,3 +156,9 @@ def test_a_fit_that_learned_from_late_runs_keeps_the_fusion_of_the_design(tmp_pa
     later = be.posterior_scores(be.open_fit(tmp_path / "fit.nc"), more, "P@10", random_seed=1)
     np.testing.assert_array_equal(later.estimate.sel(run=names[:3]), post.estimate)
     assert later["learned"].to_numpy().tolist() == [True] * 3 + [False]
+    turned = be.select(more, runs=names[::-1])
+    assert turned["run"].to_numpy().tolist() == names[::-1]
+    other = be.posterior_scores(fitted, turned, "P@10", random_seed=1)
+    np.testing.assert_allclose(other.estimate.sel(run=names[:3]), post.estimate, atol=1e-12)
+    with pytest.raises(ValueError, match="this collection lacks"):
+        be.posterior_scores(fitted, be.select(more, runs=names[1:]), "P@10", random_seed=1)
