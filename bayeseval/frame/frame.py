@@ -132,7 +132,8 @@ class Frame:
     def fused_run(self) -> NDArray[np.int64]:
         """Positions of the runs whose fusion is a predictor: of a design those that ordered it.
 
-        Without a design, or where none of these is known, the runs whose own ranks are.
+        Where these are not known, those that contributed; without a design, or where none did, the
+        runs whose own ranks are predictors.
         """
         if self.fused is not None:
             return self._named(self.fused)
