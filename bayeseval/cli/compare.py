@@ -100,6 +100,7 @@ def compare(
     pairs = _with_outside_weight(pairs, collection, measure, options)
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
     about["seed"] = seed
+    about |= {"learn_from": estimated.learn_from} if estimated.estimator == COMBINED else {}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     # a posterior has no tests, whose columns are empty
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).reindex(columns=columns)

@@ -78,7 +78,7 @@ def evaluate(
         "outside": estimated.outside,
         "ci_prob": ci_prob,
     }
-    about |= {"seed": seed or 0} if combining else {}
+    about |= {"seed": seed or 0, "learn_from": estimated.learn_from} if combining else {}
     rows = score_rows(mean, scores if per_topic else None)
     if best_by is not None:
         rows = sorted_rows(rows, best_by)

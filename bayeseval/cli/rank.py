@@ -82,6 +82,7 @@ def rank(
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
+    about |= {"learn_from": estimated.learn_from} if estimator == COMBINED else {}
     write_result(as_rows(rows, about, written, _table), output)
     remark_groups(rows)
 
