@@ -10,7 +10,14 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, remark_differences, with_model
 from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
-from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
+from bayeseval.cli.estimating import (
+    COMBINED,
+    check_population,
+    estimating,
+    fitting,
+    learned_from,
+    read_judged,
+)
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -85,9 +92,7 @@ def compare(
     check_level(collection, estimated.relevance_level, measure)
     asked = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
     if estimated.estimator == COMBINED:
-        pairs = _combined_pairs(
-            collection, measure, asked, prior, options, fitting(estimated, seed)
-        )
+        pairs = _combined(collection, measure, asked, prior, options, fitting(estimated, seed))
     else:
         asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
         with working("comparing"):
@@ -99,8 +104,7 @@ def compare(
     _remark_prior(pairs, collection.sizes["run"])
     pairs = _with_outside_weight(pairs, collection, measure, options)
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
-    about["seed"] = seed
-    about |= {"learn_from": estimated.learn_from} if estimated.estimator == COMBINED else {}
+    about |= {"seed": seed} | learned_from(estimated)
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     # a posterior has no tests, whose columns are empty
     rows = be.to_frame(pairs).assign(estimator=estimated.estimator).reindex(columns=columns)
@@ -111,7 +115,7 @@ def compare(
         _fail_if_worse(rows, equivalence or 0.0)
 
 
-def _combined_pairs(
+def _combined(
     collection: DataTree,
     measure: list[str],
     asked: dict[str, Any],

@@ -33,6 +33,11 @@ def fitting(estimated: Estimated, seed: int) -> dict[str, Any]:
     return {"learn_from": estimated.learn_from, "random_seed": seed}
 
 
+def learned_from(estimated: Estimated) -> dict[str, Any]:
+    """What is told of the model, where there is one."""
+    return {"learn_from": estimated.learn_from} if estimated.estimator == COMBINED else {}
+
+
 def design_estimator(estimator: str) -> str:
     """The estimator itself, or the one that a model is combined with."""
     return "dyn" if estimator == COMBINED else estimator

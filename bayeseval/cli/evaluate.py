@@ -7,7 +7,14 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, remark_lengths, with_model
-from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
+from bayeseval.cli.estimating import (
+    COMBINED,
+    check_population,
+    estimating,
+    fitting,
+    learned_from,
+    read_judged,
+)
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -78,7 +85,7 @@ def evaluate(
         "outside": estimated.outside,
         "ci_prob": ci_prob,
     }
-    about |= {"seed": seed or 0, "learn_from": estimated.learn_from} if combining else {}
+    about |= ({"seed": seed or 0} if combining else {}) | learned_from(estimated)
     rows = score_rows(mean, scores if per_topic else None)
     if best_by is not None:
         rows = sorted_rows(rows, best_by)

@@ -136,10 +136,9 @@ def fit(
         modelled_measures(measure, relevance_level, collection)
     remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
-    labels = list(label_files(judged.labels))
     with working("making the model"):
-        learned = learned_runs(collection, learn_from)
-        made = MODELS[model].make(collection, labels, relevance_level, pool_depth, learned)
+        known = list(label_files(judged.labels)), relevance_level, pool_depth
+        made = MODELS[model].make(collection, *known, learned_runs(collection, learn_from))
         rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
@@ -148,12 +147,10 @@ def fit(
     remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
-    wider = model_errors and population == "sample"
-    answer = be.with_model_errors(post, random_seed=seed) if wider else post
-    summary = be.summarize(answer, ci_prob=ci_prob)
+    summary = _summary(post, ci_prob, seed, wider=model_errors and population == "sample")
     found, seen, right = _verdicts(fitted, collection, post)
     remark_fit(summary, found, right, output)
-    about, older = _about(summary, found, right, seed), older_files(output)
+    about, older = _about(summary, found, right, seed, learn_from), older_files(output)
     rows = _rows(summary, collection)
     files = ["fit.nc", "scores.csv", "scores.json"]
     listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
@@ -169,6 +166,12 @@ def fit(
     remove_older(older - set(written), output)
     beside = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
     remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
+
+
+def _summary(post: Dataset, ci_prob: float, seed: int, *, wider: bool) -> Dataset:
+    """Means and intervals, with the errors that such models made elsewhere or without."""
+    answer = be.with_model_errors(post, random_seed=seed) if wider else post
+    return be.summarize(answer, ci_prob=ci_prob)
 
 
 def _verdicts(fitted: DataTree, collection: DataTree, post: Dataset) -> tuple:
@@ -269,12 +272,12 @@ def _rows(summary: Dataset, collection: DataTree) -> DataFrame:
 
 
 def _about(
-    summary: Dataset, found: Dataset | None, judged: Dataset | None, seed: int
+    summary: Dataset, found: Dataset | None, judged: Dataset | None, seed: int, learn_from: str
 ) -> dict[str, Any]:
     """What was asked, and what the checks of the sampler and of the judgments gave."""
     facts = ("estimator", "population", "outside", "ci_prob")
     about = {name: summary.attrs[name] for name in facts} | {"seed": seed}
-    about |= {"model_errors": summary.attrs.get("model_errors", "none")}
+    about |= {"model_errors": summary.attrs.get("model_errors", "none"), "learn_from": learn_from}
     checks = [part for part in (found, judged) if part is not None]
     about |= {"approximation": "laplace"} if found is None else {}
     values = {name: x for part in checks for name, x in part["value"].to_series().items()}

@@ -8,7 +8,14 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.combining import check_combinable, with_model
 from bayeseval.cli.data import DataFrame, Dataset, Table
-from bayeseval.cli.estimating import COMBINED, check_population, estimating, fitting, read_judged
+from bayeseval.cli.estimating import (
+    COMBINED,
+    check_population,
+    estimating,
+    fitting,
+    learned_from,
+    read_judged,
+)
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
 from bayeseval.cli.reading import check_level, check_measures
@@ -82,7 +89,7 @@ def rank(
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
-    about |= {"learn_from": estimated.learn_from} if estimator == COMBINED else {}
+    about |= learned_from(estimated)
     write_result(as_rows(rows, about, written, _table), output)
     remark_groups(rows)
 
