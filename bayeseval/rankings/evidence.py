@@ -138,6 +138,16 @@ def shrunk_covariance(scores: Floats) -> Floats:
     which is about 1 where the topics tell none of them apart from chance, and near 0 where there
     are many topics for the runs.
 
+    Parameters
+    ----------
+    scores : float array (topic, run)
+        Scores of every run on every topic.
+
+    Returns
+    -------
+    ndarray (run, run)
+        Of the scores of one topic.
+
     References
     ----------
     Schäfer and Strimmer, "A shrinkage approach to large-scale covariance matrix estimation",
