@@ -153,7 +153,8 @@ class Frame:
 
     @cached_property
     def _fusing(self) -> Rankings:
-        return self.rankings.of_runs(self.fused_run)
+        same = np.array_equal(self.fused_run, self.run)
+        return self.shaping if same else self.rankings.of_runs(self.fused_run)
 
     @property
     def pair(self) -> NDArray[np.integer]:
