@@ -90,7 +90,9 @@ def of_runs(collection: DataTree) -> Table:
 
 
 def suspicions(collection: DataTree) -> Iterator[str]:
-    """Sentences on lacking topics, unjudged top ranks and runs that are the same."""
+    """Sentences on lacking topics, what is judged of the tops, and runs that are the same."""
+    from bayeseval.frame.frame import Frame
+    from bayeseval.frame.independence import following
     from bayeseval.frame.rankings import Rankings
 
     rankings = Rankings.of(collection)
@@ -113,6 +115,8 @@ def suspicions(collection: DataTree) -> Iterator[str]:
                 "if this is a sample already, name its --design; bayeseval adjust is for runs that "
                 "did not make the pool"
             )
+    if text := following(Frame.of(collection)):
+        yield text
     seen: dict[bytes, str] = {}
     for name, places in zip(names, rankings.pair, strict=True):
         twin = seen.setdefault(places.tobytes(), name)

@@ -14,6 +14,7 @@ from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.registry import described_options
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, OF_TOPIC, scored
+from bayeseval.frame.independence import RunsFollowSample, warn_following
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option, TopicsUnranked
@@ -222,6 +223,8 @@ def evaluate(
         estimator_options=estimator_options,
     )
     warn_unjudged(problem)
+    if problem.random:
+        warn_following(problem.frame)
     if missing_topics == "zero":
         warn_unranked(problem.frame.collection, problem.frame.rankings, problem.judged_topic)
     arrays = scored(problem, skip_missing=missing_topics == "skip")
@@ -262,9 +265,9 @@ def warn_unranked(
 
 @contextmanager
 def topics_said() -> Iterator[None]:
-    """Say nothing of topics without judgments or documents, of which the caller has said it."""
+    """Say nothing of topics that lack judgments or documents, nor of runs, as the caller has."""
     with warnings.catch_warnings():
-        for category in (TopicsUnjudged, TopicsUnranked):
+        for category in (TopicsUnjudged, TopicsUnranked, RunsFollowSample):
             warnings.simplefilter("ignore", category)
         yield
 

@@ -13,6 +13,8 @@ from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, warn_unranked
+from bayeseval.frame.frame import Frame
+from bayeseval.frame.independence import warn_following
 from bayeseval.frame.rankings import Rankings
 from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
@@ -185,6 +187,7 @@ def posterior_scores(
         unjudged = scored.labels["topic"][~judged]
         warnings.warn(without_judgment(unjudged, n_others), TopicsUnjudged, stacklevel=2)
     warn_unranked(sampled, Rankings.of(sampled), judged)
+    warn_following(Frame.of(sampled))
     if judged.any() and draws.n_draws > 1 and spread < SURE:
         _warn_of_nothing_learned(lost, "design" in sampled.children)
     attrs = {

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.predictions import label_names, label_values
 from bayeseval.frame.frame import Frame
+from bayeseval.frame.independence import DrawnTogether
 from bayeseval.frame.sample import Sample
 
 FEW_LABELS = 20
@@ -68,14 +69,16 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
     groups = {"one": ~np.isnan(values)}
     if labels.size <= FEW_LABELS:
         groups |= {f"{label:g}": values == label for label in labels}
-    apart = {what: _apart(sample, group) for what, group in groups.items()}
+    together = DrawnTogether.of(sample)
     for drawn in sample.selected:
         begun = np.bincount(sample.topic[drawn], minlength=sample.n_topics) > 0
         seen = begun[sample.topic]
         for what, group in groups.items():
-            some = seen & (apart[what] != 0)
-            variance = (chance * (1.0 - chance) * np.square(apart[what]))[some].sum()
-            far = abs((drawn - chance)[some & group].sum()) > FAR * np.sqrt(variance) + 1e-9
+            rows = np.flatnonzero(seen & group)
+            variance = together.variances(rows, np.ones(rows.size))
+            some = seen & (variance > 0)[together.group]
+            deviation = np.sqrt(variance.sum())
+            far = abs((drawn - chance)[some & group].sum()) > FAR * deviation + 1e-9
             parts = (some & group, some & ~group)
             if far and any(log_tail(chance[p], int(drawn[p].sum())) < UNLIKELY for p in parts):
                 counts = [f"{(group & of).sum()} of {of.sum()}" for of in (drawn, seen & ~drawn)]
@@ -84,24 +87,6 @@ def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
                     "others, so that they tell what was sampled; label all documents that could be "
                     "sampled (or some chosen before the draw), or leave the labels out"
                 )
-
-
-def _apart(sample: Sample, group: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """How far each document is from the share of its stratum that is in a group.
-
-    Scaled so that the squares times p (1 - p) add up to the variance of the number drawn; of a
-    document that is drawn by itself 1 in the group and 0 outside.
-    """
-    inside = group.astype(float)
-    drawn_together = sample.stratum >= 0
-    span = int(sample.stratum.max(initial=0)) + 1
-    number = sample.topic.astype(np.int64) * span + np.maximum(sample.stratum, 0)
-    number = np.unique(number[drawn_together], return_inverse=True)[1]
-    size = np.bincount(number).astype(float)
-    share = np.bincount(number, inside[drawn_together]) / np.maximum(size, 1.0)
-    scale = np.sqrt(size / np.maximum(size - 1.0, 1.0))
-    inside[drawn_together] = (inside[drawn_together] - share[number]) * scale[number]
-    return inside
 
 
 def log_tail(chance: NDArray[np.float64], number: int) -> float:

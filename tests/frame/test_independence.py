@@ -1,0 +1,121 @@
+"""Runs that were made with the judgments of the sample, or without what was judged."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayeseval as be
+from bayeseval.frame.frame import Frame
+from bayeseval.frame.independence import DrawnTogether, RunsFollowSample, deviations
+from bayeseval.frame.sample import Sample
+
+
+def drawn(design_of, *, seed=1, n_topics=20, budget=20):
+    """Six runs, the design of the first four, and a sample."""
+    collection = be.simulate.urn_collection(
+        [0.05, 0.1, 0.2, 0.3, 0.1, 0.2], n_topics=n_topics, prevalence=0.1, random_seed=seed
+    )
+    contributed = np.arange(6) < 4
+    collection = collection.assign(contributed=collection["contributed"].copy(data=contributed))
+    design = design_of(collection, budget=budget)
+    return collection, design
+
+
+def late(sampled, run, name, move):
+    """A late run: some run with judged documents moved by what is known of them."""
+    known = be.qrels_frame(sampled).query("grade >= 0")
+    one = be.runs_frame(sampled).query("run == @run").merge(known, how="left")
+    return move(one).assign(run=name)[["run", "topic", "document", "score"]]
+
+
+def feedback(one):
+    return one.assign(score=one["score"] + 1e6 * (one["grade"] > 0))
+
+
+def residual(one):
+    return one[one["grade"].isna()]
+
+
+@pytest.mark.parametrize("design_of", [be.designs.pps_strata, be.designs.poisson])
+def test_runs_made_by_the_judgments_are_named_and_their_scores_are_off(design_of):
+    collection, design = drawn(design_of)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        be.evaluate(sampled, "P@10", estimator="stat")
+    made = [
+        late(sampled, "run005", "fed back", feedback),
+        late(sampled, "run006", "rest", residual),
+    ]
+    both = be.add_runs(sampled, pd.concat(made))
+    with pytest.warns(
+        RunsFollowSample, match="in 2 of 8 runs: .*'fed back' .higher.*'rest' .lower"
+    ):
+        scores = be.evaluate(both, "P@10", estimator="stat")
+    truth = be.add_runs(collection, pd.concat(made))
+    true = be.evaluate(truth, "P@10", estimator="assumed").estimate.mean("topic")
+    error = (scores.estimate.mean("topic") - true).isel(measure=0)
+    assert error.sel(run="fed back") > 0.2
+    assert error.sel(run="rest") < -0.05
+
+
+@pytest.mark.parametrize("design_of", [be.designs.pps_strata, be.designs.poisson])
+def test_runs_that_came_before_the_draw_are_not_named(design_of):
+    for n_topics, budget in ((3, 20), (10, 40)):
+        collection, design = drawn(design_of, n_topics=n_topics, budget=budget)
+        selected = be.draw(design, n_replicates=150, random_seed=2)
+        for number in range(150):
+            sampled = be.reveal(collection, design, selected.isel(replicate=number))
+            assert not deviations(Frame.drawn_from(sampled)).any()
+
+
+def test_variances_are_those_of_all_samples():
+    stratum = np.array([0, 0, 0, 0, 1, 1, 1, -1])
+    chance = np.array([0.5] * 4 + [1 / 3] * 3 + [0.25])
+    value = np.array([0.9, 0.1, 0.0, 0.4, 1.0, 0.0, 0.3, 0.7])
+    sums, weights = [], []
+    for two, one, alone in itertools.product(
+        itertools.combinations(range(4), 2), range(4, 7), (True, False)
+    ):
+        sums.append(value[[*two, one]].sum() + alone * value[7])
+        weights.append(0.25 if alone else 0.75)
+    mean, square = np.average(sums, weights=weights), np.average(np.square(sums), weights=weights)
+    sample = Sample(
+        np.arange(8), np.zeros(8, int), np.array([0, 8]), chance, stratum,
+        np.zeros((1, 8), bool), np.arange(1, 9), np.arange(1, 9)[:, None],
+    )  # fmt: skip
+    rows = np.flatnonzero(value)
+    found = DrawnTogether.of(sample).variances(rows, value[rows]).sum()
+    np.testing.assert_allclose(found, square - mean**2, rtol=1e-12)
+    np.testing.assert_allclose(chance @ value, mean, rtol=1e-12)
+
+
+def test_probabilities_that_are_not_those_of_the_sample_are_suspected():
+    collection, design = drawn(be.designs.poisson, budget=40)
+    wrong = design.assign(inclusion_probability=design["inclusion_probability"] * 0.6)
+    sampled = be.reveal(collection, wrong, be.draw(design, random_seed=1))
+    with pytest.warns(RunsFollowSample, match="in 6 of 6 runs .* not the probabilities"):
+        be.evaluate(sampled, "P@10", estimator="stat")
+
+
+def test_it_is_said_once_by_what_combines():
+    collection, design = drawn(be.designs.pps_strata)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        be.combined_scores(both, "P@10", draws=50, random_seed=1)
+    assert sum(issubclass(one.category, RunsFollowSample) for one in said) == 1
+
+
+def test_a_model_alone_says_it_too():
+    collection, design = drawn(be.designs.pps_strata)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
+    model = be.models.relevance_model(both)
+    fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    with pytest.warns(RunsFollowSample, match="in 1 of 7 runs"):
+        be.posterior_scores(fitted, both, "P@10", random_seed=1)
