@@ -102,6 +102,14 @@ def evaluate(
         that is neither a sum of relevances nor a ratio of such sums (RR, Success, Bpref, infAP,
         Judged, NumRet).
 
+    Warns
+    -----
+    UserWarning
+        Topics without a judgment or without documents; runs whose rankings follow the sample, as
+        those that were made with its judgments: no estimator by the design is right for them
+        (of one sample whose inclusion probabilities are all known); what a measure, its level or
+        the design may be mistaken about.
+
     Notes
     -----
     "assumed" takes unjudged documents for non-relevant, "condensed" takes them out of the rankings

@@ -11,8 +11,8 @@ from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import Sample
 from bayeseval.messages import some_of
 
-FIRST, DEEPEST = 10, 100  # ranks of a run that are looked at, by themselves and at most
-FALSE_ALARMS = 1e-4  # at most, of all runs of one sample
+DEPTHS = (30, 100)  # to which ranks of a run are looked at, from all to nothing
+FALSE_ALARMS = 1e-3  # at most, of all runs of one sample
 SHOWN = 3  # runs that a sentence names
 
 
@@ -61,7 +61,7 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
     design, g 1 down to rank 10, or a log discount (:func:`bayeseval.frame.features.discount`) that
     is 0 below rank 100: the z that is further from 0. Of a run that was fixed before the draw, or
     made without its judgments, z is nearly standard normal, whatever the run. It is 0 where one of
-    such runs may reach it in more than one sample of ten thousand, by Bernstein's inequality.
+    such runs may reach it in more than one sample of a thousand, by Bernstein's inequality.
     """
     sample = frame.sample
     together = DrawnTogether.of(sample)
@@ -72,9 +72,9 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
     excess = drawn - sample.inclusion_probability
     row = np.full(frame.rankings.n_pairs + 1, -1)  # the last entry serves position -1
     row[sample.pair[begun[sample.topic]]] = np.flatnonzero(begun[sample.topic])
-    seen = frame.rankings.pair[..., :DEEPEST]
-    depth = seen.shape[2]
-    discounts = ((np.arange(depth) < FIRST).astype(float), discount(depth)[1 : depth + 1])
+    seen = frame.rankings.pair[..., : max(DEPTHS)]
+    ranks = np.arange(1, seen.shape[2] + 1)
+    discounts = [discount(depth)[np.minimum(ranks, depth + 1)] for depth in DEPTHS]
     found = np.zeros(len(seen))
     level = np.log(FALSE_ALARMS / (2 * len(discounts) * max(found.size, 1)))  # two sides
     for run, ranking in enumerate(seen):
@@ -132,5 +132,6 @@ def following(frame: Frame) -> str:
         f"sampled documents stand higher or lower than chance would put them in {len(names)} of "
         f"{z.size} runs: {some_of(names, SHOWN)}; a run that was made with the judgments of the "
         "sample, or without what was judged, cannot be estimated from it (scores are off, far "
-        "beyond their intervals); draw a new sample for it"
+        "beyond their intervals); judge further documents for it, drawn with the judged ones as "
+        "certain, or a new sample"
     )

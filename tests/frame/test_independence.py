@@ -72,6 +72,20 @@ def test_runs_that_came_before_the_draw_are_not_named(design_of):
             assert not deviations(Frame.drawn_from(sampled)).any()
 
 
+def test_further_judgments_beside_certain_ones_estimate_such_a_run():
+    collection, design = drawn(be.designs.pps_strata)
+    first = be.draw(design, random_seed=1)
+    made = late(be.reveal(collection, design, first), "run005", "fed back", feedback)
+    complete = be.add_runs(collection, made)
+    more = be.designs.pps_strata(complete, budget=40, certain=first, frame="retrieved")
+    sampled = be.reveal(complete, more, be.draw(more, n_replicates=60, random_seed=7))
+    true = be.evaluate(complete, "P@10", estimator="assumed").estimate.mean("topic")
+    for estimator in ("stat", "dyn"):
+        score = be.evaluate(sampled, "P@10", estimator=estimator).estimate.mean("topic")
+        error = (score - true).sel(run="fed back").to_numpy().ravel()
+        assert abs(error.mean()) < 3 * error.std() / np.sqrt(error.size)
+
+
 def test_variances_are_those_of_all_samples():
     stratum = np.array([0, 0, 0, 0, 1, 1, 1, -1])
     chance = np.array([0.5] * 4 + [1 / 3] * 3 + [0.25])
