@@ -8,7 +8,8 @@ there is, but for its priors and approximation, so that its RMS error over that 
 model that is right would gain (``own``: AP by the model's own number of relevant documents). Half
 of the runs contribute, and the others are new but as modelled. Worlds that are in ``--chunks`` are
 not made again; the table is combined_intervals/alarms.csv, one row a world, measure and role of
-runs.
+runs. With ``--learn-from all`` worlds and fits are of models that learn from all runs (printed
+alone).
 """
 
 import argparse
@@ -22,6 +23,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection import with_node
 from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.posterior.modelled import learned_runs
 from benchmarks.combined_intervals import MEASURES, RESULTS
 from benchmarks.coverage_collections import COLLECTIONS, at_hand, roles, whole
 
@@ -29,6 +31,7 @@ ALARMS = RESULTS.with_name("alarms.csv")
 BUDGET = 100
 HOW = {"approximation": "laplace", "draws": 100}
 RELEVANT = 1
+LEARNED = {"design": "world", "all": "learned"}  # runs that are learned from, and names of worlds
 ERRORS = {"mean": "dyn", "summary": "model", "own": "own", "combined": "combined"}  # parts, columns
 
 
@@ -38,27 +41,28 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=5)
     parser.add_argument("--first", type=int, default=1, help="seed of the first world")
     parser.add_argument("--chunks", type=Path, default=Path("combination-output"))
+    parser.add_argument("--learn-from", choices=list(LEARNED), default="design")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     options.chunks.mkdir(exist_ok=True)
     names = at_hand(options.collection or COLLECTIONS)
     for seed in range(options.first, options.first + options.worlds):
         for name in names:
-            run(name, seed, options.chunks)
-    report(options.chunks)
+            run(name, seed, options.chunks, options.learn_from)
+    report(options.chunks, options.learn_from)
 
 
-def run(name: str, seed: int, folder: Path) -> None:
+def run(name: str, seed: int, folder: Path, learn_from: str) -> None:
     """One world of one collection."""
-    file = folder / f"{name}-world-{seed}.nc"
+    file = folder / f"{name}-{LEARNED[learn_from]}-{seed}.nc"
     if file.exists():
         return
     collection = whole(name, folder)
     real = ~roles(collection)["dual"]
     collection = be.select(collection, runs=collection["run"].to_numpy()[real].tolist())
-    sampled, fitted = _sampled_and_fitted(collection, seed)
+    sampled, fitted = _sampled_and_fitted(collection, seed, learn_from)
     world = drawn_world(collection, sampled, fitted, seed)
-    sampled, fitted = _sampled_and_fitted(world, seed + 10_000)
+    sampled, fitted = _sampled_and_fitted(world, seed + 10_000, learn_from)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
     truth = be.evaluate(world, MEASURES, estimator="assumed").estimate.mean("topic")
     parts = {"mean": mean.assign(truth=truth)}
@@ -75,10 +79,10 @@ def run(name: str, seed: int, folder: Path) -> None:
     print(file.name, flush=True)
 
 
-def report(folder: Path) -> None:
+def report(folder: Path, learn_from: str) -> None:
     """Table of all worlds, and its sums."""
     rows = []
-    for file in sorted(folder.glob("*-world-*.nc")):
+    for file in sorted(folder.glob(f"*-{LEARNED[learn_from]}-*.nc")):
         with xr.open_datatree(file, engine="h5netcdf") as tree:
             parts = {name: tree[name].to_dataset().load() for name in tree.children}
             attrs = dict(tree.attrs)
@@ -104,7 +108,8 @@ def report(folder: Path) -> None:
                 facts = {"measure": label, "role": name, "runs": chosen.sum()}
                 rows.append(attrs | facts | shares)
     found = pd.DataFrame(rows)
-    found.to_csv(ALARMS, index=False, float_format="%.4g")
+    if learn_from == "design":
+        found.to_csv(ALARMS, index=False, float_format="%.4g")
     means = found.groupby(["measure", "role"])[["flagged", "below", "any"]]
     print(means.agg(["mean", "sem"]).to_string(float_format="%.3f"))
     errors = list(ERRORS.values())
@@ -134,11 +139,14 @@ def drawn_world(collection: xr.DataTree, sampled, fitted, seed: int) -> xr.DataT
     return with_node(collection, "judgments", node.assign(grade=("pair", grade)))
 
 
-def _sampled_and_fitted(collection: xr.DataTree, seed: int) -> tuple[xr.DataTree, xr.DataTree]:
+def _sampled_and_fitted(
+    collection: xr.DataTree, seed: int, learn_from: str
+) -> tuple[xr.DataTree, xr.DataTree]:
     """A sample of judgments, and the fit to it."""
     design = be.designs.pps_strata(collection, budget=BUDGET)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
-    return sampled, be.fit(be.models.relevance_model(sampled), **HOW, random_seed=seed)
+    model = be.models.relevance_model(sampled, runs=learned_runs(sampled, learn_from))
+    return sampled, be.fit(model, **HOW, random_seed=seed)
 
 
 if __name__ == "__main__":

@@ -58,10 +58,10 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
     .. math:: z = \sum_d g(rank_d) (s_d - \pi_d) / \sqrt{V}
 
     over the documents of topics whose judging has begun, s 1 where selected, V the variance by the
-    design, g 1 down to rank 10, or a log discount (:func:`bayeseval.frame.features.discount`) that
-    is 0 below rank 100: the z that is further from 0. Of a run that was fixed before the draw, or
-    made without its judgments, z is nearly standard normal, whatever the run. It is 0 where one of
-    such runs may reach it in more than one sample of a thousand, by Bernstein's inequality.
+    design, g a log discount (:func:`bayeseval.frame.features.discount`) that is 0 below rank 30, or
+    below rank 100: the z that is further from 0. Of a run that was fixed before the draw, or made
+    without its judgments, z is nearly standard normal, whatever the run. It is 0 where one of such
+    runs may reach it in more than one sample of a thousand, by Bernstein's inequality.
     """
     sample = frame.sample
     together = DrawnTogether.of(sample)
