@@ -210,4 +210,5 @@ def _program_variance(sample: ExpandedSample, estimate) -> NDArray[np.float64]:
     n_sampled = sample.n_sampled
     total = own + crossed / np.maximum(n_sampled - 1.0, 1.0) + precisions
     variance = total / sample.count**2 * n_sampled / (retrieved + 0.1)
-    return np.where(n_sampled > 1, np.minimum(variance, 1.0), np.nan)
+    # terms that cancel may leave less than nothing
+    return np.where(n_sampled > 1, np.clip(variance, 0.0, 1.0), np.nan)

@@ -168,6 +168,15 @@ def test_the_variance_is_at_most_one_and_unknown_for_a_single_document():
     assert np.isnan(variance[1])
 
 
+@pytest.mark.parametrize("rank", range(1, 20))
+def test_one_relevant_document_alone_has_no_variance_and_none_below_zero_by_rounding(rank):
+    above = np.arange(2, rank + 1)  # ranked above it, and not sampled
+    grade, chance = np.full((1, rank + 1), np.nan), np.full(rank + 1, 0.5)
+    grade[0, :2], chance[:2] = [1, 0], [0.1, 1.0]
+    variance = stat_score("AP", lists_of([[*above, 0, 1]], grade, chance)).variance
+    assert 0.0 <= variance <= 1e-15
+
+
 def test_a_list_shorter_than_the_cutoff_counts_as_filled_up_with_nonrelevant_documents():
     topic = lists_of([[0, -1]], [[1, 0]], [0.5, 0.5])
     np.testing.assert_allclose(stat_score("P@10", topic).estimate, [[0.2]])
