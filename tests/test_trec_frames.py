@@ -1,5 +1,7 @@
 """Collections out to DataFrames and back."""
 
+import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -14,6 +16,17 @@ def test_a_collection_survives_its_data_frames():
         xr.testing.assert_identical(
             again.children[node].to_dataset(), collection.children[node].to_dataset()
         )
+
+
+def test_judged_documents_with_negative_grades_are_told_from_those_that_nobody_judged():
+    qrels = pd.DataFrame({"topic": "1", "document": list("abc"), "grade": [-2, -1, np.nan]})
+    with pytest.warns(UserWarning, match="missing .NaN. in 1 of 3 rows"):
+        collection = be.read_collection(qrels, negative_grades="judged")
+    frame = be.qrels_frame(collection)
+    np.testing.assert_array_equal(frame["grade"], [-2, -1, np.nan])
+    with pytest.warns(UserWarning, match="missing .NaN. in 1 of 3 rows"):
+        again = be.read_collection(frame, negative_grades="judged")
+    assert again.identical(collection)
 
 
 def test_what_is_not_there_has_no_data_frame():

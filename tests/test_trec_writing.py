@@ -104,6 +104,18 @@ def test_strata_without_labels_are_numbered_within_their_topic(tmp_path):
     assert (tmp_path / "s").read_text() == "1 0 a 1 1\n1 0 b 1 -1\n2 0 a 1 0\n"
 
 
+def test_negative_grades_that_were_judged_are_read_again_from_a_file_that_can_hold_them(tmp_path):
+    collection = collection_with([-2, np.nan, 0])
+    write_sampleval(collection, tmp_path / "s")
+    assert (tmp_path / "s").read_text() == "1 0 a 1 -2\n1 0 b 1 -1\n2 0 a 1 0\n"
+    again = read_collection(tmp_path / "s", qrels_format="sampleval", negative_grades="judged")
+    np.testing.assert_array_equal(again["judgments/grade"], [-2, np.nan, 0])
+    np.testing.assert_array_equal(again["design/stratum_sample_size"], [1, 1])
+    np.testing.assert_array_equal(again["design/inclusion_probability"], [0.5, 0.5, 1])
+    write_qrels(collection_with([-2, -1, 0]), tmp_path / "q")
+    assert (tmp_path / "q").read_text() == "1 0 a -2\n1 0 b -1\n2 0 a 0\n"
+
+
 def test_prels_of_a_known_frame_list_the_sample_only(tmp_path):
     write_prels(collection_with([1, np.nan, 0]), tmp_path / "p")
     assert (tmp_path / "p").read_text() == "1 a 1 1 0.5\n2 a 0 1 1.0\n"
@@ -143,6 +155,14 @@ def test_what_a_file_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
             ),
             "topic '1' document 'b' is pooled but in no stratum.*; write_prels writes.*write_qrels",
         ),
+        (
+            write_qrels,
+            collection_with([-2, np.nan, 0]),
+            "document 'a' is judged with grade -2, and .* the -1 of pooled ones .* save_collection",
+        ),
+        (write_sampleval, collection_with([-1, 1, 0]), "grade -1, and .* that were not drawn"),
+        (write_prels, collection_with([-2, np.nan, 0]), "'a' was sampled but has no grade of 0 or"),
+        (write_probs, collection_with([-2, 1, 0]), "'a' was sampled but has no grade of 0 or"),
     ]
     for write, collection, message in cases:
         with pytest.raises(ValueError, match=message):

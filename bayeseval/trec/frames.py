@@ -84,6 +84,8 @@ def places(frame: pd.DataFrame) -> list[str]:
 def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
     """Judgments as a DataFrame (topic, document, grade), -1 where pooled but not judged.
 
+    Missing (NaN) there where judged documents have negative grades, which -1 would be taken for.
+
     Parameters
     ----------
     collection : DataTree
@@ -114,7 +116,8 @@ def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
     check_one_sample(collection, "a DataFrame of qrels holds one sample")
     grade = collection["judgments/grade"].to_numpy().reshape(-1)
     listed = np.flatnonzero(~np.isnan(grade) | collection["judgments/pooled"].to_numpy())
-    value = np.where(np.isnan(grade), -1, grade)[listed]
+    unjudged = np.nan if (grade < 0).any() else -1
+    value = np.where(np.isnan(grade), unjudged, grade)[listed]
     whole = (value == np.round(value)).all()
     topic, document = pair_names(collection, listed)
     grade = value.astype(np.int64) if whole else value

@@ -66,6 +66,7 @@ def read_collection(
     negative_grades : {"unjudged", "judged"}
         Whether a negative grade means pooled but not judged, as trec_eval has it, or is a grade: of
         a judged document that is not relevant (for Bpref and infAP too, which trec_eval's are not).
+        In sampleval -1 is what was not drawn either way.
     on_duplicate : {"error", "best"}
         What to do with a document that occurs twice in a ranking: refuse it, or keep the copy that
         is ranked best.
@@ -130,8 +131,10 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     pooled[where] = True
     known = judgments["grade"].to_numpy()
     unjudged = np.isnan(known) | ((known < 0) & (negative_grades == "unjudged"))
+    if qrels_format == "sampleval":
+        unjudged |= known == -1  # was not drawn, whatever else is below 0
     grade[where] = np.where(unjudged, np.nan, known)
-    design = sampling_design(tree, judgments, where, qrels_format)
+    design = sampling_design(tree, judgments, where, qrels_format, judged=~unjudged)
     return rebuilt(tree, grade=grade, pooled=pooled, design=design)
 
 

@@ -12,29 +12,36 @@ from bayeseval.collection.schema import no_strata, strata
 
 
 def sampling_design(
-    collection: xr.DataTree, judgments: pd.DataFrame, where: np.ndarray, qrels_format: str
+    collection: xr.DataTree,
+    judgments: pd.DataFrame,
+    where: np.ndarray,
+    qrels_format: str,
+    *,
+    judged: np.ndarray,
 ) -> xr.Dataset | None:
     """Design over a collection's pairs that judgments of a format were made by; None of qrels.
 
-    ``where`` (row,) has the position of each row's pair. Sampleval: inclusion probability = sampled
-    / documents of the topic's stratum. Prels and probs: as listed, NaN (unknown) for documents that
-    are not.
+    ``where`` (row,) has the position of each row's pair, ``judged`` (row,) those with a grade.
+    Sampleval: inclusion probability = sampled / documents of the topic's stratum. Prels and probs:
+    as listed, NaN (unknown) for documents that are not.
     """
     if qrels_format == "sampleval":
-        return _stratified(collection, judgments, where)
+        return _stratified(collection, judgments, where, judged)
     if qrels_format in ("prels", "probs"):
         return _poisson(collection["document"].size, judgments, where, qrels_format)
     return None
 
 
-def _stratified(collection, judgments: pd.DataFrame, where: np.ndarray) -> xr.Dataset:
+def _stratified(
+    collection, judgments: pd.DataFrame, where: np.ndarray, judged: np.ndarray
+) -> xr.Dataset:
     topic = collection["pair_topic"].to_numpy()[where]
     labels, label = np.unique(same_strings(judgments["stratum"]), return_inverse=True)
     order = topic_order(labels)
     key = topic.astype(np.int64) * labels.size + np.argsort(order)[label]
     keys, stratum_of_row = np.unique(key, return_inverse=True)
     size = np.bincount(stratum_of_row)
-    sampled = np.bincount(stratum_of_row, weights=judgments["grade"] >= 0).astype(np.int64)
+    sampled = np.bincount(stratum_of_row, weights=judged).astype(np.int64)
     if (sampled == 0).any():
         first = keys[int(np.argmax(sampled == 0))]
         topic_label = collection["topic"].to_numpy()[first // labels.size]

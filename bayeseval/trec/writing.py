@@ -67,7 +67,8 @@ def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     Raises
     ------
     ValueError
-        Where there are no judgments, or a grade is not a whole number.
+        Where there are no judgments, a grade is not a whole number, or some judged documents have
+        negative grades and others were pooled but not judged.
 
     Examples
     --------
@@ -80,7 +81,9 @@ def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     1 0 b -1
     """
     check_collection(collection)
-    grade, listed = _grades(collection, replicate)
+    grade, listed, judged = _grades(collection, replicate)
+    if (listed & ~judged).any():
+        _refuse_below(collection, judged & (grade < 0), grade, "of pooled ones that nobody judged")
     pairs = np.flatnonzero(listed)
     topic, document = pair_names(collection, pairs)
     _write(path, topic, 0, document, grade[pairs])
@@ -101,7 +104,8 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     Raises
     ------
     ValueError
-        Where the design has no strata, or a pooled or judged pair is in none.
+        Where the design has no strata, a pooled or judged pair is in none, or a judged one has
+        grade -1.
 
     Examples
     --------
@@ -116,7 +120,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     """
     check_collection(collection)
     design = _design(collection, "sampleval")
-    grade, listed = _grades(collection, replicate)
+    grade, listed, judged = _grades(collection, replicate)
     stratum = design["stratum"].to_numpy() if "stratum" in design else np.full(grade.size, -1)
     if (stratum < 0).all():
         raise ValueError("the design has no strata, which sampleval needs; use write_prels.")
@@ -127,6 +131,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
             f"{where} is pooled but in no stratum, so sampleval would lose it; write_prels writes "
             "the sampled documents alone, and write_qrels beside save_design keeps everything."
         )
+    _refuse_below(collection, judged & (grade == -1), grade, "of documents that were not drawn")
     pairs = np.flatnonzero(stratum >= 0)
     topic, document = pair_names(collection, pairs)
     label = _stratum_labels(design)[stratum[pairs]]
@@ -150,8 +155,8 @@ def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     Raises
     ------
     ValueError
-        Where there is no design, a judged pair has no known inclusion probability, or a listed
-        one has no grade of 0 or more.
+        Where there is no design, a judged pair has no known inclusion probability, or a judged or
+        listed one has no grade of 0 or more.
 
     Examples
     --------
@@ -204,8 +209,8 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     _write(path, topic, 0, document, grade, probability)
 
 
-def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Whole grades, -1 where not judged, and which pairs a file lists."""
+def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whole grades, -1 where not judged, which pairs a file lists, and which are judged."""
     if "judgments" not in collection:
         raise ValueError("the collection has no judgments to write.")
     grade = collection["judgments/grade"].to_numpy()
@@ -224,14 +229,25 @@ def _grades(collection, replicate: int | None) -> tuple[np.ndarray, np.ndarray]:
             f"{describe_pair(collection, first)} has grade {grade[first]}; files hold whole grades."
         )
     listed = judged | collection["judgments/pooled"].to_numpy()
-    return np.where(judged, grade, -1).astype(np.int64), listed
+    return np.where(judged, grade, -1).astype(np.int64), listed, judged
+
+
+def _refuse_below(collection, below: np.ndarray, grade: np.ndarray, others: str) -> None:
+    """Refuse judged pairs with grades that could be taken for the -1 of others."""
+    if below.any():
+        first = int(np.argmax(below))
+        raise ValueError(
+            f"{describe_pair(collection, first)} is judged with grade {grade[first]}, and a file "
+            f"would not tell it from the -1 {others}; give such documents grade 0, or keep both by "
+            "save_collection."
+        )
 
 
 def _sampled(collection, replicate: int | None, name: str) -> tuple[np.ndarray, ...]:
     design = _design(collection, name)
-    grade, listed = _grades(collection, replicate)
+    grade, listed, judged = _grades(collection, replicate)
     if design.attrs.get("unlisted") != "unknown":
-        listed = grade >= 0
+        listed = judged
     unjudged = listed & (grade < 0)
     if unjudged.any():
         raise ValueError(
