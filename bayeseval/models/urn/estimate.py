@@ -218,6 +218,14 @@ def urn_lists(
             f"n_documents must be at least the ranks used; topic '{labels['topic'][topic]}' has "
             f"{numbers[topic]} documents and a run with more."
         )
+    relevant, others = ((relevance == grade).sum(axis=2).max(axis=1) for grade in (1, 0))
+    if (relevant + others > numbers).any():
+        topic = int(np.argmax(relevant + others > numbers))
+        raise ValueError(
+            f"n_documents must be at least what the lists show; topic '{labels['topic'][topic]}' "
+            f"has {numbers[topic]} documents, one run {relevant[topic]} that are relevant and one "
+            f"{others[topic]} that are not."
+        )
     return UrnLists(relevance, numbers), labels["run"]
 
 

@@ -262,6 +262,23 @@ def test_what_no_urn_holds_is_refused(asked, message):
         urn_estimate(complete, **({"n_documents": 30, "depth": 10} | asked))
 
 
+def test_lists_that_show_more_than_there_is_are_refused():
+    grades = {"a": [1, 1, 1], "b": [0, 0, 1]}
+    qrels = pd.DataFrame(
+        [
+            ("1", f"{run}{i}", grade)
+            for run, of_run in grades.items()
+            for i, grade in enumerate(of_run)
+        ],
+        columns=["topic", "document", "grade"],
+    )
+    runs = qrels.assign(run=qrels["document"].str[0], score=[3, 2, 1] * 2)
+    collection = be.read_collection(qrels, runs[["run", "topic", "document", "score"]])
+    with pytest.raises(ValueError, match="'1' has 4 documents, one run 3 that are .* one 2 that"):
+        urn_estimate(collection, n_documents=4, depth=3)
+    assert np.isfinite(urn_estimate(collection, n_documents=5, depth=3).logit_q)
+
+
 def test_random_samples_are_refused():
     complete, design = prefix_collection()
     sampled = be.reveal(complete, design, be.draw(design, random_seed=1))
