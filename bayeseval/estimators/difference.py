@@ -139,7 +139,9 @@ def _learned(spec, columns: dict[str, np.ndarray]):
     if name == "constant":
         return name
     given = columns.get(argument) if name == "external" and isinstance(argument, str) else None
-    return spec if given is None or np.nanmax(given) > 1 else ("recalibrated", argument)
+    return (
+        spec if given is None or np.nanmax(given, initial=0.0) > 1 else ("recalibrated", argument)
+    )
 
 
 def described_predictor(collection: xr.DataTree, estimator: str, predictor) -> str:

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 
@@ -14,6 +15,7 @@ from bayeseval.predictors import constant, external, predicted_relevance, recali
 from bayeseval.predictors.cross_fitting import held_out_prevalence
 from bayeseval.predictors.values import check_gaps, log_tail
 from tests.predictors.samples import random_sample
+from tests.small import small_collection
 
 
 def test_probabilities_are_used_as_they_are():
@@ -234,3 +236,20 @@ def test_labels_of_sampled_documents_would_bias_the_estimate():
     marked = be.add_predictions(sampled, "gpt", labels)
     with pytest.raises(ValueError, match="0 of 300 sampled documents have -1 and 700 of 700"):
         be.evaluate(marked, "P@10", estimator="dyn")
+
+
+@pytest.mark.filterwarnings("ignore:the labels 'gpt' are taken for the relevance as they are")
+def test_a_column_without_values_in_the_frame_is_the_prevalence_for_measures_of_gains_too():
+    collection = small_collection()
+    outside = pd.DataFrame({"topic": ["1"], "document": ["d7"], "label": [1.0]})
+    labelled = be.add_predictions(collection, "gpt", outside)
+    design = be.designs.uniform_strata(
+        labelled, budget=4, n_strata=2, pool_depth=3, runs=["a", "c"], random_seed=1
+    )
+    sampled = be.reveal(labelled, design, be.draw(design, random_seed=1))
+    scores = [
+        be.evaluate(sampled, ["P@3", "DCG@3"], estimator="dyn", predictor=predictor).estimate
+        for predictor in (("external", "gpt"), "constant")
+    ]
+    np.testing.assert_allclose(*(score.sel(measure="P@3") for score in scores), rtol=1e-12)
+    assert np.isfinite(scores[0].sel(measure="DCG@3")).all()
