@@ -167,7 +167,8 @@ def judgments_of(qrels: str, common_qrels: str | None, negative_grades: str) -> 
     more = _plain_qrels(common_qrels, negative_grades)
     pairs = ["topic", "document"]
     both = first.merge(more, on=pairs, suffixes=("", "_common"))
-    differing = both[both["grade"] != both["grade_common"]]
+    unjudged = both["grade"].isna() & both["grade_common"].isna()
+    differing = both[(both["grade"] != both["grade_common"]) & ~unjudged]
     if len(differing):
         row = differing.iloc[0]
         raise ValueError(

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
+from bayeseval.cli.reading import judgments_of
 from tests.cli.test_bad_input import check_refused
 
 HEADER = (
@@ -337,3 +338,13 @@ def test_documents_of_the_pool_that_nobody_judged_stay_unjudged(command, pool):
     assert command(*words(pool, *flags))[1] == plain
     judged = command(*words(pool, *flags, "--negative-grades", "judged"))[1]
     assert judged != plain, "as grades they are judgments"
+
+
+@pytest.mark.filterwarnings("ignore:grades are missing")
+def test_documents_that_nobody_judged_in_either_file_agree_beside_negative_grades(tmp_path):
+    for name in ("pool.csv", "common.csv"):
+        (tmp_path / name).write_text("topic,document,grade\n1,a,-2\n1,b,\n1,c,1\n")
+    files = [str(tmp_path / name) for name in ("pool.csv", "common.csv")]
+    pool, both, common = judgments_of(*files, "judged")
+    np.testing.assert_array_equal(both["grade"], [-2, np.nan, 1])
+    assert pool.equals(common)
