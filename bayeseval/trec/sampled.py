@@ -46,7 +46,7 @@ def _stratified(
         first = keys[int(np.argmax(sampled == 0))]
         topic_label = collection["topic"].to_numpy()[first // labels.size]
         warnings.warn(
-            f"{int((sampled == 0).sum())} strata have no sampled document, the first is stratum "
+            f"strata without a sampled document: {int((sampled == 0).sum())}, the first is stratum "
             f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents "
             "count as outside the frame.",
             stacklevel=2,
