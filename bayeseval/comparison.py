@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
 from bayeseval.evaluation import compared_pairs, differences
+from bayeseval.evaluation.topic_groups import Groups, members
 from bayeseval.rankings.comparisons import (
     PRIORS,
     equivalence_margins,
@@ -38,6 +39,7 @@ def compare(
     prior: str = "normal",
     n_permutations: int = 10_000,
     random_seed: int = 0,
+    topic_groups: Groups | None = None,
     **options,
 ) -> xr.Dataset:
     r"""Differences between all pairs of runs, or of all runs from one, with their uncertainty.
@@ -72,6 +74,10 @@ def compare(
         Of the randomised test; its p values are no smaller than 1 / (1 + n_permutations).
     random_seed : int
         Of the permutations and draws, and of the estimator.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        For the population of topics, as for :func:`mean_over_topics`: groups of topics that were
+        chosen together, such as the turns of conversations, which the randomised test shuffles
+        together too.
     **options
         Of :func:`evaluate` (over these topics: ``predictor``, ``relevance_level``, ``gain``).
 
@@ -149,6 +155,7 @@ def compare(
         population=population,
         ci_prob=ci_prob,
         random_seed=random_seed,
+        topic_groups=topic_groups,
         **options,
     )
     found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
@@ -157,7 +164,10 @@ def compare(
     estimate, error, freedom = _arrays(found)
     p_value = student_p(estimate, error, freedom)
     if found.attrs["population"] == "topics":
-        p_tukey = _by_permutation(found["difference"], pairs, runs, n_permutations, random_seed)
+        difference = found["difference"]
+        if topic_groups is not None:
+            difference = _of_groups(difference, topic_groups)
+        p_tukey = _by_permutation(difference, pairs, runs, n_permutations, random_seed)
     elif np.isnan(error).all():
         p_tukey = np.full(estimate.shape, np.nan)
     else:
@@ -216,6 +226,18 @@ def _arrays(found: xr.Dataset) -> list[Floats]:
     """Estimate, error and degrees of freedom (measure, comparison) that intervals rest on."""
     names = ("estimate", "believed", "believed_freedom")
     return [found[name].transpose("measure", "comparison").to_numpy() for name in names]
+
+
+def _of_groups(difference: xr.DataArray, topic_groups: Groups) -> xr.DataArray:
+    """Sums over the topics of each group, in the place of topics.
+
+    Of topics that all runs have scores for, which is all that the randomised test goes by.
+    """
+    of_group = members(topic_groups, difference["topic"].to_numpy())
+    known = difference.notnull().all("comparison")
+    total = xr.dot(difference.where(known, 0.0), of_group, dim="topic")
+    some = xr.dot(known.astype(float), of_group, dim="topic") > 0
+    return total.where(some).rename(group="topic")
 
 
 def _by_permutation(

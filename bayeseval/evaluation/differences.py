@@ -15,6 +15,7 @@ from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, of_counts, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
+from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import settled
@@ -66,6 +67,7 @@ def differences(
     pairs: Pairs,
     population: str | None = None,
     ci_prob: float = 0.9,
+    topic_groups: Groups | None = None,
     **options,
 ) -> xr.Dataset:
     """Differences of pairs of runs over topics, as ``paired_difference`` has them for one.
@@ -82,7 +84,9 @@ def differences(
         scores = _of_the_design(sampled, measures, estimator, pairs, options)
     else:
         scores = _of_scores(sampled, measures, estimator, pairs, options)
-    mean = mean_over_topics(scores, population=population, ci_prob=ci_prob)
+    mean = mean_over_topics(
+        scores, population=population, ci_prob=ci_prob, topic_groups=topic_groups
+    )
     names = ("standard_error", "degrees_of_freedom")
     if population == "sample":
         names = ("raised_error", "raised_freedom")

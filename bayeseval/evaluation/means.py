@@ -7,11 +7,22 @@ from bayeseval.collection.origin import averaged_topics
 from bayeseval.estimators.denominators import POOR
 from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.scores import by_denominators
+from bayeseval.evaluation.topic_groups import (
+    Groups,
+    members,
+    variance_of_groups,
+    warn_of_groups,
+)
+from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
 
 
 def mean_over_topics(
-    scores: xr.Dataset, *, population: str = "sample", ci_prob: float = 0.9
+    scores: xr.Dataset,
+    *,
+    population: str = "sample",
+    ci_prob: float = 0.9,
+    topic_groups: Groups | None = None,
 ) -> xr.Dataset:
     r"""Mean of the scores over topics, for these topics or the population they represent.
 
@@ -26,7 +37,10 @@ def mean_over_topics(
     topics, which already contains the design variance, and B, the sum of the covariances between
     topics where denominators rest on one model of the counts of all, an error that no spread over
     topics shows (0 where it is below that, since over a few topics it might take away all of the
-    spread); the interval uses Student's t with T - 1 degrees of freedom. Topics without a score
+    spread); the interval uses Student's t with T - 1 degrees of freedom. Where topics come in
+    groups, such as the turns of conversations or the variants of a query, their scores go together
+    and these errors are too small; with ``topic_groups`` the groups are what is random
+    (:func:`bayeseval.evaluation.topic_groups.variance_of_groups`). Topics without a score
     (NaN) are left out; for a "sample", a topic that has a score but no standard error leaves the
     mean without one.
 
@@ -37,6 +51,8 @@ def mean_over_topics(
     population : {"sample", "topics"}
     ci_prob : float
         Coverage of the interval.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        For ``population="topics"``: groups of topics that were chosen together.
 
     Returns
     -------
@@ -53,7 +69,14 @@ def mean_over_topics(
     Raises
     ------
     ValueError
-        Unknown population, ``ci_prob`` outside (0, 1); no scores over topics.
+        Unknown population, ``ci_prob`` outside (0, 1); no scores over topics; groups for these very
+        topics, fewer than two, or none for a topic.
+
+    Warns
+    -----
+    UserWarning
+        For the population, where no groups are given, that topics are named like turns of groups
+        (``31_2``) and their scores go together in these.
 
     References
     ----------
@@ -75,6 +98,14 @@ def mean_over_topics(
     (0.30000000000000004, 0.025)
     """
     check_option(population=population)
+    if topic_groups is not None and population == "sample":
+        raise ValueError(
+            Message(
+                "topic_groups= are for ",
+                Option("population", "topics"),
+                ": errors for these very topics do not depend on how they were chosen",
+            )
+        )
     if (
         not isinstance(scores, xr.Dataset)
         or "topic" not in scores.get("estimate", xr.Dataset()).dims
@@ -89,11 +120,11 @@ def mean_over_topics(
     if population == "sample":
         error, wide, freedom, believed = design_error, raised_error, own, raised
     else:
-        spread = ((estimate - mean) ** 2).sum("topic", skipna=True)
-        freedom = (n_topics - 1.0).where(n_topics > 1)
+        variance, freedom = _over_topics(estimate, mean, topic_groups)
         # what all topics share, by one model of their counts, does not show as a spread
         shared = np.maximum(_between_topics(scores, known), 0.0)
-        wide = error = ((spread + shared) / freedom / n_topics) ** 0.5
+        several = (n_topics - 1.0).where(n_topics > 1)
+        wide = error = (variance + shared / several / n_topics) ** 0.5
         believed = freedom
     outside = scores["outside_weight"]
     result = xr.Dataset(
@@ -125,6 +156,19 @@ def mean_over_topics(
             denominator_error=error.median("topic", skipna=True),
         )
     return result
+
+
+def _over_topics(
+    estimate: xr.DataArray, mean: xr.DataArray, topic_groups: Groups | None
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Variance of the mean by the spread over topics or their groups; its degrees of freedom."""
+    known, away = estimate.notnull(), estimate - mean
+    if topic_groups is not None:
+        return variance_of_groups(away, known, members(topic_groups, estimate["topic"].to_numpy()))
+    warn_of_groups(estimate)
+    n_topics = known.sum("topic")
+    freedom = (n_topics - 1.0).where(n_topics > 1)
+    return (away**2).sum("topic", skipna=True) / freedom / n_topics, freedom
 
 
 def _errors_of_means(

@@ -19,6 +19,7 @@ from bayeseval.evaluation.differences import (
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem
 from bayeseval.evaluation.scores import evaluate, topics_said
+from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.measures.measure import described_gains
 from bayeseval.processors import one_blas_thread
 
@@ -167,6 +168,7 @@ def paired_difference(
     estimator: str,
     population: str | None = None,
     ci_prob: float = 0.9,
+    topic_groups: Groups | None = None,
     **options,
 ) -> xr.Dataset:
     """Difference of two runs' mean scores, with the standard error of the pair.
@@ -190,6 +192,8 @@ def paired_difference(
         very topics are not known (NaN): then the interval is Student's for paired topics.
     ci_prob : float
         Coverage of the interval.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        For ``population="topics"``, as for :func:`mean_over_topics`.
     **options
         ``predictor``, ``relevance_level``, ``gain``, ``random_seed`` of :func:`evaluate`; over
         "topics" all of its options.
@@ -226,6 +230,7 @@ def paired_difference(
         pairs=(pair[0], pair[1]),
         population=population,
         ci_prob=ci_prob,
+        topic_groups=topic_groups,
         **options,
     )
     return (

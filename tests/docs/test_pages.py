@@ -191,3 +191,18 @@ def test_a_sampler_of_ones_own_gives_a_fit_that_is_scored_and_checked(hidden, ca
     ran("pymc.md", "checks", names)
     assert "population_effect[log_rank]" in capsys.readouterr().out
     plt.close("all")
+
+
+def test_topics_in_groups_are_as_random_as_their_groups():
+    made = be.simulate.urn_collection([0.05, 0.3], n_topics=12, prevalence=0.1, random_seed=1)
+    turns = [f"{31 + number // 3}_{number % 3 + 1}" for number in range(12)]
+    turn = dict(zip(made["topic"].to_numpy(), turns, strict=True))
+    frames = [be.qrels_frame(made), be.runs_frame(made)]
+    collection = be.read_collection(
+        *(frame.assign(topic=frame["topic"].map(turn)) for frame in frames)
+    )
+    scores = be.evaluate(collection, "P@10", estimator="assumed")
+    names = ran("decide.md", "grouped", {"be": be, "collection": collection, "scores": scores})
+    assert set(names["groups"].values()) == {"31", "32", "33", "34"}
+    for found in (names["mean"], names["pairs"]):
+        np.testing.assert_allclose(found["degrees_of_freedom"], 3.0)
