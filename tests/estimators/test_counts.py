@@ -794,14 +794,14 @@ def test_labels_tell_how_many_documents_are_relevant(truth):
 
 def test_beside_labels_a_sample_is_scored_as_by_itself():
     """Whether another sample has numbers so few that they are modelled themselves or not."""
-    relevant = np.array([1, 1, 2, 1, 3, 2, 1, 1, 2, 4, 2, 1, 3, 2])
+    relevant = np.array([3, 3, 4, 3, 5, 4, 3, 3, 4, 6, 4, 3, 5, 4])
     truth = be.simulate.urn_collection(
         [0.03, 0.08, 0.2], n_documents=500, n_relevant=relevant, depth=150,
         keep="retrieved", grade_proportions=(1.0,), random_seed=2,
     )  # fmt: skip
     names = {"topic": truth["topic"].values[truth["pair_topic"].values]}
     grade = truth["judgments/grade"].to_numpy()
-    wrong = np.random.default_rng(3).random(grade.size) < 0.002
+    wrong = np.random.default_rng(3).random(grade.size) < 0.006
     said = np.where(wrong, grade == 0, grade > 0).astype(float)
     table = pd.DataFrame({**names, "document": truth["document"].values, "grade": said})
     labelled = be.add_predictions(truth, "judge", table)

@@ -1,16 +1,15 @@
 """Counts of topics with few relevant documents: likelihood, posterior, and when they are taken."""
 
 from itertools import product
-from math import factorial
 
 import numpy as np
 import pytest
-from scipy.stats import multinomial, poisson
 
 import bayeseval as be
 from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.choice import fit_counts
-from bayeseval.estimators.counts.few import MOST, FewFit, are_few
+from bayeseval.estimators.counts.few import MOST, FewFit, _rule, are_few
+from bayeseval.estimators.counts.few_kernel import expected_places, likelihood_of_few
 from bayeseval.estimators.counts.model import CountFit
 
 
@@ -33,43 +32,65 @@ def few_counts(number, seed=1, n_cells=6):
     return Counts(start, seen, sampled, np.column_stack([np.ones(n), place]), place), left
 
 
-def test_the_likelihood_sums_over_numbers_and_the_places_of_those_that_were_not_sampled():
-    counts, left = few_counts([0, 1, 2, 3], n_cells=2)
-    fit, hyper = FewFit(counts, left), np.array([-0.7, 0.4, 0.3, -0.5])
+def test_the_likelihood_sums_over_all_choices_of_the_relevant_documents():
+    counts, left = few_counts([0, 1, 2, 3], n_cells=3)
+    fit, hyper = FewFit(counts, left), np.array([-0.7, np.log(0.8), 0.4, 0.3, -0.5])
     chance = fit._numbers(hyper)
+    point, log_weight = _rule()
     for topic in range(4):
         inside = slice(*counts.start[topic : topic + 2])
-        seen = counts.relevant[inside].astype(int)
-        odds = np.exp(-0.7 * counts.curve[inside, 1])
-        size = counts.sampled[inside] + left[inside]
-        share = odds / (odds * size).sum()
-        cells = np.concatenate([counts.sampled[inside] * share, left[inside] * share])
-        ways = np.prod(counts.sampled[inside] ** seen / [factorial(k) for k in seen])
+        size = (counts.sampled[inside] + left[inside]).astype(int)
+        cell = np.repeat(np.arange(3), size)
+        sampled = np.concatenate([np.arange(n) < m for n, m in zip(size, (1, 2, 2), strict=True)])
+        # the sampled documents of a cell that are relevant are its first ones
+        first = np.concatenate([np.arange(n) for n in size])
+        seen = sampled & (first < counts.relevant[inside][cell])
         likelihood = 0.0
-        for unseen in product(range(MOST + 1), repeat=2):
-            placed = np.concatenate([seen, unseen])
-            if placed.sum() <= MOST and (left[inside][np.array(unseen) > 0] > 0).all():
-                likelihood += chance[placed.sum()] * multinomial.pmf(placed, placed.sum(), cells)
-        assert fit._given(hyper)[0][topic] == pytest.approx(np.log(likelihood / ways), abs=1e-10)
+        for u, log_share in zip(point, log_weight, strict=True):
+            odds = np.exp((-0.7 * counts.curve[inside, 1] + 0.8 * u * counts.slope[inside])[cell])
+            every = np.array(list(product([False, True], repeat=cell.size)))
+            weight = np.where(every, odds, 1.0).prod(axis=1)
+            whole = np.bincount(every.sum(axis=1), weight)
+            fits = (every[:, sampled] == seen[sampled]).all(axis=1)
+            number = every[fits].sum(axis=1)
+            likelihood += np.exp(log_share) * (chance[number] * weight[fits] / whole[number]).sum()
+        assert fit._given(hyper)[0][topic] == pytest.approx(np.log(likelihood), abs=1e-10)
 
 
-def test_poisson_numbers_make_independent_poisson_counts():
-    counts, left = few_counts([0, 2, 1])
-    fit, hyper = FewFit(counts, left), np.array([-1.1, -np.log(1.7), np.log(1.7 / 2.0), 0.0])
-    share = fit._shares(hyper)[0]
-    expected = poisson.logpmf(counts.relevant, 1.7 * share * counts.sampled)
-    ways = counts.relevant * np.log(counts.sampled) - np.log(
-        [factorial(int(k)) for k in counts.relevant]
+def test_numbers_of_independent_documents_make_binomial_counts():
+    start, size, sampled = np.array([0, 3]), np.array([2.0, 4.0, 8.0]), np.array([2.0, 2.0, 3.0])
+    relevant, log_odds = np.array([1.0, 0.0, 1.0]), np.array([[0.0, -1.0, -2.0]])
+    chance = 1.0 / (1.0 + np.exp(-log_odds[0]))
+    numbers = np.ones(1)
+    for p in np.repeat(chance, size.astype(int)):
+        numbers = np.convolve(numbers, [1.0 - p, p])
+    found, posterior, _ = likelihood_of_few(
+        start, relevant, size - sampled, size, log_odds, np.log(numbers), np.zeros(1), True
     )
-    by_topic = np.add.reduceat(expected - ways, counts.start[:-1])
-    np.testing.assert_allclose(fit._given(hyper)[0], by_topic, atol=1e-12)
+    each = relevant * np.log(chance) + (sampled - relevant) * np.log(1.0 - chance)
+    assert found[0] == pytest.approx(each.sum())
+    left = ((size - sampled) * chance).sum()
+    assert posterior[0, 0] @ np.arange(numbers.size) == pytest.approx(2.0 + left)
+
+
+def test_documents_are_expected_where_their_odds_are_and_no_more_than_there_are():
+    start, left = np.array([0, 3, 5]), np.array([1.0, 5.0, 40.0, 2.0, 3.0])
+    log_odds = np.array([[0.0, -1.0, -6.0, -3.0, -3.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
+    node, number = np.array([[0, 1], [0, 0]]), np.array([[4.0, 23.0], [0.0, 9.0]])
+    out = np.zeros((5, 2))
+    expected_places(start, left, log_odds, node, number, out)
+    np.testing.assert_allclose(np.add.reduceat(out, start[:-1]), [[4.0, 23.0], [0.0, 5.0]])
+    np.testing.assert_allclose(out[:3, 1], 0.5 * left[:3])
+    odds = out[:3, 0] / left[:3] / (1.0 - out[:3, 0] / left[:3])
+    np.testing.assert_allclose(np.diff(np.log(odds)), [-1.0, -5.0], atol=1e-6)
+    assert (out <= left[:, None]).all()
 
 
 def test_the_gradient_is_the_slope_of_the_log_posterior():
-    fit, hyper = FewFit(*few_counts([1, 0, 3, 2, 1])), np.array([-0.6, 0.5, 0.4, -0.7])
-    step = 1e-5 * np.eye(4)
+    fit, hyper = FewFit(*few_counts([1, 0, 3, 2, 1])), np.array([-0.6, -0.3, 0.5, 0.4, -0.7])
+    step = 1e-5 * np.eye(5)
     slope = [(fit._loss(hyper + h)[0] - fit._loss(hyper - h)[0]) / 2e-5 for h in step]
-    np.testing.assert_allclose(fit._loss(hyper)[1], slope, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(fit._loss(hyper)[1], slope, rtol=1e-6, atol=1e-5)
 
 
 def test_where_each_topic_has_one_no_second_is_looked_for():
@@ -93,7 +114,7 @@ def test_draws_have_the_posterior_of_the_numbers():
         seen[:, None] + np.add.reduceat(fit.draws(left, random_seed=s), counts.start[:-1])
         for s in range(40)
     ]
-    posterior = fit._given(fit.hyper)[1]
+    posterior = fit._given(fit.hyper)[1].sum(axis=0)
     mean = posterior @ np.arange(MOST + 1)
     sd = np.sqrt(posterior @ np.arange(MOST + 1) ** 2 - mean**2)
     every = np.concatenate(drawn, axis=1)
@@ -103,10 +124,49 @@ def test_draws_have_the_posterior_of_the_numbers():
 
 def test_numbers_that_differ_as_topics_do_are_left_to_the_topics():
     random = np.random.default_rng(3)
-    number = np.where(random.random(60) < 0.25, random.poisson(7.0, 60), 0)
-    counts, left = few_counts(number, seed=4)
+    number = np.where(random.random(60) < 0.25, random.integers(8, 13, 60), 1)
+    counts, left = few_counts(number, seed=7)
     assert are_few(counts, left)
     assert isinstance(fit_counts(counts, np.zeros((2, left.size)), left=left), CountFit)
+
+
+def chosen(random, odds, number):
+    """A choice of some documents, as if each came by its odds and their number happened to fit."""
+    for _ in range(30):
+        odds = odds * number / (odds / (1.0 + odds)).sum()
+    while True:
+        found = random.random(odds.size) < odds / (1.0 + odds)
+        if found.sum() == number:
+            return np.flatnonzero(found)
+
+
+def test_numbers_are_known_where_they_fill_the_tops_of_lists():
+    """Nearly all documents are relevant there, and no document is twice."""
+    random = np.random.default_rng(2)
+    n_topics, size = 150, np.array([1.0] * 6 + [2.0, 4.0, 8.0, 16.0, 32.0, 32.0])
+    sampled, cell = np.minimum(size, 1.0), np.repeat(np.arange(12), size.astype(int))
+    place = np.cbrt(np.arange(12))
+    place = (place - place.mean()) / place.std()
+    number, steepness = random.integers(1, 6, n_topics), random.normal(2.5, 0.5, n_topics)
+    seen = np.zeros((n_topics, 12))
+    for topic, of_topic in enumerate(number):
+        relevant = chosen(random, np.exp(-steepness[topic] * place[cell]), of_topic)
+        shown = random.random(of_topic) < (sampled / size)[cell[relevant]]
+        np.add.at(seen[topic], cell[relevant[shown]], 1.0)
+    start, tiled = np.arange(0, 12 * n_topics + 1, 12), np.tile(place, n_topics)
+    columns = np.column_stack([np.ones(tiled.size), tiled])
+    counts = Counts(start, seen.ravel(), np.tile(sampled, n_topics), columns, tiled)
+    left = np.tile(size - sampled, n_topics)
+    fits = FewFit(counts, left), CountFit(counts)
+    assert fits[0].log_density > fits[1].log_density - 3.0  # -30 and less by draws with replacement
+    total, usual = (
+        seen.sum(axis=1) + np.add.reduceat(fit.draws(left, random_seed=1), start[:-1]).mean(axis=1)
+        for fit in fits
+    )
+    steep = steepness > np.median(steepness)
+    for kind in (steep, ~steep):
+        assert total[kind].mean() == pytest.approx(number[kind].mean(), abs=0.35)
+    assert np.square(total - number).mean() < 0.9 * np.square(usual - number).mean()
 
 
 @pytest.mark.parametrize("number", [[40] * 12, [1] * 10 + [60] * 2])

@@ -33,7 +33,8 @@ def fit_counts(
     """Fit of the counts, by the slope that they show, or by the numbers where these are few.
 
     Where topics have few relevant documents and the counts are likelier by :class:`.few.FewFit`,
-    that is the fit: where each has one, a second is then not looked for.
+    that is the fit: where each has one, a second is then not looked for, and where all of a topic's
+    are at the top of the lists, few are looked for below.
 
     Of relevant documents some have a higher grade in most topics and none in others, so that above
     the lowest level a share of the topics has none. At the lowest level every topic has some,
