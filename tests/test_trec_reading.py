@@ -245,7 +245,7 @@ def test_sampleval_tells_strata(write):
 
 def test_a_stratum_without_a_sample_is_outside_the_frame(write):
     path = write("q", "1 0 a 1 1\n1 0 b 2 -1\n")
-    with pytest.warns(UserWarning, match="strata without a sampled document: 1, .*'2' of topic '1'"):
+    with pytest.warns(UserWarning, match="without a sampled document: 1, .*'2' of topic '1'"):
         collection = read_collection(path, None, qrels_format="sampleval")
     assert collection["design/inclusion_probability"].values.tolist() == [1, 0]
 

@@ -20,7 +20,7 @@ from bayeseval.cli.estimating import (
 )
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures
+from bayeseval.cli.reading import check_level, check_measures, groups_of_topics
 from bayeseval.cli.remarks import (
     mean_outside,
     remark_denominators,
@@ -52,6 +52,7 @@ def compare(
         str | None, typer.Option(help="Compare every run with this one.", show_default="all pairs")
     ] = None,
     population: option.ComparedPopulation = None,
+    topic_groups: option.TopicGroups = None,
     equivalence: Annotated[
         float | None, typer.Option(help="Largest difference of no practical importance.")
     ] = None,
@@ -88,13 +89,17 @@ def compare(
             "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
         )
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
-    collection = read_judged(qrels, runs, judged, rankings, output)
+    groups = groups_of_topics(topic_groups)
+    if groups is not None and estimated.estimator == COMBINED:
+        raise ValueError("--topic-groups is for the population of topics, not combined scores")
+    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     asked = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
     if estimated.estimator == COMBINED:
         pairs = _combined(collection, measure, asked, prior, options, fitting(estimated, seed))
     else:
         asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
+        asked["topic_groups"] = groups
         with working("comparing"):
             pairs = be.compare(collection, measure, **asked, **options)
     remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())

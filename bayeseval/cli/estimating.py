@@ -79,10 +79,19 @@ def check_population(population: str | None, estimator: str) -> None:
 
 
 def read_judged(
-    qrels: str, runs: list[str], judged: Judged, rankings: Rankings, output: Path | None
+    qrels: str,
+    runs: list[str],
+    judged: Judged,
+    rankings: Rankings,
+    output: Path | None,
+    further: Path | None = None,
 ) -> DataTree:
-    """Runs with their judgments and labels; an output that would replace one is refused."""
-    check_outputs({"--output": output}, judged_files(qrels, runs, judged))
+    """Runs with their judgments and labels; an output that would replace one is refused.
+
+    So is one that would replace a ``further`` file, which has been read.
+    """
+    read = judged_files(qrels, runs, judged)
+    check_outputs({"--output": output}, read if further is None else [*read, further])
     return judged_collection(qrels, runs, judged, rankings)
 
 

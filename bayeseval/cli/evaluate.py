@@ -17,7 +17,7 @@ from bayeseval.cli.estimating import (
 )
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import working, write_result
-from bayeseval.cli.reading import check_level, check_measures
+from bayeseval.cli.reading import check_level, check_measures, groups_of_topics
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.significance import compared, with_marks
 from bayeseval.cli.tables import as_scores, check_topics, score_rows, sorted_rows
@@ -32,6 +32,7 @@ def evaluate(
     judged: Judged,
     rankings: Rankings,
     population: option.Population = "sample",
+    topic_groups: option.TopicGroups = None,
     per_topic: option.PerTopic = False,
     sort: option.Sort = None,
     against: option.Against = None,
@@ -65,7 +66,8 @@ def evaluate(
     labels = check_measures(measure, estimated.relevance_level, estimated.estimator)
     best_by = _sorting(sort, labels, estimated.relevance_level)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
-    collection = read_judged(qrels, runs, judged, rankings, output)
+    about_topics = {"population": population, "topic_groups": groups_of_topics(topic_groups)}
+    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, labels)
     if combining:
         check_combinable(collection, measure, estimated.relevance_level)
@@ -73,7 +75,7 @@ def evaluate(
         check_topics(collection)
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-        mean = be.mean_over_topics(scores, population=population, ci_prob=ci_prob)
+        mean = be.mean_over_topics(scores, ci_prob=ci_prob, **about_topics)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     if combining:
@@ -91,7 +93,7 @@ def evaluate(
         rows = sorted_rows(rows, best_by)
     if against is not None:
         with working("comparing"):
-            pairs = compared(collection, measure, against, population, options)
+            pairs = compared(collection, measure, against, about_topics, options)
         rows = with_marks(rows, pairs)
         about["against"] = against
     write_result(as_scores(rows, about, written), output)

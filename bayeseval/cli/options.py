@@ -98,6 +98,14 @@ ComparedPopulation = Annotated[
         show_default="sample for stat, dyn and combined, else topics",
     ),
 ]
+TopicGroups = Annotated[
+    Path | None,
+    typer.Option(
+        help="For --population topics: CSV with the columns topic and group, of topics that were "
+        "chosen together (turns of a conversation); the groups are what is random.",
+        show_default=False,
+    ),
+]
 Prior = Annotated[
     Literal["normal", "flat"] | None,
     typer.Option(

@@ -203,18 +203,33 @@ def pooled_collection(
     negative_grades: str,
 ) -> DataTree:
     """Runs that made the pool, and beside them those that did not, with all judgments."""
-    import pandas as pd
-
-    table = None
-    if teams is not None:
-        table = pd.read_csv(teams, dtype=str)
-        if not {"run", "team"} <= set(table.columns):
-            raise ValueError(
-                f"{teams} has the columns {', '.join(table.columns)}; it needs run and team"
-            )
+    table = None if teams is None else _columns(teams, "run", "team")
     options = asdict(rankings)
     collection = be.read_collection(
         judgments, runs, run_table=table, negative_grades=negative_grades, **options
     )
     duplicates = rankings.on_duplicate
     return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)
+
+
+def groups_of_topics(path: Path | None) -> dict[str, str] | None:
+    """Group of every topic that a file names; None without a file."""
+    if path is None:
+        return None
+    table = _columns(path, "topic", "group")
+    twice = table.loc[table["topic"].duplicated(), "topic"]
+    if len(twice):
+        raise ValueError(f"{path} names the topic '{twice.iloc[0]}' twice")
+    return dict(zip(table["topic"], table["group"], strict=True))
+
+
+def _columns(path: Path, first: str, second: str) -> DataFrame:
+    """A CSV file as text, refused where it lacks one of two columns."""
+    import pandas as pd
+
+    table = pd.read_csv(path, dtype=str)
+    if not {first, second} <= set(table.columns):
+        raise ValueError(
+            f"{path} has the columns {', '.join(table.columns)}; it needs {first} and {second}"
+        )
+    return table

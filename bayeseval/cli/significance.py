@@ -10,18 +10,22 @@ LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
 EVERY = "all"
 
 
-def compared(collection: DataTree, measures, against: str, population: str, options: dict):
-    """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them."""
+def compared(collection: DataTree, measures, against: str, over: dict, options: dict):
+    """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them.
+
+    ``over`` what: population and groups of topics.
+    """
     from bayeseval.estimators import HAS_COVARIANCE
 
-    by_sample = options["estimator"] in HAS_COVARIANCE
+    if options["estimator"] not in HAS_COVARIANCE:
+        over = over | {"population": "topics"}
     runs = collection["run"].to_numpy().tolist()
     return be.compare(
         collection,
         measures,
         reference=None if _of_all_pairs(against, runs) else against,
-        population=population if by_sample else "topics",
         random_seed=0,
+        **over,
         **options,
     )
 

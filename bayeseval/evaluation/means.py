@@ -101,7 +101,8 @@ def mean_over_topics(
     if topic_groups is not None and population == "sample":
         raise ValueError(
             Message(
-                "topic_groups= are for ",
+                Option("topic_groups"),
+                " is for ",
                 Option("population", "topics"),
                 ": errors for these very topics do not depend on how they were chosen",
             )

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.messages import some_of
+from bayeseval.messages import Message, Option, some_of
 
 FEWEST = 5  # groups that names of topics are taken to tell of, with two topics each in the mean
 LONGEST = 4  # last part of a name that numbers a topic within its group
@@ -109,10 +109,13 @@ def warn_of_groups(estimate: xr.DataArray) -> None:
         typical = np.nanmedian(chance, axis=axes) if axes else chance
     if (typical < SURE).any():
         warnings.warn(
-            f"by their names topics come in groups, such as {names[0]} of {parts[0][0]}, and their "
-            "scores go together there: intervals and p values for the population of topics take "
-            "topics for independent and may be far too sure; in Python topic_groups= (of "
-            "mean_over_topics, compare and paired_difference) takes the groups for what is random",
+            Message(
+                f"by their names topics come in groups, such as {names[0]} of {parts[0][0]}, and "
+                "their scores go together there: intervals and p values for the population of "
+                "topics take topics for independent and may be far too sure; ",
+                Option("topic_groups"),
+                " takes the groups for what is random (of means and comparisons, not of ranks)",
+            ),
             stacklevel=4,
         )
 

@@ -246,3 +246,41 @@ def test_mistakes_are_one_sentence(command, words, given, message):
     code, out, err = command(given[0], *words, *given[1:])
     assert (code, out) == (2, "")
     assert message in err and err.count("\n") == 1
+
+
+def test_topics_in_groups_are_read_from_a_file(command, words, files, collection):
+    groups = {"1": "x", "2": "y", "10": "y"}
+    path = files / "groups.csv"
+    path.write_text("topic,group\n" + "".join(f"{t},{g}\n" for t, g in groups.items()))
+    by_group = ["--topic-groups", path]
+    code, out, err = command("compare", *words, *by_group, "--format", "csv", "--seed", "3")
+    assert (code, err) == (0, "")
+    known = be.compare(
+        collection, ["P@10", "AP"], estimator="assumed", topic_groups=groups, random_seed=3
+    )
+    for name in ("standard_error", "p_tukey"):
+        expected = be.to_frame(known)[name]
+        pd.testing.assert_series_equal(pd.read_csv(io.StringIO(out))[name], expected)
+    over = ["--population", "topics", "--format", "csv"]
+    code, out, _ = command("evaluate", *words, *by_group, *over)
+    scores = be.evaluate(collection, ["P@10", "AP"], estimator="assumed")
+    mean = be.mean_over_topics(scores, population="topics", topic_groups=groups)
+    error = pd.read_csv(io.StringIO(out)).set_index(["run", "measure"])["standard_error"]
+    expected = mean["standard_error"].to_series().swaplevel()
+    pd.testing.assert_series_equal(error, expected[error.index], check_names=False)
+
+
+def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files):
+    path = files / "groups.csv"
+    for text, message in (
+        ("topic,team\n1,x\n", "has the columns topic, team; it needs topic and group"),
+        ("topic,group\n1,x\n1,y\n", "names the topic '1' twice"),
+        ("topic,group\n1,x\n2,y\n", "lacks 10"),
+    ):
+        path.write_text(text)
+        code, out, err = command("compare", *words, "--topic-groups", path)
+        assert (code, out) == (2, "") and message in err
+    code, _, err = command("compare", *words, "--topic-groups", path, "--output", path)
+    assert code == 2 and "would replace" in err and path.read_text() == text
+    code, _, err = command("evaluate", *words, "--topic-groups", path)
+    assert code == 2 and "--topic-groups" in err
