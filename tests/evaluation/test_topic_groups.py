@@ -156,5 +156,5 @@ def test_groups_that_are_none_are_refused(groups, message):
 
 
 def test_groups_say_nothing_of_these_very_topics():
-    with pytest.raises(ValueError, match=r"topic_groups= are for population='topics'"):
+    with pytest.raises(ValueError, match=r"topic_groups is for population='topics'"):
         be.mean_over_topics(scores(turned(0.2), TURNS), topic_groups=GROUPS)
