@@ -71,7 +71,11 @@ def variance_of_groups(
     known : DataArray (..., topic)
         Where there is one.
     of_group : DataArray (topic, group)
-        Of :func:`members`.
+        1 where a topic is in a group, else 0.
+
+    Returns
+    -------
+    variance, degrees_of_freedom : DataArray (...)
 
     References
     ----------
