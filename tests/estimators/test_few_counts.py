@@ -86,8 +86,17 @@ def test_documents_are_expected_where_their_odds_are_and_no_more_than_there_are(
     assert (out <= left[:, None]).all()
 
 
-def test_the_gradient_is_the_slope_of_the_log_posterior():
-    fit, hyper = FewFit(*few_counts([1, 0, 3, 2, 1])), np.array([-0.6, -0.3, 0.5, 0.4, -0.7])
+@pytest.mark.parametrize(
+    "hyper",
+    [
+        [-0.6, -0.3, 0.5, 0.4, -0.7],
+        [-8.0, 1.5, -4.0, -5.0, 2.0],  # some documents are among the rarest
+        [5.0, 2.0, 3.0, 3.0, 1.0],
+        [-0.5, 4.5, 0.0, 0.0, 6.5],  # beyond what changes anything
+    ],
+)
+def test_the_gradient_is_the_slope_of_the_log_posterior(hyper):
+    fit, hyper = FewFit(*few_counts([1, 0, 3, 2, 1])), np.array(hyper)
     step = 1e-5 * np.eye(5)
     slope = [(fit._loss(hyper + h)[0] - fit._loss(hyper - h)[0]) / 2e-5 for h in step]
     np.testing.assert_allclose(fit._loss(hyper)[1], slope, rtol=1e-6, atol=1e-5)

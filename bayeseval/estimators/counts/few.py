@@ -114,15 +114,28 @@ class FewFit(Mode):
 
     def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
         likelihood, posterior, at = self._given(hyper, sloping=True)
-        at = np.where(self._log_odds(hyper) > RAREST, at, 0.0)
-        along = self._effects(hyper) @ (at @ self._slope)  # of a longer sigma
+        at = self._by_curve(self._log_odds(hyper), at)
+        # of a longer sigma, and of a larger nu, where these change anything
+        along = (hyper[-4] < WIDEST) * (self._effects(hyper) @ (at @ self._slope))
+        fade = (hyper[-1] < FASTEST) * _fade(hyper)
         # the numbers: what they are given the sample, beside what they are before
         off = posterior.sum(axis=(0, 1)) - self._seen.size * self._numbers(hyper)
-        numbers = [off[0], off @ self._steps, -_fade(hyper) * (off @ self._fade)]
+        numbers = [off[0], off @ self._steps, -fade * (off @ self._fade)]
         gradient = np.concatenate([at.sum(axis=0) @ self._curve, [along], numbers])
         pull = (hyper - self._prior_mean) / self._prior_sd
         value = likelihood.sum() - 0.5 * pull @ pull
         return -float(value), -(gradient - pull / self._prior_sd)
+
+    def _by_curve(self, log_odds, at) -> NDArray[np.float64]:
+        """Slopes (node, cell) by what the curve says of cells, of those by their log odds.
+
+        The rarest documents stand where they do beside the likeliest of their topic, and move with
+        it.
+        """
+        highest = log_odds == 0.0
+        fixed = np.add.reduceat(np.where(log_odds > RAREST, 0.0, at), self._first, axis=1)
+        share = fixed / np.add.reduceat(highest, self._first, axis=1, dtype=float)
+        return np.where(log_odds > RAREST, at, 0.0) + highest * share[:, self._topic]
 
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
