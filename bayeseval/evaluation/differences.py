@@ -16,6 +16,7 @@ from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, of_counts, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
 from bayeseval.evaluation.topic_groups import Groups
+from bayeseval.frame.independence import warn_following
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import settled
@@ -121,6 +122,7 @@ def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dic
     options = without_defaults(options, "differences over these topics count")
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     warn_unjudged(problem)
+    warn_following(problem.frame)
     warn_unranked(problem.frame.collection, problem.frame.rankings, problem.judged_topic)
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)

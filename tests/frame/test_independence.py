@@ -125,6 +125,18 @@ def test_it_is_said_once_by_what_combines():
     assert sum(issubclass(one.category, RunsFollowSample) for one in said) == 1
 
 
+@pytest.mark.parametrize("population", ["sample", "topics"])
+def test_comparisons_say_it_too(population):
+    collection, design = drawn(be.designs.pps_strata)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
+    options = {"estimator": "stat", "population": population}
+    with pytest.warns(RunsFollowSample, match="in 1 of 7 runs: 'fed back'"):
+        be.compare(both, "P@10", reference="run001", **options)
+    with pytest.warns(RunsFollowSample, match="in 1 of 7 runs: 'fed back'"):
+        be.paired_difference(both, "P@10", "fed back", "run001", **options)
+
+
 def test_a_model_alone_says_it_too():
     collection, design = drawn(be.designs.pps_strata)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
