@@ -13,6 +13,7 @@ from bayeseval.messages import Message, Option, some_of
 FEWEST = 5  # groups that names of topics are taken to tell of, with two topics each in the mean
 LONGEST = 4  # last part of a name that numbers a topic within its group
 SURE = 0.001  # p value, of half of the scores or more, by which groups show in them
+EQUAL = 1e-12  # share of a sum of squares that rounding may leave of nothing
 
 Groups = Mapping[str, object] | pd.Series | xr.DataArray
 
@@ -130,12 +131,15 @@ def _chance(values: NDArray[np.floating], of_group: NDArray[np.floating]) -> NDA
 
     known = ~np.isnan(values)
     filled = np.where(known, values, 0.0)
-    number, total = known @ of_group, filled @ of_group
+    number = known @ of_group
     n_topics, n_groups = number.sum(axis=-1), (number > 0).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        between = np.where(number > 0, total**2 / number, 0.0).sum(axis=-1)
-        between -= total.sum(axis=-1) ** 2 / n_topics
-        whole = (filled**2).sum(axis=-1) - total.sum(axis=-1) ** 2 / n_topics
+        mean = filled.sum(axis=-1) / n_topics
+        away = np.where(known, filled - mean[..., None], 0.0)
+        whole = np.square(away).sum(axis=-1)
+        between = np.where(number > 0, np.square(away @ of_group) / number, 0.0).sum(axis=-1)
+        within = np.where(whole - between > EQUAL * whole, whole - between, 0.0)
         over, under = n_groups - 1.0, n_topics - n_groups
-        f = (between / over) / ((whole - between) / under)
-        return np.where((over > 0) & (under > 0) & (whole > 0), fdtrc(over, under, f), np.nan)
+        f = (between / over) / (within / under)
+        differ = whole > EQUAL * np.square(filled).sum(axis=-1)
+        return np.where((over > 0) & (under > 0) & differ, fdtrc(over, under, f), np.nan)

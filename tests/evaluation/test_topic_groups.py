@@ -131,6 +131,22 @@ def test_other_topics_are_not_suspected(spread, topics):
         be.mean_over_topics(scores(turned(0.3), TURNS), population="sample")
 
 
+def test_scores_that_are_all_alike_tell_of_no_groups():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for score in np.random.default_rng(1).random((60, 1)):
+            values = np.repeat(score[None], 24, axis=1)
+            be.mean_over_topics(scores(values, TURNS), population="topics")
+
+
+def test_turns_that_are_all_alike_are_told():
+    for seed in range(20):
+        of_group = np.random.default_rng(seed).random((1, 8))
+        with pytest.warns(UserWarning, match="their scores go together"):
+            values = np.repeat(of_group, 3, axis=1)
+            be.mean_over_topics(scores(values, TURNS), population="topics")
+
+
 def test_suspicions_are_rarely_raised_where_turns_are_independent():
     found = 0
     for seed in range(200):
