@@ -57,6 +57,8 @@ def evaluate(
     level), model_weight (share of the model), conflict (probability that the run is not as
     modelled), flagged (dyn contradicts the model).
     """
+    from bayeseval.evaluation.topic_groups import check_groups
+
     written = option.chosen_format(format, output)
     combining = estimated.estimator == COMBINED
     if combining:
@@ -69,6 +71,7 @@ def evaluate(
     about_topics = {"population": population, "topic_groups": groups_of_topics(topic_groups)}
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, labels)
+    check_groups(**about_topics, topics=collection["topic"].to_numpy())
     if combining:
         check_combinable(collection, measure, estimated.relevance_level)
     if per_topic:

@@ -15,7 +15,7 @@ from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import OF_COUNTS, of_counts, placed
 from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
-from bayeseval.evaluation.topic_groups import Groups
+from bayeseval.evaluation.topic_groups import Groups, check_groups
 from bayeseval.frame.independence import warn_following
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.processors import one_blas_thread
@@ -81,6 +81,7 @@ def differences(
     population = default_population(estimator) if population is None else population
     check_option(population=population)
     check_one_sample(sampled, "differences are of one sample")
+    check_groups(topic_groups, population, sampled["topic"].to_numpy())
     if population == "sample" and estimator in HAS_COVARIANCE:
         scores = _of_the_design(sampled, measures, estimator, pairs, options)
     else:

@@ -9,11 +9,11 @@ from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.scores import by_denominators
 from bayeseval.evaluation.topic_groups import (
     Groups,
+    check_groups,
     members,
     variance_of_groups,
     warn_of_groups,
 )
-from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import degrees_of_freedom, interval, raised_variance
 
 
@@ -98,20 +98,12 @@ def mean_over_topics(
     (0.30000000000000004, 0.025)
     """
     check_option(population=population)
-    if topic_groups is not None and population == "sample":
-        raise ValueError(
-            Message(
-                Option("topic_groups"),
-                " is for ",
-                Option("population", "topics"),
-                ": errors for these very topics do not depend on how they were chosen",
-            )
-        )
     if (
         not isinstance(scores, xr.Dataset)
         or "topic" not in scores.get("estimate", xr.Dataset()).dims
     ):
         raise ValueError("scores must have an estimate over topic, as be.evaluate returns them")
+    check_groups(topic_groups, population, scores["topic"].to_numpy())
     scores = scores.compute()  # small, also where its dims are chunks
     estimate = scores["estimate"]
     known = estimate.notnull()

@@ -18,6 +18,22 @@ EQUAL = 1e-12  # share of a sum of squares that rounding may leave of nothing
 Groups = Mapping[str, object] | pd.Series | xr.DataArray
 
 
+def check_groups(topic_groups: Groups | None, population: str, topics: NDArray) -> None:
+    """Refuse groups for these very topics, and such as :func:`members` refuses."""
+    if topic_groups is None:
+        return
+    if population == "sample":
+        raise ValueError(
+            Message(
+                Option("topic_groups"),
+                " is for ",
+                Option("population", "topics"),
+                ": errors for these very topics do not depend on how they were chosen",
+            )
+        )
+    members(topic_groups, topics)
+
+
 def members(topic_groups: Groups, topics: NDArray) -> xr.DataArray:
     """Which topic is in which group (topic, group), 1 or 0.
 

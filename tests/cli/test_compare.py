@@ -270,8 +270,11 @@ def test_topics_in_groups_are_read_from_a_file(command, words, files, collection
     pd.testing.assert_series_equal(error, expected[error.index], check_names=False)
 
 
-def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files):
+def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files, monkeypatch):
+    from bayeseval.evaluation.problem import Problem
+
     path = files / "groups.csv"
+    monkeypatch.setattr(Problem, "prepared", lambda *_, **__: pytest.fail("has estimated"))
     for text, message in (
         ("topic,team\n1,x\n", "has the columns topic, team; it needs topic and group"),
         ("topic,group\n1,x\n1,y\n", "names the topic '1' twice"),
@@ -283,4 +286,6 @@ def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files):
     code, _, err = command("compare", *words, "--topic-groups", path, "--output", path)
     assert code == 2 and "would replace" in err and path.read_text() == text
     code, _, err = command("evaluate", *words, "--topic-groups", path)
-    assert code == 2 and "--topic-groups" in err
+    assert code == 2 and "--topic-groups is for --population topics" in err
+    code, _, err = command("evaluate", *words, "--topic-groups", path, "--population", "topics")
+    assert code == 2 and "lacks 10" in err

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.evaluation.problem import Problem
 from bayeseval.evaluation.topic_groups import members, variance_of_groups
 
 TURNS = [f"{group}_{turn}" for group in range(1, 9) for turn in range(1, 4)]
@@ -174,3 +175,18 @@ def test_groups_that_are_none_are_refused(groups, message):
 def test_groups_say_nothing_of_these_very_topics():
     with pytest.raises(ValueError, match=r"topic_groups is for population='topics'"):
         be.mean_over_topics(scores(turned(0.2), TURNS), topic_groups=GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("population", "groups", "message"),
+    [("sample", {"1": "x", "2": "y"}, "is for"), ("topics", {"1": "x"}, "it lacks 2")],
+)
+def test_groups_are_refused_before_anything_is_estimated(monkeypatch, population, groups, message):
+    runs = {name: {topic: {"d": 1.0} for topic in "12"} for name in "ab"}
+    collection = be.read_collection({topic: {"d": 1} for topic in "12"}, runs)
+    design = be.designs.poisson(collection, budget=1)
+    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    monkeypatch.setattr(Problem, "prepared", lambda *_, **__: pytest.fail("has estimated"))
+    options = {"estimator": "stat", "population": population, "topic_groups": groups}
+    with pytest.raises(ValueError, match=message):
+        be.compare(sampled, "P@5", **options)
