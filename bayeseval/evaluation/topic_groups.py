@@ -52,6 +52,10 @@ def members(topic_groups: Groups, topics: NDArray) -> xr.DataArray:
             f"{type(topic_groups).__name__}"
         )
     of_topic = {str(topic): group for topic, group in topic_groups.items()}
+    if len(of_topic) < len(topic_groups):
+        named = pd.Series([str(topic) for topic, _ in topic_groups.items()])
+        twice = named.loc[named.duplicated()].tolist()[0]
+        raise ValueError(f"topic_groups names the topic '{twice}' twice; give each one group")
     lacking = [topic for topic in topics.tolist() if str(topic) not in of_topic]
     if lacking:
         raise ValueError(

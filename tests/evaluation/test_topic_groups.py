@@ -164,6 +164,7 @@ def test_suspicions_are_rarely_raised_where_turns_are_independent():
         ({name: "x" for name in TURNS}, "2 groups or more"),
         ({name: name for name in TURNS[1:]}, "it lacks 1_1"),
         ({name: (np.nan if name == "2_1" else name) for name in TURNS}, "NaN of 2_1"),
+        (pd.Series(TURNS, index=[*TURNS[1:], "2_1"]), "names the topic '2_1' twice"),
         (TURNS, "not this list"),
     ],
 )
