@@ -129,12 +129,12 @@ def test_a_fit_of_counts_has_no_scores_of_runs(sampled):
 
 @pytest.mark.slow
 def test_the_quadrature_gives_the_sampler_s_posterior_of_every_number(sampled, monkeypatch):
-    """Mean within .2 standard deviations and deviation within a quarter, at 2,000 draws.
+    """Mean within .2 standard deviations and deviation within a quarter, at 6,000 draws.
 
     With effects that are normal, as those of the sampler's model.
     """
     monkeypatch.setattr(counts_model, "mixing", lambda node, share, _, **rest: np.ones(share.shape))
-    fits = be.experiments.RepeatedFits(draws=1000, tune=1000, chains=2)
+    fits = be.experiments.RepeatedFits(draws=3000, tune=1000, chains=2)
     fitted = fits(be.models.count_model(sampled), random_seed=1)
     assert float(be.verdict(fitted).value.sel(check="r_hat")) < 1.03
     number = be.models.relevant_numbers(fitted, random_seed=1)
