@@ -164,10 +164,8 @@ def compare(
     estimate, error, freedom = _arrays(found)
     p_value = student_p(estimate, error, freedom)
     if found.attrs["population"] == "topics":
-        difference = found["difference"]
-        if topic_groups is not None:
-            difference = _of_groups(difference, topic_groups)
-        p_tukey = _by_permutation(difference, pairs, runs, n_permutations, random_seed)
+        shuffled = _of_groups(found["difference"], topic_groups)
+        p_tukey = _by_permutation(shuffled, pairs, runs, n_permutations, random_seed)
     elif np.isnan(error).all():
         p_tukey = np.full(estimate.shape, np.nan)
     else:
@@ -189,8 +187,9 @@ def compare(
         p_holm=(dims, holm(p_value)),
         p_tukey=(dims, p_tukey),
     )  # fmt: skip
-    attrs = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
-    result = result.assign_attrs(attrs)
+    result = result.assign_attrs(
+        prior=prior, reference=reference or "", n_permutations=n_permutations
+    )
     return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
 
 
@@ -228,11 +227,13 @@ def _arrays(found: xr.Dataset) -> list[Floats]:
     return [found[name].transpose("measure", "comparison").to_numpy() for name in names]
 
 
-def _of_groups(difference: xr.DataArray, topic_groups: Groups) -> xr.DataArray:
-    """Sums over the topics of each group, in the place of topics.
+def _of_groups(difference: xr.DataArray, topic_groups: Groups | None) -> xr.DataArray:
+    """Sums over the topics of each group in the place of topics, where there are groups.
 
     Of topics that all runs have scores for, which is all that the randomised test goes by.
     """
+    if topic_groups is None:
+        return difference
     of_group = members(topic_groups, difference["topic"].to_numpy())
     known = difference.notnull().all("comparison")
     total = xr.dot(difference.where(known, 0.0), of_group, dim="topic")

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -84,14 +85,9 @@ def compare(
     written = option.chosen_format(format, output)
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
-    if fail_if_worse and reference is None:
-        raise ValueError(
-            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
-        )
+    _check_asked(estimated.estimator, reference, fail_if_worse, topic_groups)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
     groups = groups_of_topics(topic_groups)
-    if groups is not None and estimated.estimator == COMBINED:
-        raise ValueError("--topic-groups is for the population of topics, not combined scores")
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     asked = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
@@ -118,6 +114,18 @@ def compare(
     write_result(as_rows(rows, about, written, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
+
+
+def _check_asked(
+    estimator: str, reference: str | None, fail_if_worse: bool, topic_groups: Path | None
+) -> None:
+    """Refuse options that need another one, or do not go with the estimator."""
+    if fail_if_worse and reference is None:
+        raise ValueError(
+            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
+        )
+    if topic_groups is not None and estimator == COMBINED:
+        raise ValueError("--topic-groups is for the population of topics, not combined scores")
 
 
 def _combined(
