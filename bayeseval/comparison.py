@@ -148,16 +148,9 @@ def compare(
     pairs = compared_pairs(runs, reference)
     all_pairs = _turned(compared_pairs(runs), pairs[1])
     every = differences(
-        sampled,
-        measures,
-        estimator=estimator,
-        pairs=all_pairs,
-        population=population,
-        ci_prob=ci_prob,
-        random_seed=random_seed,
-        topic_groups=topic_groups,
-        **options,
-    )
+        sampled, measures, estimator=estimator, pairs=all_pairs, population=population,
+        ci_prob=ci_prob, random_seed=random_seed, topic_groups=topic_groups, **options,
+    )  # fmt: skip
     found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
