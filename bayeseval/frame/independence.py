@@ -61,7 +61,9 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
     design, g a log discount (:func:`bayeseval.frame.features.discount`) that is 0 below rank 30, or
     below rank 100: the z that is further from 0. Of a run that was fixed before the draw, or made
     without its judgments, z is nearly standard normal, whatever the run. It is 0 where one of such
-    runs may reach it in more than one sample of a thousand, by Bernstein's inequality.
+    runs may reach it in more than one sample of a thousand, by Bernstein's inequality: proven of
+    independent draws; of draws within a stratum its moment generating function is bounded alike
+    wherever that was looked at (small strata, all samples).
     """
     sample = frame.sample
     together = DrawnTogether.of(sample)

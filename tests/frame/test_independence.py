@@ -107,6 +107,22 @@ def test_variances_are_those_of_all_samples():
     np.testing.assert_allclose(chance @ value, mean, rtol=1e-12)
 
 
+def test_draws_within_a_stratum_are_bounded_as_bernstein_s_inequality_needs():
+    """log E exp(l x) <= l^2 V / (2 (1 - l / 3)), over all samples, of values from 0 to 1."""
+    random = np.random.default_rng(1)
+    for _ in range(500):
+        size = int(random.integers(2, 9))
+        value = random.random(size) ** random.choice([0.2, 1.0, 4.0])
+        value[random.random(size) < random.choice([0.0, 0.5])] = 0.0
+        chosen = itertools.combinations(range(size), int(random.integers(1, size)))
+        total = np.array([value[list(some)].sum() for some in chosen])
+        off = total - total.mean()
+        for along in (0.1, 0.3, 1.0, 2.0, 2.9):
+            bound = along**2 * off.var() / (2.0 * (1.0 - along / 3.0))
+            for side in (off, -off):
+                assert np.log(np.exp(along * side).mean()) <= bound + 1e-12
+
+
 def test_probabilities_that_are_not_those_of_the_sample_are_suspected():
     collection, design = drawn(be.designs.poisson, budget=40)
     wrong = design.assign(inclusion_probability=design["inclusion_probability"] * 0.6)
