@@ -3,8 +3,9 @@
 Worlds of 20 conversations of five turns, each another draw of the same population, and eight runs.
 The log odds of a relevant document in a ranking, and the log of the number of relevant documents,
 have a part of the conversation and one of the turn; so has what a run is better or worse by. The
-truth is the mean over all worlds. Prints what 90 % intervals of scores and of differences hold,
-with topics taken for independent and with ``topic_groups``, of complete judgments and by ``dyn``.
+truth is the mean over all worlds. Prints what 90 % intervals of scores and of differences hold, and
+sets of ranks of all runs at once, with topics taken for independent and with ``topic_groups``, of
+complete judgments and by ``dyn``.
 """
 
 import argparse
@@ -43,6 +44,9 @@ def main() -> None:
                 true = truth if what == "scores" else _apart(truth, lower)
                 inside = held(true, lower, upper).mean([d for d in lower.dims if d != "measure"])
                 rows[estimator, what, name] = inside.to_series()
+            lower, upper = (xr.concat([f[2][i] for f in found], "world") for i in (0, 1))
+            inside = held(_ranks(truth), lower, upper).all("run")
+            rows[estimator, "ranks", name] = inside.mean("world").to_series()
     print(pd.DataFrame(rows).T.to_string(float_format="{:.3f}".format))
 
 
@@ -74,16 +78,22 @@ def sampled(complete: xr.DataTree, seed: int) -> xr.DataTree:
 
 
 def intervals(collection: xr.DataTree, estimator: str, groups) -> tuple:
-    """Bounds of mean scores, and of differences of all pairs of runs."""
+    """Bounds of mean scores, of differences of all pairs of runs, and of all ranks at once."""
     over = {"population": "topics", "topic_groups": groups}
     scores = be.evaluate(collection, MEASURES, estimator=estimator)
     mean = be.mean_over_topics(scores, **over)
     pairs = be.compare(collection, MEASURES, estimator=estimator, n_permutations=1, **over)
-    return _bounds(mean), _bounds(pairs)
+    sets = be.rankings.rank_sets(scores, topic_groups=groups, simultaneous=True)
+    return _bounds(mean), _bounds(pairs), _bounds(sets)
 
 
 def _bounds(scores: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     return tuple(scores["interval"].sel(ci_bound=side, drop=True) for side in ("lower", "upper"))
+
+
+def _ranks(truth: xr.DataArray) -> xr.DataArray:
+    """True ranks of the runs."""
+    return 1 + (truth.rename(run="run_other") > truth).sum("run_other")
 
 
 def _apart(truth: xr.DataArray, pairs: xr.DataArray) -> xr.DataArray:

@@ -18,7 +18,7 @@ from bayeseval.cli.estimating import (
 )
 from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures
+from bayeseval.cli.reading import check_level, check_measures, groups_of_topics
 from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table
 from bayeseval.messages import percent
@@ -43,6 +43,7 @@ def rank(
         int | None, typer.Option(help="Also say which runs may be among the best TOP.")
     ] = None,
     population: option.ComparedPopulation = None,
+    topic_groups: option.TopicGroups = None,
     prior: option.Prior = None,
     seed: Annotated[int, typer.Option(help="Random seed of the draws.")] = 0,
     format: option.TidyFormat = None,
@@ -55,6 +56,7 @@ def rank(
     --top also best. Groups and best hold for all runs at once.
     """
     from bayeseval.evaluation import default_population
+    from bayeseval.evaluation.topic_groups import check_groups
     from bayeseval.rankings.rank_sets import check_top
 
     written = option.chosen_format(format, output)
@@ -62,15 +64,18 @@ def rank(
     check_measures(measure, estimated.relevance_level, estimator)
     check_population(population, estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
-    collection = read_judged(qrels, runs, judged, rankings, output)
+    groups = groups_of_topics(topic_groups)
+    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     check_top(top, collection.sizes["run"])
     if estimator == COMBINED:
         check_combinable(collection, measure, estimated.relevance_level)
     over = population or default_population(options["estimator"])
+    about_topics = {"population": over, "topic_groups": groups}
+    check_groups(**about_topics, topics=collection["topic"].to_numpy())
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-        mean = be.mean_over_topics(scores, population=over, ci_prob=ci_prob)
+        mean = be.mean_over_topics(scores, ci_prob=ci_prob, **about_topics)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     known, matrix = scores, None
@@ -83,6 +88,7 @@ def rank(
         with working("estimating errors"):
             matrix = be.covariance(collection, measure, raised=True, **sampled)
     how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed}
+    how["topic_groups"] = groups
     with working("ranking"):
         sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
         chances = be.rankings.rank_probabilities(known, prior=prior, **how)

@@ -114,7 +114,7 @@ def variance_of_groups(
     return variance.where(several), (topics**2 / square).where(several)
 
 
-def warn_of_groups(estimate: xr.DataArray) -> None:
+def warn_of_groups(estimate: xr.DataArray, *, stacklevel: int = 4) -> None:
     """Say that topics look like turns of groups, by their names, and that their scores do too.
 
     By their names they are numbered within groups (``31_2``); and by an analysis of variance half
@@ -139,9 +139,9 @@ def warn_of_groups(estimate: xr.DataArray) -> None:
                 "their scores go together there: intervals and p values for the population of "
                 "topics take topics for independent and may be far too sure; ",
                 Option("topic_groups"),
-                " takes the groups for what is random (of means and comparisons, not of ranks)",
+                " takes the groups for what is random",
             ),
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 

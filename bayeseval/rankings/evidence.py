@@ -7,6 +7,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_covariance, check_drawn_together, check_several_draws
+from bayeseval.evaluation.topic_groups import Groups, members, variance_of_groups, warn_of_groups
+from bayeseval.messages import Message, Option
 from bayeseval.rounding import ratio, settled
 
 Floats = NDArray[np.floating]
@@ -50,15 +52,16 @@ def errors_of_differences(covariance: Floats) -> Floats:
 
 
 def evidence_by_measure(
-    scores: xr.Dataset, covariance: xr.DataArray | None
+    scores: xr.Dataset, covariance: xr.DataArray | None, topic_groups: Groups | None = None
 ) -> tuple[list[str], NDArray, list[Evidence]]:
     """Labels of measures and runs, and what is known of each measure.
 
     ``scores`` are posterior draws (chain, draw, measure, run[, topic]) of ``posterior_scores``;
-    scores (measure, run, topic) of ``evaluate``, whose spread over topics serves; or estimates
-    (measure, run), of ``mean_over_topics`` with ``covariance`` (measure, run, run_other), raised,
-    or of ``combine`` with a variable of that name. Refused are estimates without a covariance, or
-    with the unbiased one; NaN; fewer than two runs; other measures or runs; draws of ``urn_model``.
+    scores (measure, run, topic) of ``evaluate``, whose spread over topics, or over the
+    ``topic_groups`` that they come in, serves; or estimates (measure, run), of ``mean_over_topics``
+    with ``covariance`` (measure, run, run_other), raised, or of ``combine`` with a variable of that
+    name. Refused are estimates without a covariance, or with the unbiased one; NaN; fewer than two
+    runs; other measures or runs; draws of ``urn_model``; groups of other than scores per topic.
     """
     if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
         raise ValueError(
@@ -71,6 +74,11 @@ def evidence_by_measure(
     runs = scores["run"].to_numpy()
     check_several_runs(runs.size)
     dims = set(scores["estimate"].dims)
+    of_topics = "topic" in dims and covariance is None and not {"chain", "draw"} <= dims
+    if topic_groups is not None and not of_topics:
+        raise ValueError(
+            Message(Option("topic_groups"), " is for scores per topic, whose spread says how sure")
+        )
     if {"chain", "draw"} <= dims:
         if covariance is not None:
             raise ValueError(
@@ -78,8 +86,8 @@ def evidence_by_measure(
             )
         check_several_draws(scores["estimate"])
         found = _from_draws(scores["estimate"])
-    elif "topic" in dims and covariance is None:
-        found = _from_topics(scores)
+    elif of_topics:
+        found = _from_topics(scores, topic_groups)
     else:
         found = _from_covariance(scores, covariance)
     return measures, runs, found
@@ -103,27 +111,44 @@ def _from_draws(estimate: xr.DataArray) -> list[Evidence]:
     ]
 
 
-def _from_topics(scores: xr.Dataset) -> list[Evidence]:
-    """Mean over topics with the covariance that the spread over topics gives it.
+def _from_topics(scores: xr.Dataset, topic_groups: Groups | None) -> list[Evidence]:
+    """Mean over topics with the covariance that the spread over topics or their groups gives it.
 
     And the error that all topics share by one model of their counts, which no spread shows.
     """
     if "replicate" in scores["estimate"].dims:
         raise ValueError("an order of runs is of one sample; pick one with isel(replicate=0)")
-    values = scores["estimate"].transpose("measure", "topic", "run").to_numpy()
+    estimate = scores["estimate"].transpose("measure", "topic", "run")
+    if topic_groups is None:
+        warn_of_groups(estimate, stacklevel=5)
     found = []
-    for index, one in enumerate(values):
+    for index, one in enumerate(estimate.to_numpy()):
         counting = ~np.isnan(one).all(axis=1)
         kept = one[counting]
         _refuse_nan(kept)
         if len(kept) < 2:
             raise ValueError("the spread over topics needs at least 2 topics with scores")
-        freedom = len(kept) - 1.0
+        rows, freedom = kept, len(kept) - 1.0
         matrix = np.cov(kept, rowvar=False) / len(kept)
-        matrix += _between_topics(scores, index, counting) / (len(kept) * freedom)
-        joint = shrunk_covariance(kept)
-        found.append(Evidence(kept.mean(axis=0), matrix, freedom, None, False, joint))
+        shared = _between_topics(scores, index, counting) / (len(kept) * freedom)
+        if topic_groups is not None:
+            rows, freedom = _of_groups(estimate[index, counting], topic_groups)
+            matrix = rows.T @ rows / len(kept) ** 2
+        joint = shrunk_covariance(rows)
+        found.append(Evidence(kept.mean(axis=0), matrix + shared, freedom, None, False, joint))
     return found
+
+
+def _of_groups(estimate: xr.DataArray, topic_groups: Groups) -> tuple[Floats, float]:
+    """Deviations (group, run) whose squares add up to the variance of a sum; degrees of freedom.
+
+    Of scores (topic, run), as :func:`variance_of_groups` has them.
+    """
+    of_group = members(topic_groups, estimate["topic"].to_numpy())
+    away = estimate - estimate.mean("topic")
+    freedom = variance_of_groups(away, away.notnull(), of_group)[1].to_numpy()[0]
+    total = xr.dot(away, of_group, dim="topic").transpose("group", "run").to_numpy()
+    return total / np.sqrt(1.0 - of_group.mean("topic").to_numpy())[:, None], float(freedom)
 
 
 def shrunk_covariance(scores: Floats) -> Floats:

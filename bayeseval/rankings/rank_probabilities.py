@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.rankings.comparisons import chosen_prior, prior_weights
 from bayeseval.rankings.difference_prior import probability_positive, variance_factor
 from bayeseval.rankings.evidence import Evidence, evidence_by_measure
@@ -19,6 +20,7 @@ def rank_probabilities(
     scores: xr.Dataset,
     *,
     covariance: xr.DataArray | None = None,
+    topic_groups: Groups | None = None,
     prior: str | None = None,
     ci_prob: float = 0.9,
     n_draws: int = 4000,
@@ -50,6 +52,9 @@ def rank_probabilities(
         :func:`rank_sets`.
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` with ``raised=True``, from the same sample.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        Of scores per topic: groups of topics that were chosen together, such as the turns of
+        conversations. Their spread serves then, as in :func:`mean_over_topics`.
     prior : {"normal", "flat"}, optional
         Default: "normal" for design-based estimates, "flat" for combined ones. Posterior draws have
         their own prior and take none here.
@@ -85,7 +90,7 @@ def rank_probabilities(
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, n_draws=n_draws)
-    measures, runs, known = evidence_by_measure(scores, covariance)
+    measures, runs, known = evidence_by_measure(scores, covariance, topic_groups)
     prior = chosen_prior(prior, known[0])
     better, drawn = [], []
     for one in known:

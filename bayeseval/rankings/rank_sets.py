@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import check_several_runs, evidence_by_measure
 from bayeseval.rankings.separation import Pairs, separated
@@ -14,6 +15,7 @@ def rank_sets(
     scores: xr.Dataset,
     *,
     covariance: xr.DataArray | None = None,
+    topic_groups: Groups | None = None,
     simultaneous: bool = False,
     top: int | None = None,
     ci_prob: float = 0.9,
@@ -51,6 +53,9 @@ def rank_sets(
         a variable ``covariance``.
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` with ``raised=True``, from the same sample.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        Of scores per topic: groups of topics that were chosen together, such as the turns of
+        conversations. Their spread serves then, as in :func:`mean_over_topics`.
     simultaneous : bool
         Sets that hold for all runs at once.
     top : int, optional
@@ -75,7 +80,14 @@ def rank_sets(
     ------
     ValueError
         Means without a covariance, or with one that is not raised; NaN; draws of ``urn_model``,
-        which draws each run by itself; ``top`` or ``ci_prob`` out of range.
+        which draws each run by itself; groups of other than scores per topic, or not of every
+        topic; ``top`` or ``ci_prob`` out of range.
+
+    Warns
+    -----
+    UserWarning
+        Where no groups are given, that topics are named like turns of groups and their scores go
+        together.
 
     References
     ----------
@@ -102,7 +114,7 @@ def rank_sets(
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, n_draws=n_draws)
-    measures, runs, known = evidence_by_measure(scores, covariance)
+    measures, runs, known = evidence_by_measure(scores, covariance, topic_groups)
     check_top(top, runs.size)
 
     def found(of_all: bool) -> list[Pairs]:

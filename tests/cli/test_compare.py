@@ -268,6 +268,11 @@ def test_topics_in_groups_are_read_from_a_file(command, words, files, collection
     error = pd.read_csv(io.StringIO(out)).set_index(["run", "measure"])["standard_error"]
     expected = mean["standard_error"].to_series().swaplevel()
     pd.testing.assert_series_equal(error, expected[error.index], check_names=False)
+    code, out, _ = command("rank", *words, *by_group, *over)
+    sets = be.rankings.rank_sets(scores, topic_groups=groups)
+    upper = pd.read_csv(io.StringIO(out)).set_index(["run", "measure"])["upper"]
+    expected = sets["interval"].sel(ci_bound="upper").to_series().swaplevel()
+    pd.testing.assert_series_equal(upper, expected[upper.index], check_names=False)
 
 
 def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files, monkeypatch):
@@ -285,6 +290,8 @@ def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files, mo
         assert (code, out) == (2, "") and message in err
     code, _, err = command("compare", *words, "--topic-groups", path, "--output", path)
     assert code == 2 and "would replace" in err and path.read_text() == text
+    code, _, err = command("rank", *words, "--topic-groups", path)
+    assert code == 2 and "lacks 10" in err
     code, _, err = command("evaluate", *words, "--topic-groups", path)
     assert code == 2 and "--topic-groups is for --population topics" in err
     code, _, err = command("evaluate", *words, "--topic-groups", path, "--population", "topics")

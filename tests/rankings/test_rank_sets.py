@@ -182,6 +182,58 @@ def test_sets_from_the_spread_over_few_topics_cover_where_all_runs_tie(
     assert np.mean(held) > least - 2.3 * np.sqrt(least * (1 - least) / 200)
 
 
+def of_topics(values, topics):
+    """Scores (run, topic) of one measure."""
+    return xr.Dataset(
+        {"estimate": (("measure", "run", "topic"), np.asarray(values)[None])},
+        coords={"measure": ["AP"], "run": [f"r{i}" for i in range(len(values))], "topic": topics},
+    )
+
+
+@pytest.mark.parametrize("n_turns", [1, 3])
+def test_topics_in_groups_of_one_size_have_the_ranks_of_the_groups_means(n_turns):
+    random = np.random.default_rng(4)
+    of_group = random.normal(0.1 * np.arange(5)[:, None], 0.2, (5, 12))
+    values = of_group.repeat(n_turns, axis=1) + 0.1 * random.normal(size=(5, 12 * n_turns))
+    topics = [f"{group}_{turn}" for group in range(12) for turn in range(n_turns)]
+    groups = {topic: topic.split("_")[0] for topic in topics}
+    means_of = of_topics(values.reshape(5, 12, n_turns).mean(axis=2), list("abcdefghijkl"))
+    for ranked, options in (
+        (be.rankings.rank_sets, {"simultaneous": True, "top": 2}),
+        (be.rankings.rank_sets, {}),
+        (be.rankings.rank_probabilities, {"prior": "flat"}),
+        (be.rankings.rank_probabilities, {}),
+    ):
+        by_topic = ranked(of_topics(values, topics), topic_groups=groups, **options)
+        xr.testing.assert_allclose(by_topic, ranked(means_of, **options))
+
+
+def test_sets_of_topics_in_groups_hold_where_those_of_topics_alone_do_not():
+    """Ten runs that tie on 20 conversations of five turns, 100 samples."""
+    random = np.random.default_rng(3)
+    topics = [f"t{number}" for number in range(100)]
+    groups = {topic: number // 5 for number, topic in enumerate(topics)}
+    held = {"topics": [], "groups": []}
+    for _ in range(100):
+        values = random.normal(size=(10, 20)).repeat(5, axis=1) + random.normal(size=(10, 100))
+        for name, given in (("topics", None), ("groups", groups)):
+            sets = be.rankings.rank_sets(
+                of_topics(values, topics), topic_groups=given, simultaneous=True, n_draws=300
+            )
+            held[name].append((sets.interval.sel(ci_bound="lower") == 1).all())
+    assert np.mean(held["topics"]) < 0.5
+    assert np.mean(held["groups"]) > 0.9 - 2.3 * 0.03
+
+
+def test_topics_named_like_turns_are_named_in_a_warning():
+    random = np.random.default_rng(3)
+    topics = [f"{group}_{turn}" for group in range(20) for turn in range(5)]
+    values = random.normal(size=(3, 20)).repeat(5, axis=1) + 0.3 * random.normal(size=(3, 100))
+    with pytest.warns(UserWarning, match="by their names topics come in groups") as said:
+        be.rankings.rank_sets(of_topics(values, topics))
+    assert said[0].filename == __file__
+
+
 def test_shrunk_correlations_are_those_of_many_topics_and_smaller_for_few():
     random = np.random.default_rng(2)
     kin = random.normal(size=(2000, 2)).repeat(3, axis=1) + random.normal(size=(2000, 6))
@@ -280,6 +332,16 @@ def test_tie_groups_are_cut_only_where_all_above_are_better_than_all_below():
             means([0.1, 0.2]).assign_attrs(population="topics"),
             {"covariance": matrix(np.eye(2))},
             "give the scores per topic instead",
+        ),
+        (
+            means([0.1, 0.2]),
+            {"covariance": matrix(np.eye(2)), "topic_groups": {"1": "a", "2": "b"}},
+            "topic_groups is for scores per topic",
+        ),
+        (
+            of_topics(np.eye(2), ["1", "2"]),
+            {"topic_groups": {"1": "a"}},
+            "topic_groups must name the group of every topic; it lacks 2",
         ),
     ],
 )
