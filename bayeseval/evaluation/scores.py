@@ -162,13 +162,14 @@ def evaluate(
     R@k. For dyn s is the posterior probability that anything is relevant and q is 1; for stat s is
     whether anything relevant was seen and q the chance of that, so that a topic in which nothing
     was seen scores 0. A run that finds nothing relevant in a topic may score a little off 0 by it.
-    The estimate is limited to [0, 1] where D has a relative error above 1/4, and where that changes
-    a run's mean over topics by more than chance, what the limits took is given back
-    (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
-    goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
-    runs and partly to all topics, and means over topics, covariances and paired differences carry
-    it (all of it: what the control variate takes off E[1/D] shortens nothing). Rprec takes its
-    numerator and 1/D for independent.
+    The estimate is limited to [0, 1] where the number of relevant documents has a relative error
+    above 1/4 (that of nDCG too, though an ideal gain to a small cutoff may be known well there),
+    and where that changes a run's mean over topics by more than chance, what the limits took is
+    given back (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the
+    sample's D goes with that of N, slot by slot; the rest of the posterior variance of 1/D is
+    common to all runs and partly to all topics, and means over topics, covariances and paired
+    differences carry it (all of it: what the control variate takes off E[1/D] shortens nothing).
+    Rprec takes its numerator and 1/D for independent.
 
     Where others judged most what some run ranks high, in a few strata by the best rank in any run
     (sampleval) or as a pool that was judged whole beside a sample of less than half of the rest
