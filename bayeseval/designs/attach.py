@@ -167,7 +167,7 @@ def attach_judgments(
     if isinstance(design, str | os.PathLike):
         design = read_design(design)
     check_design(design)
-    source = "the DataFrame" if isinstance(qrels, pd.DataFrame) else f"'{qrels}'"
+    source = _called(qrels)
     listed = read_qrels(qrels)
     check_choice("negative_grades", negative_grades, ("unjudged", "judged"))
     below = (listed["grade"] < 0) & (negative_grades == "unjudged")
@@ -333,6 +333,16 @@ def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
         return []
     due = pair_topic[design["selected"].to_numpy().astype(bool)]
     return topics[np.setdiff1d(due, pair_topic[judged])].tolist()
+
+
+def _called(qrels) -> str:
+    """What messages call judgments: their files, or what they are."""
+    if isinstance(qrels, pd.DataFrame):
+        return "the DataFrame"
+    files = qrels if isinstance(qrels, list | tuple) else [qrels]
+    if all(isinstance(file, str | os.PathLike) for file in files):
+        return ", ".join(f"'{file}'" for file in files)
+    return "the set of judgments"
 
 
 def _check_topics(design: xr.Dataset, judged: np.ndarray, source: str) -> None:

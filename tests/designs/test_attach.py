@@ -39,6 +39,10 @@ def qrels_of(collection, selected) -> pd.DataFrame:
     )
 
 
+def by_document(judged: pd.DataFrame) -> dict:
+    return dict(zip(judged["document"], judged["grade"], strict=True))
+
+
 def test_design_judge_add_a_run_evaluate_equals_reading_all_runs_at_once(tmp_path, collection):
     rankings = be.read_collection(None, run_frame("ab"))
     design = be.designs.pps_strata(rankings, budget=5, n_strata=2)
@@ -193,6 +197,9 @@ def test_judgments_that_are_not_those_of_the_sample_are_refused(collection):
     stray = pd.DataFrame({"topic": ["1"], "document": ["elsewhere"], "grade": [1]})
     with pytest.raises(ValueError, match="inclusion probability 0.*'elsewhere'.*another sample"):
         be.attach_judgments(collection, design, pd.concat([good, stray]))
+    for given in ([good.iloc[1:]], good.iloc[1:].groupby("topic").apply(by_document).to_dict()):
+        with pytest.raises(ValueError, match="^the set of judgments has no judgment for 1 of"):
+            be.attach_judgments(collection, known, given)
 
 
 @pytest.mark.parametrize(
