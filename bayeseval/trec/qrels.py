@@ -74,7 +74,8 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
         row = judgments.iloc[int(np.argmax(again))]
         raise ValueError(
             f"{row['where']}: document '{row['document']}' of topic '{row['topic']}' is judged a "
-            f"second time; one judgment is allowed{_expected(qrels_format)}."
+            f"second time; one judgment is allowed{_expected(qrels_format)}; of several assessors "
+            "give one, or the grade that they agreed on."
         )
     return judgments.drop(columns="where")
 
