@@ -12,6 +12,7 @@ from bayeseval.trec.labels import PADDING, Spans
 
 BLOCK = 8_000_000
 JUDGED_FIELDS = 4
+NAMED_FIELDS = 3  # topic, document and grade or score: the list of `bayeseval sample`, filled in
 _NEWLINE, _BLANK, _TAB, _COMMENT = 10, 32, 9, 35
 _NO_WORDS = ("nan", "inf", "infinity")
 _YES_NO = ("yes", "true", "no", "false")
@@ -165,7 +166,9 @@ def _check_fields(lines: Lines, columns: str) -> None:
             )
         # judgments in the place of a run have too few fields for one
         is_judged = lines.count[line] >= JUDGED_FIELDS
-        raise (WrongFields if is_judged else ValueError)(f"{text} ({columns}).")
+        named = (lines.count == NAMED_FIELDS).all()
+        table = "; a table of other columns needs a first line that names them" if named else ""
+        raise (WrongFields if is_judged else ValueError)(f"{text} ({columns}){table}.")
 
 
 def _numbers(joined: bytes) -> np.ndarray:

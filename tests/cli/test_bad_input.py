@@ -277,7 +277,13 @@ def test_a_level_that_the_sample_missed_is_said(command, files, design):
             "topic,document,why\n1,d01,1\n",
             ["has no column 'grade'; it needs topic, document, grade"],
         ),
-        ("1 d01 1\n", ["line 1: 3 fields where at least 4 are needed (topic iter document grade)"]),
+        (
+            "1 d01 1\n",
+            [
+                "line 1: 3 fields where at least 4 are needed (topic iter document grade); a table",
+                "needs a first line that names them",
+            ],
+        ),
     ],
 )
 def test_judgments_of_another_shape_are_told_what_is_wrong(command, files, text, parts):
