@@ -90,6 +90,7 @@ def sample(
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
     write_result(_listing(listed, output), output)  # judgments of a list without design are lost
+    _remark_blanks(listed, output)
     remark_depth(collection, rankings.depth)
     _remark_sample(sampled, kept, seed)
 
@@ -168,6 +169,19 @@ def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges)
         raise ValueError(
             f"sample takes its known judgments as plain qrels, not {qrels_format}, which are "
             "judgments of a sample already"
+        )
+
+
+def _remark_blanks(listed: DataFrame, output: Path | None) -> None:
+    """Say it where lines of judgments could not hold the names that are listed."""
+    if option.output_ending(output) == ".csv":
+        return
+    names = (name for column in ("topic", "document") for name in listed[column])
+    blank = next((name for name in names if name.split() != [name]), None)
+    if blank is not None:
+        remark(
+            f"{blank!r} has blanks, which lines of judgments cannot hold: take an --output that "
+            "ends in .csv, a table to fill in"
         )
 
 

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 
 import h5py
 import pytest
@@ -88,6 +89,22 @@ def test_a_table_that_is_filled_in_is_the_judgments(command, files, sampled):
     with table.open("w", newline="") as opened:
         csv.writer(opened).writerows([rows[0], *([*pair, judged[tuple(pair)]] for pair in asked)])
     assert command("evaluate", table, files / "a", files / "b", *words) == plain
+
+
+def test_names_with_blanks_are_said_to_need_a_table(command, files):
+    rows = [f"{topic},d {rank},{rank}\n" for topic in (1, 2) for rank in range(1, 6)]
+    (files / "r.csv").write_text("topic,document,rank\n" + "".join(rows))
+    words = ["sample", files / "r.csv", "--budget", "5", "--overwrite"]
+    words += ["--design-file", files / "design.nc", "--output"]
+    told = r"'d [1-5]' has blanks, .* --output that ends in \.csv, a table to fill in"
+    code, _, err = command(*words, files / "list.txt")
+    assert code == 0 and re.search(told, err)
+    code, _, err = command(*words, files / "list.csv")
+    assert code == 0 and "blanks" not in err
+    (files / "judged.csv").write_text((files / "list.csv").read_text().replace(",\n", ",1\n"))
+    words = ["-m", "P@5", "--estimator", "stat", "--design", files / "design.nc"]
+    code, out, err = command("evaluate", files / "judged.csv", files / "r.csv", *words)
+    assert code == 0 and "1.0000" in out, err
 
 
 def test_a_list_is_compressed_as_its_name_ends(command, files, sampled):
