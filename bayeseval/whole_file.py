@@ -100,9 +100,13 @@ def picture_name(label: str) -> str:
 def check_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before the work rather than after it.
 
-    A folder, a disk or a file in no folder is a ValueError, one without permission an OSError.
+    A folder, a disk or a file in no folder is a ValueError, one without permission, or in a folder
+    without, an OSError.
     """
     _check_parent(path)
+    parent = Path(os.path.realpath(path)).parent
+    if not is_special(path) and not os.access(parent, os.W_OK):
+        raise PermissionError(13, os.strerror(13), str(path))
     if not os.path.exists(path):
         return
     if path.is_dir():

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.whole_file import whole_file, whole_folder
+from bayeseval.whole_file import check_writable, whole_file, whole_folder
 
 RUN = pd.DataFrame({"run": "r", "topic": "1", "document": ["a", "b"], "score": [1.0, 2.0]})
 QRELS = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, 0]})
@@ -123,3 +124,16 @@ def test_the_open_file_behind_a_descriptor_is_appended_to(tmp_path):
         WRITERS["write_qrels"](f"/dev/fd/{log.fileno()}")
         log.write(b"after\n")
     assert (tmp_path / "log").read_text() == "before\n1 0 a 1\n1 0 b 0\nafter\n"
+
+
+def test_a_read_only_folder_is_refused_before_the_work(tmp_path, monkeypatch):
+    writable = os.access
+    monkeypatch.setattr(  # root may write anywhere
+        os, "access", lambda path, mode: Path(path) != tmp_path and writable(path, mode)
+    )
+    for path in (tmp_path / "scores.csv", tmp_path / "there"):
+        (tmp_path / "there").touch()
+        with pytest.raises(PermissionError, match=f"Permission denied: '{path}'"):
+            check_writable(path)
+    os.mkfifo(tmp_path / "pipe")
+    check_writable(tmp_path / "pipe")  # is written through
