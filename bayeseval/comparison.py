@@ -1,5 +1,6 @@
 """Is one run better than another? Differences, their intervals, probabilities and tests."""
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.topic_groups import Groups, members
+from bayeseval.messages import counted
 from bayeseval.rankings.comparisons import (
     PRIORS,
     equivalence_margins,
@@ -19,7 +21,7 @@ from bayeseval.rankings.comparisons import (
     with_equivalence,
 )
 from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
-from bayeseval.rounding import ratio
+from bayeseval.rounding import ROUNDING, ratio
 from bayeseval.significance import holm, share_at_least, student_p, tukey_randomised, upper_tail
 
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
@@ -122,7 +124,8 @@ def compare(
     ``population="sample"`` they and all that follows from them are NaN. ``stat`` knows no error
     where the drawn documents of the two runs show no spread, as with a handful of judgments and
     nothing relevant drawn: an error of 0 then stands with probabilities of 0 or 1. That of ``dyn``
-    but for Rprec, which its predictions raise, does not fall to 0 there.
+    but for Rprec, which its predictions raise, does not fall to 0 there. For the population of
+    topics the same holds where a difference is the same on all topics; a warning says so.
 
     References
     ----------
@@ -155,6 +158,7 @@ def compare(
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
     estimate, error, freedom = _arrays(found)
+    _warn_no_spread(found, estimate, error)
     p_value = student_p(estimate, error, freedom)
     if found.attrs["population"] == "topics":
         shuffled = _of_groups(found["difference"], topic_groups)
@@ -212,6 +216,23 @@ def _check_topics(found: xr.Dataset) -> None:
             "the spread over topics needs at least 2 topics with scores, and "
             f"{found['measure'].to_numpy()[alone][0]} has fewer of every pair of runs"
         )
+
+
+def _warn_no_spread(found: xr.Dataset, estimate: Floats, error: Floats) -> None:
+    """Say of which differences, all arrays (measure, comparison), the topics show no error."""
+    unseen = (np.abs(estimate) > 0) & (error <= ROUNDING * np.abs(estimate))
+    if found.attrs["population"] != "topics" or not unseen.any():
+        return
+    measure, comparison = np.argwhere(unseen)[0]
+    first = found.isel(measure=measure, comparison=comparison)
+    warnings.warn(
+        f"topics show no spread, and so no error, of {int(unseen.sum())} of "
+        f"{counted(unseen.size, 'difference')}, the first is {first['measure'].item()} of "
+        f"'{first['run_a'].item()}' and '{first['run_b'].item()}' over "
+        f"{first['n_topics'].item()} topics: interval, probability and p values (but for Tukey's) "
+        "are not to be relied on; take more topics",
+        stacklevel=3,
+    )
 
 
 def _arrays(found: xr.Dataset) -> list[Floats]:

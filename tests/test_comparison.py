@@ -154,6 +154,18 @@ def test_equivalence_is_the_interval_inside_the_region(truth):
     xr.testing.assert_equal(by_name.equivalent.sel(measure="P@10"), inside.sel(measure="P@10"))
 
 
+def test_a_difference_without_spread_over_topics_is_told():
+    run = [("a", "1", "x", 2), ("a", "1", "y", 1), ("b", "1", "y", 2), ("b", "1", "x", 1)]
+    runs = pd.DataFrame(run, columns=["run", "topic", "document", "score"])
+    runs = pd.concat([runs, runs.assign(topic="2")])
+    qrels = pd.DataFrame({"topic": ["1", "2"], "document": "x", "grade": 1})
+    collection = be.read_collection(qrels, runs)
+    told = "no error, of 1 of 2 differences, .* P@1 of 'a' and 'b' over 2 topics"
+    with pytest.warns(UserWarning, match=told):
+        pairs = be.compare(collection, ["P@1", "P@2"], estimator="assumed", n_permutations=99)
+    assert pairs["standard_error"].values.tolist() == [[0.0], [0.0]]
+
+
 def test_one_run_twice_is_not_better_than_itself():
     collection = small_collection()
     rows = [
