@@ -8,6 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 import bayeseval as be
+from bayeseval.estimators.counts import choice
 from bayeseval.planning import _budget_needed
 
 MEASURES = ["P@10", "AP"]
@@ -101,6 +102,15 @@ def test_a_pilot_says_about_what_larger_samples_are_like(true, pilot):
             p[name].mean(set(p[name].dims) & {"run", "n_topics"}) for p in (planned, true)
         )
         assert (abs(np.log(one / other)) < np.log(1.35)).all(), (name, one / other)
+
+
+def test_a_plan_says_nothing_of_documents_that_a_model_drew(collection, pilot, monkeypatch):
+    monkeypatch.setattr(choice, "OVERDISPERSED", -1.0)  # all counts are unlike
+    monkeypatch.setattr(choice, "SEEN", -np.inf)
+    small = {"budgets": [40], "n_worlds": 1, "n_samples": 1, "random_seed": 1}
+    be.plan(pilot, "AP", **small)  # a warning is an error
+    with pytest.warns(choice.CountsUnlike, match="in bursts"):
+        be.plan(collection, "AP", **small)
 
 
 def test_a_fit_that_is_given_makes_the_worlds(pilot):

@@ -22,6 +22,10 @@ PER_TOPIC = SCATTERED / 60.0  # and for each topic: small misfits of many topics
 FAR = 5.0  # and that by what a slope that levels off makes them, each topic judged by the others
 
 
+class CountsUnlike(UserWarning):
+    """Relevant documents are not where the model of their numbers would have them."""
+
+
 def fit_counts(
     counts: Counts,
     levelling: NDArray[np.float64],
@@ -117,6 +121,7 @@ def _levelling_off(usual: CountFit, later: CountFit, sooner: CountFit, *, told: 
                 "leads some of them, which the model of the numbers of relevant documents does not "
                 "describe: AP, R@k and Rprec may be off by more than a standard error; with "
                 "denominator 'topic' they often are too",
+                CountsUnlike,
                 stacklevel=3,
             )
         return usual
@@ -135,6 +140,7 @@ def warn_of_dispersion(fit: CountFit | FewFit) -> None:
             "match exactly or near-duplicates follow each other, which the model of the numbers "
             "of relevant documents does not describe: AP, R@k and Rprec may be off by more than a "
             "standard error, with denominator 'topic' mostly by more",
+            CountsUnlike,
             stacklevel=2,
         )
 
