@@ -86,6 +86,13 @@ def test_missing_grades_in_a_frame_are_not_judged_and_one_warning_counts_them(ne
     assert collection["judgments/pooled"].values.all()
 
 
+def test_an_empty_text_is_a_missing_grade_in_a_frame_too():
+    frame = pd.DataFrame({"topic": "1", "document": list("abc"), "grade": ["1", "", "0"]})
+    with pytest.warns(UserWarning, match="1 of 3 rows.*'1' document 'b': .*not judged"):
+        collection = read_collection(frame)
+    np.testing.assert_array_equal(collection["judgments/grade"], [1, np.nan, 0])
+
+
 def test_ties_go_by_document_descending_before_the_cut(write):
     text = "1 0 a 1 5 r\n1 0 c 2 5 r\n1 0 b 3 5 r\n1 0 d 4 1 r\n"
     collection = read_collection(None, write("run", text), depth=2)

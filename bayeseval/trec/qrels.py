@@ -205,7 +205,7 @@ def _whole(lines: Lines, place: int) -> np.ndarray:
 
 
 def _frame_grades(frame: pd.DataFrame, name: str) -> np.ndarray:
-    missing = frame["grade"].isna().to_numpy()
+    missing = (frame["grade"].isna() | (frame["grade"].astype(object) == "")).to_numpy()
     known = frame.assign(grade=frame["grade"].astype(object).mask(missing, 0))
     grade = finite_column(known, name, "grade")
     wrong = (grade != np.round(grade)) | (np.abs(grade) > _LARGEST_GRADE)
