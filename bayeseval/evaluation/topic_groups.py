@@ -55,18 +55,34 @@ def members(topic_groups: Groups, topics: NDArray) -> xr.DataArray:
     if len(of_topic) < len(topic_groups):
         named = pd.Series([str(topic) for topic, _ in topic_groups.items()])
         twice = named.loc[named.duplicated()].tolist()[0]
-        raise ValueError(f"topic_groups names the topic '{twice}' twice; give each one group")
+        raise ValueError(
+            Message(
+                Option("topic_groups"), f" names the topic '{twice}' twice; give each one group"
+            )
+        )
     lacking = [topic for topic in topics.tolist() if str(topic) not in of_topic]
     if lacking:
         raise ValueError(
-            f"topic_groups must name the group of every topic; it lacks {some_of(lacking, 3)}"
+            Message(
+                Option("topic_groups"),
+                f" must name the group of every topic; it lacks {some_of(lacking, 3)}",
+            )
         )
     group = pd.factorize(pd.Series([of_topic[str(topic)] for topic in topics.tolist()]))[0]
     if (group < 0).any():
         unknown = some_of(topics[group < 0].tolist(), 3)
-        raise ValueError(f"topic_groups must name the group of every topic; NaN of {unknown}")
+        raise ValueError(
+            Message(
+                Option("topic_groups"), f" must name the group of every topic; NaN of {unknown}"
+            )
+        )
     if group.max(initial=0) < 1:
-        raise ValueError("topic_groups must hold 2 groups or more: what is random are the groups")
+        raise ValueError(
+            Message(
+                Option("topic_groups"),
+                " must hold 2 groups or more: what is random are the groups",
+            )
+        )
     one = (group[:, None] == np.arange(group.max() + 1)).astype(float)
     return xr.DataArray(one, {"topic": topics}, ("topic", "group"))
 

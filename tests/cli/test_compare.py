@@ -283,7 +283,10 @@ def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files, mo
     for text, message in (
         ("topic,team\n1,x\n", "has the columns topic, team; it needs topic and group"),
         ("topic,group\n1,x\n1,y\n", "names the topic '1' twice"),
-        ("topic,group\n1,x\n2,y\n", "lacks 10"),
+        (
+            "topic,group\n1,x\n2,y\n",
+            "--topic-groups must name the group of every topic; it lacks 10",
+        ),
     ):
         path.write_text(text)
         code, out, err = command("compare", *words, "--topic-groups", path)
