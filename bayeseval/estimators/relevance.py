@@ -184,7 +184,7 @@ class EstimatedRelevance:
             return None
         if measure.name != "nDCG":
             level, name = self._numbers(model, measure), at_least(measure.relevance_level)
-            follows = np.full(level.few.shape, self.predicts)
+            follows = np.full(len(level.few), self.predicts)
             better = self._as_given or measure.name == "AP"
             return self._own_number(level, topic, name, False, follows=follows, better=better)
         steps = self.steps(measure)
@@ -204,7 +204,7 @@ class EstimatedRelevance:
                 topic,
                 counted,
                 first + n > 0,
-                follows=self._labelled & ~level.few,
+                follows=self._labelled & ~level.few[:, topic],
                 better=self._as_given,
             )
             for n, (level, counted) in enumerate(zip(levels, names, strict=True))
@@ -243,9 +243,9 @@ class EstimatedRelevance:
             apart = (estimate - posterior.draw.mean(axis=1)) ** 2 - posterior.draw.var(axis=1)
             known = np.maximum(np.maximum(squares(filled) @ odds, found), apart)
             if better:
-                follows = follows & ((known < level.own_variance[:, topic]) | level.few)
+                follows = follows & ((known < level.own_variance[:, topic]) | posterior.few)
             sharper = ratio(known, level.own_variance[:, topic], otherwise=1.0)
-            sharper = np.where(level.few, 1.0, np.minimum(sharper, 1.0))
+            sharper = np.where(posterior.few, 1.0, np.minimum(sharper, 1.0))
         estimate = np.where(follows, estimate, expanded)  # which moves nothing
         return posterior.following(estimate, expanded, filled.seen, sharper)
 

@@ -426,8 +426,8 @@ def test_a_topic_that_shows_none_may_have_none():
     shows_none = share + (1.0 - share) * np.exp(some[[1, 3]])
     expected = np.log(shows_none).sum() + (np.log(1.0 - share) + some[[0, 2]]).sum()
     assert fit._likelihood(hyper)[0] == pytest.approx(expected, abs=2e-4)
-    np.testing.assert_allclose(fit._zero[[1, 3]], share / shows_none, atol=1e-4)
-    assert (fit._zero[[0, 2]] == 0.0).all()
+    np.testing.assert_allclose(fit._other[[1, 3]], share / shows_none, atol=1e-4)
+    assert (fit._other[[0, 2]] == 0.0).all()
 
 
 def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatch):
@@ -458,8 +458,8 @@ def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatc
     model = CountModel(one, 1, made_certain=True)
     model.level(((1.0, 2.0), (2.0,)), [relevant, higher])
     lowest, above = (fit for fit in fits if fit._counts.slope is model._cells.slope)
-    assert (lowest._zero == 0.0).all()
-    assert above._zero[1] > 0.0 and (np.delete(above._zero, 1) == 0.0).all()
+    assert (lowest._other == 0.0).all()
+    assert above._other[1] > 0.0 and (np.delete(above._other, 1) == 0.0).all()
 
 
 def test_the_gradient_knows_topics_that_may_have_none():

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.few import FewFit, are_few
+from bayeseval.estimators.counts.kinds import KindsFit
 from bayeseval.estimators.counts.model import CountFit
 from bayeseval.estimators.counts.scattered import ScatteredFit
 
@@ -15,6 +16,8 @@ OVERDISPERSED = 1.2  # squared errors over those of chance, and standard deviati
 SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a fit must make the counts, both ways
+OF_KINDS = 2.5  # the same of two kinds of topics, each topic judged by the others,
+NAVIGATIONAL = 15.0  # and with normal topics, for which they need not be likelier by the others
 SURE = 8.0  # the same of a slope that is taken, each topic judged by the others,
 PER_JUDGMENT = 13.0 / 200.0  # or for each judgment of a topic: small misfits add up
 SCATTERED = 13.0  # log of how much likelier scattered documents must make the counts, both ways,
@@ -45,6 +48,13 @@ def fit_counts(
     unless the counts are clearly likelier with such a share: exp(2.3) to exp(8) times where a third
     of the topics has nothing relevant, exp(.5) and less on thirteen collections where all have some
     (30 and 100 judgments).
+
+    Where navigational topics stand beside others (:class:`.kinds.KindsFit`) two kinds make the
+    counts exp(23) to exp(117) times as likely with topics taken for normal, and where all others
+    are hard exp(6) to exp(11) times. Where there are none they are exp(3) times as likely at most,
+    exp(5) once where a third of the topics has nothing, and up to exp(13) times where hard topics
+    stand beside rich ones. So exp(15) is asked for, and with each topic judged by the others no
+    less than exp(-2.5); or exp(5) and exp(2.5).
 
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
@@ -90,6 +100,10 @@ def fit_counts(
             stacklevel=2,
         )
         return usual
+    if lowest and left is not None:
+        kinds = KindsFit(counts, left)
+        if _are_of_kinds(kinds, usual):
+            return kinds
     later = CountFit(replace(counts, slope=levelling[0]), shows_none=lacking)
     if lowest and left is not None:
         scattered = ScatteredFit(counts, counts.sampled + left, usual, shows_none=lacking)
@@ -102,6 +116,13 @@ def fit_counts(
     sooner = CountFit(replace(counts, slope=levelling[1]), shows_none=lacking)
     best = _levelling_off(usual, later, sooner, told=lowest)
     return best if _clearly_likelier(best, usual, wanted, normal=0.0) else usual
+
+
+def _are_of_kinds(kinds: KindsFit, usual: CountFit) -> bool:
+    """Whether some topics are navigational."""
+    return _clearly_likelier(kinds, usual, OF_KINDS, normal=DECISIVE) or _clearly_likelier(
+        kinds, usual, -OF_KINDS, normal=NAVIGATIONAL
+    )
 
 
 def _are_scattered(scattered: ScatteredFit, usual: CountFit, later: CountFit) -> bool:

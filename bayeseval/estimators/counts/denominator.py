@@ -27,7 +27,7 @@ class TopicCounts:
     own_share: NDArray[np.float64]
     # (replicate,): posterior standard deviation of the number of relevant documents by its mean
     relative_error: NDArray[np.float64]
-    # (replicate,): whether all topics have so few that their numbers are modelled themselves
+    # (replicate,): whether the topic has so few that their number is modelled itself
     few: NDArray[np.bool_]
 
     def following(
@@ -124,7 +124,7 @@ def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
     draw = level.total[:, topic]
     share = ratio(draw.var(axis=1), level.own_variance[:, topic], otherwise=1.0, least=1e-12)
     error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
-    return TopicCounts(draw, level.direction, np.minimum(share, 1.0), error, level.few)
+    return TopicCounts(draw, level.direction, np.minimum(share, 1.0), error, level.few[:, topic])
 
 
 def ideal_counts(

@@ -48,35 +48,65 @@ class FewFit(Mode):
 
     The hyperparameters are the curve's coefficients but for the first, the log of sigma, z, a and
     the log of nu; u is integrated out. Each topic has one cell at least; ``left`` (cell,) are the
-    unsampled documents.
+    unsampled documents. Where some topics are of another kind (:class:`.kinds.KindsFit`),
+    ``beside`` (topic,) is the log likelihood of a topic's counts by that kind, and of how frequent
+    the kind is beside this one. D is ``most`` at most; ``falling`` says that of the numbers from 1
+    on none is likelier than the one before it: a is 0 at most. The search begins at ``start``.
     """
 
     zero_inflated = False  # what topics without any there are is in the distribution
 
-    def __init__(self, counts: Counts, left: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        counts: Counts,
+        left: NDArray[np.float64],
+        *,
+        beside: NDArray[np.float64] | None = None,
+        start: NDArray[np.float64] | None = None,
+        most: int = MOST,
+        falling: bool = False,
+    ) -> None:
+        self._most, self._highest = most, 0.0 if falling else np.inf
+        self._beside = np.full(counts.start.size - 1, -np.inf) if beside is None else beside
         self._start, self._first = counts.start, counts.start[:-1]
         self._relevant, self._left, self._size = counts.relevant, left, counts.sampled + left
         self._topic = np.repeat(np.arange(self._first.size), np.diff(counts.start))
         self._curve, self._slope = counts.curve[:, 1:], counts.slope
         self._n_directions = counts.curve.shape[1] + 3  # of CountFit, whose replicates stand beside
         self._seen = np.add.reduceat(counts.relevant, self._first)
-        number = np.arange(MOST + 1)
+        number = np.arange(most + 1)
         self._steps = np.maximum(number - 1.0, 0.0)  # up from one relevant document
         log_factorial = np.concatenate([[0.0], np.cumsum(np.log(number[1:]))])
         self._fade = log_factorial - self._steps * np.log(2.0)
         n_beta = self._curve.shape[1]
         self._prior_mean = np.concatenate([np.zeros(n_beta), [SPREAD[0]], np.zeros(len(SD))])
         self._prior_sd = np.concatenate([[BETA_SD] * n_beta, [SPREAD[1]], SD])
-        self._search(self._prior_mean, np.eye(self.n_hyper))
+        self._search(self._prior_mean if start is None else start, np.eye(self.n_hyper))
 
     @property
     def n_hyper(self) -> int:
         """Number of hyperparameters."""
         return self._prior_sd.size
 
+    @property
+    def few(self) -> NDArray[np.bool_]:
+        """Topics (topic,) whose number itself is known best: all."""
+        return np.ones(self._seen.size, dtype=bool)
+
+    @property
+    def likelihood(self) -> NDArray[np.float64]:
+        """Log likelihood (topic,) of the counts of topics of this kind."""
+        return self._given(self.hyper)[0]
+
+    @property
+    def log_prior(self) -> float:
+        """Log density of the hyperparameters before the counts are known, up to a constant."""
+        pull = (self.hyper - self._prior_mean) / self._prior_sd
+        return -0.5 * float(pull @ pull)
+
     def _numbers(self, hyper) -> NDArray[np.float64]:
         """Probabilities (number,) of the number of a topic's relevant documents."""
-        none, two = hyper[-3:-1]
+        none, two = hyper[-3], min(hyper[-2], self._highest)
         log_mass = two * self._steps - _fade(hyper) * self._fade
         log_mass[0] = none
         mass = np.exp(log_mass - log_mass.max())
@@ -114,16 +144,19 @@ class FewFit(Mode):
 
     def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
         likelihood, posterior, at = self._given(hyper, sloping=True)
-        at = self._by_curve(self._log_odds(hyper), at)
+        whole = np.logaddexp(likelihood, self._beside)
+        few = np.exp(likelihood - whole)  # probability (topic,) of this kind
+        at = self._by_curve(self._log_odds(hyper), at * few[self._topic])
         # of a longer sigma, and of a larger nu, where these change anything
         along = (hyper[-4] < WIDEST) * (self._effects(hyper) @ (at @ self._slope))
         fade = (hyper[-1] < FASTEST) * _fade(hyper)
+        rise = float(hyper[-2] < self._highest)
         # the numbers: what they are given the sample, beside what they are before
-        off = posterior.sum(axis=(0, 1)) - self._seen.size * self._numbers(hyper)
-        numbers = [off[0], off @ self._steps, -fade * (off @ self._fade)]
+        off = few @ posterior.sum(axis=0) - few.sum() * self._numbers(hyper)
+        numbers = [off[0], rise * (off @ self._steps), -fade * (off @ self._fade)]
         gradient = np.concatenate([at.sum(axis=0) @ self._curve, [along], numbers])
         pull = (hyper - self._prior_mean) / self._prior_sd
-        value = likelihood.sum() - 0.5 * pull @ pull
+        value = whole.sum() - 0.5 * pull @ pull
         return -float(value), -(gradient - pull / self._prior_sd)
 
     def _by_curve(self, log_odds, at) -> NDArray[np.float64]:
@@ -156,7 +189,7 @@ class FewFit(Mode):
             posterior = self._given(hyper)[1]
             reached = np.cumsum(posterior.transpose(1, 0, 2).reshape(self._seen.size, -1), axis=1)
             drawn = (reached[:, None, :] < place[:, here, None]).sum(axis=2)
-            node, drawn = np.divmod(np.minimum(drawn, reached.shape[1] - 1), MOST + 1)
+            node, drawn = np.divmod(np.minimum(drawn, reached.shape[1] - 1), self._most + 1)
             more = np.maximum(drawn - self._seen[:, None], 0.0)
             part = np.zeros((unsampled.size, here.size))
             expected_places(self._start, self._left, self._log_odds(hyper), node, more, part)

@@ -278,15 +278,16 @@ def shares_of_nodes(share, log_weight):
 
 
 @numba.njit(cache=True, nogil=True)
-def zero_inflated(value, zero_share, shows_none):
-    """Log likelihood of a topic that may have none, and the probability that it has none.
+def of_two_kinds(value, other_share, beside):
+    """Log likelihood of a topic that may be of another kind, and the probability that it is.
 
-    ``value`` is the log likelihood if it has some. A topic without any is certain to show none.
+    ``value`` is the log likelihood if it is not, ``beside`` that if it is.
     """
-    if zero_share == 0.0 or not shows_none:
-        return np.log(1.0 - zero_share) + value, 0.0
-    chance = zero_share + (1.0 - zero_share) * np.exp(value)
-    return np.log(chance), zero_share / chance
+    if other_share == 0.0 or beside == -np.inf:
+        return np.log(1.0 - other_share) + value, 0.0
+    own, other = np.log(1.0 - other_share) + value, np.log(other_share) + beside
+    total = max(own, other) + np.log1p(np.exp(-abs(own - other)))
+    return total, np.exp(other - total)
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -341,25 +342,25 @@ def log_likelihood(
     eta,
     weight,
     scale,
-    shows_none,
-    zero_share,
+    beside,
+    other_share,
     point,
     log_weight,
     mode,
     node,
     share,
-    zero,
+    other,
 ):
     """Log marginal likelihood and gradients: in beta, in :func:`scale_gradient`, in the weights.
 
     ``eta`` (cell,) is the curve with its coefficients beta; ``weight`` (cell,) makes documents
     relevant by being scattered, or is empty (the gradient is in the log of all). ``scale`` holds
-    the two standard deviations and the correlation of the topic effects; a topic has no relevant
-    document at all with probability ``zero_share``, unless it is known to have some (``shows_none``
-    (topic,) is False). On return ``zero`` (topic,) is that probability given the counts, and
-    ``node`` (topic, node, 2) and ``share`` (topic, node) are the posterior of the effects of a
-    topic that has some, as points and probabilities. The gradients, posterior means of those of
-    the complete data, count a topic by 1 - ``zero``.
+    the two standard deviations and the correlation of the topic effects; a topic is of another
+    kind, by which its counts have the log likelihood ``beside`` (topic,), with probability
+    ``other_share``. On return ``other`` (topic,) is that probability given the counts, and ``node``
+    (topic, node, 2) and ``share`` (topic, node) are the posterior of the effects of a topic that is
+    not, as points and probabilities. The gradients, posterior means of those of the complete data,
+    count a topic by 1 - ``other``.
     Loops, since expressions of whole arrays would make this three times as long to compile.
     """
     n_nodes = point.size**2
@@ -386,10 +387,10 @@ def log_likelihood(
             place_densities(*own, precision, mode[topic], root, point, node[topic], p, share[topic])
         value = shares_of_nodes(share[topic], log_weight)
         value += np.log(root[0] * root[2]) - 0.5 * np.log(determinant)
-        value, zero[topic] = zero_inflated(value, zero_share, shows_none[topic])
+        value, other[topic] = of_two_kinds(value, other_share, beside[topic])
         total += value
         # posterior means of the squared effects and of the gradient
-        some = 1.0 - zero[topic]
+        some = 1.0 - other[topic]
         number += some
         add_squares(some, share[topic], node[topic], moment)
         if scattered.size:
@@ -530,16 +531,16 @@ def likelier_by_others(node, share, some, covariance, own, mean, spread, every, 
 
 @numba.njit(cache=True, nogil=True)
 def unsampled_relevant(
-    start, unsampled, eta, slope, weight, node, share, zero, uniform, normal, shift, out
+    start, unsampled, eta, slope, weight, node, share, other, uniform, normal, shift, out
 ):
     """Draws of the relevant among the unsampled documents of each cell, ``out[cell, draw]``.
 
-    With probability ``zero`` (topic,) a topic has none. Else its effects are drawn from its nodes,
-    the number over all its cells from the binomial distribution with the right mean and variance
-    (from 40 on a rounded normal one), and the cells get their expected shares of it, so that a
-    cell's number need not be whole. Documents are scattered where ``weight`` (cell,) is not empty.
-    ``unsampled[cell, draw]`` may itself be drawn. ``shift`` (topic, 2) moves the points of the
-    uniform sequence, modulo 1, so that topics are independent.
+    With probability ``other`` (topic,) a topic is of another kind, and its cells get NaN. Else its
+    effects are drawn from its nodes, the number over all its cells from the binomial distribution
+    with the right mean and variance (from 40 on a rounded normal one), and the cells get their
+    expected shares of it, so that a cell's number need not be whole. Documents are scattered where
+    ``weight`` (cell,) is not empty. ``unsampled[cell, draw]`` may itself be drawn. ``shift``
+    (topic, 2) moves the points of the uniform sequence, modulo 1, so that topics are independent.
     """
     n_draws = out.shape[1]
     for topic in range(start.size - 1):
@@ -547,11 +548,11 @@ def unsampled_relevant(
         for draw in range(n_draws):
             x = (uniform[draw, 0] + shift[topic, 0]) % 1.0
             y = (uniform[draw, 1] + shift[topic, 1]) % 1.0
-            if x < zero[topic]:
+            if x < other[topic]:
                 for cell in range(first, last):
-                    out[cell, draw] = 0.0
+                    out[cell, draw] = np.nan
                 continue
-            x = (x - zero[topic]) / (1.0 - zero[topic])
+            x = (x - other[topic]) / (1.0 - other[topic])
             # the node that the first number falls on
             j, mass = 0, share[topic, 0]
             while mass < x and j < share.shape[1] - 1:

@@ -15,9 +15,9 @@ N_POINTS = 7  # of the Gauss-Hermite rule, each way
 BETA_SD = 5.0  # of the curve's columns; twice that for the intercept
 EFFECT_MEAN = np.array([0.0, -0.5, 0.0])  # log sd, log sd, Fisher's z of the correlation
 EFFECT_SD = np.array([0.75, 0.75, 0.75])
-ZERO_MEAN, ZERO_SD = -4.0, 2.0  # logit of the share of topics without any
-ZERO_START = -1.0  # far above, so that the search finds the larger of two modes
-ZERO_FARTHEST = 20.0
+OTHER_MEAN, OTHER_SD = -4.0, 2.0  # logit of the share of topics of another kind
+OTHER_START = -1.0  # far above, so that the search finds the larger of two modes
+OTHER_FARTHEST = 20.0
 REST_UNIT = 0.2  # about a standard deviation of what is not a coefficient, with 50 topics
 FARTHEST = 10.0  # prior standard deviations, beyond which the covariance would be singular
 LOWEST_EFFECT = EFFECT_MEAN - FARTHEST * EFFECT_SD
@@ -52,11 +52,13 @@ class CountFit(Mode):
         self._n_beta = counts.curve.shape[1]
         n_topics = self.n_topics
         self.zero_inflated = shows_none is not None
-        self._shows_none = np.zeros(n_topics, dtype=bool) if shows_none is None else shows_none
+        self._apart = np.zeros(n_topics, dtype=bool) if shows_none is None else shows_none
+        self._kinds = self.zero_inflated  # whether a topic may be of another kind, here without any
+        self._beside = np.where(self._apart, 0.0, -np.inf)  # log likelihood (topic,) if it is
         self._mode = np.zeros((n_topics, 2))
         self._node = np.zeros((n_topics, N_POINTS**2, 2))
         self._share = np.zeros((n_topics, N_POINTS**2))
-        self._zero = np.zeros(n_topics)
+        self._other = np.zeros(n_topics)
         self._begin()
 
     def _begin(self) -> None:
@@ -68,7 +70,12 @@ class CountFit(Mode):
         """How much likelier the other topics make each node (topic, node)."""
         self._likelihood(self.hyper)  # places the nodes
         covariance = _covariance(self._effects(self.hyper))
-        return mixing(self._node, self._share, covariance, some=1.0 - self._zero, point=_rule()[0])
+        return mixing(self._node, self._share, covariance, some=1.0 - self._other, point=_rule()[0])
+
+    @property
+    def few(self) -> NDArray[np.bool_]:
+        """Topics (topic,) whose number of relevant documents itself is known best: none."""
+        return np.zeros(self.n_topics, dtype=bool)
 
     @property
     def dispersion(self) -> tuple[float, float]:
@@ -77,15 +84,18 @@ class CountFit(Mode):
         .. math:: \frac{\sum_c (k_c - n_c p_c)^2}{\sum_c n_c p_c (1 - p_c)}
 
         with p at the posterior mean of the topic's effects, and by how many standard deviations its
-        numerator is above its denominator where counts are binomial.
+        numerator is above its denominator where counts are binomial. Topics count by the
+        probability that they are not of another kind.
         """
         counts = self._counts
         self._likelihood(self.hyper)  # places the nodes
         p = self._probability((self._share[..., None] * self._node).sum(axis=1))
         chance = p * (1.0 - p)
+        own = np.repeat(1.0 - self._other, np.diff(counts.start))
         variance = counts.sampled * chance
-        square = np.square(counts.relevant - counts.sampled * p)
-        spread = np.sqrt((variance * (1.0 - 6.0 * chance) + 2.0 * variance**2).sum())
+        spread = np.sqrt((own * (variance * (1.0 - 6.0 * chance) + 2.0 * variance**2)).sum())
+        square = own * np.square(counts.relevant - counts.sampled * p)
+        variance *= own
         total = max(float(variance.sum()), 1e-9)
         return float(square.sum()) / total, float(square.sum() - total) / max(float(spread), 1e-9)
 
@@ -101,7 +111,8 @@ class CountFit(Mode):
         """The log density with each topic judged by the others, by what they show."""
         likelier_node = self._mixing
         self._likelihood(self.hyper)  # others may have placed the nodes since
-        likelier = self._zero + (1.0 - self._zero) * (self._share * likelier_node).sum(axis=1)
+        likelier = (self._share * likelier_node).sum(axis=1)
+        likelier = self._other + (1.0 - self._other) * likelier
         return float(self.log_density + np.log(likelier).sum())
 
     @property
@@ -111,22 +122,22 @@ class CountFit(Mode):
 
     @property
     def n_hyper(self) -> int:
-        """Number of hyperparameters, but for the share of topics without any, which is kept."""
+        """Number of hyperparameters, but for the share of topics of another kind, which is kept."""
         return self._n_beta + 3
 
     def _start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Hyperparameters that the search begins with, and the directions (columns) it takes.
 
-        Where topics may have none, those that show none are left out at first.
+        Where topics may be of another kind, those that look like it are left out at first.
         """
         counts = self._counts
-        told = ~np.repeat(self._shows_none, np.diff(counts.start))
+        told = ~np.repeat(self._apart, np.diff(counts.start))
         beta, root = quasi_likelihood(
             replace(counts, relevant=counts.relevant * told, sampled=counts.sampled * told),
             self._beta_sd,
             np.exp(EFFECT_MEAN[:2]),
         )
-        rest = np.append(EFFECT_MEAN, [ZERO_START] * self.zero_inflated)
+        rest = np.append(EFFECT_MEAN, [OTHER_START] * self._kinds)
         unit = REST_UNIT * np.eye(beta.size + rest.size)
         unit[: beta.size, : beta.size] = root
         return np.append(beta, rest), unit
@@ -140,11 +151,11 @@ class CountFit(Mode):
         """Logs of the two standard deviations and Fisher's z of the correlation."""
         return hyper[self._n_beta : self._n_beta + 3]
 
-    def _zero_share(self, hyper) -> float:
-        """Probability that a topic has none."""
-        if not self.zero_inflated:
+    def _other_share(self, hyper) -> float:
+        """Probability that a topic is of another kind."""
+        if not self._kinds:
             return 0.0
-        logit = np.clip(hyper[self._n_beta + 3], -ZERO_FARTHEST, ZERO_FARTHEST)
+        logit = np.clip(hyper[self._n_beta + 3], -OTHER_FARTHEST, OTHER_FARTHEST)
         return float(1.0 / (1.0 + np.exp(-logit)))
 
     def _weight(self, hyper) -> NDArray[np.float64]:
@@ -167,14 +178,14 @@ class CountFit(Mode):
             counts.curve @ hyper[: self._n_beta],
             self._weight(hyper),
             _scale(self._effects(hyper)),
-            self._shows_none,
-            self._zero_share(hyper),
+            self._beside,
+            self._other_share(hyper),
             point,
             log_weight,
             self._mode,
             self._node,
             self._share,
-            self._zero,
+            self._other,
         )
         return value, gradient, slope
 
@@ -186,11 +197,11 @@ class CountFit(Mode):
         beta_pull, effect_pull = beta / beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
         parts = [gradient - beta_pull / beta_sd, slope - effect_pull / EFFECT_SD]
-        if self.zero_inflated:
-            pull = (hyper[self._n_beta + 3] - ZERO_MEAN) / ZERO_SD
+        if self._kinds:
+            pull = (hyper[self._n_beta + 3] - OTHER_MEAN) / OTHER_SD
             value -= 0.5 * pull * pull
-            beyond = self._zero.sum() - self._zero.size * self._zero_share(hyper)
-            parts.append(np.array([beyond - pull / ZERO_SD]))
+            beyond = self._other.sum() - self._other.size * self._other_share(hyper)
+            parts.append(np.array([beyond - pull / OTHER_SD]))
         return -float(value), -np.concatenate(parts)
 
     def draws(
@@ -216,8 +227,8 @@ class CountFit(Mode):
         for along in points(self.n_hyper):
             hyper = self._placed(along)
             share = self._share * likelier_node  # a node stands for the same, wherever hyper is
-            likelier = share.sum(axis=1)  # which speaks for a topic that has some
-            zero = self._zero / (self._zero + (1.0 - self._zero) * likelier)
+            likelier = share.sum(axis=1)  # which speaks against another kind
+            other = self._other / (self._other + (1.0 - self._other) * likelier)
             here = np.flatnonzero((direction == along).all(axis=1))
             drawn = np.zeros((unsampled.shape[0], here.size))
             unsampled_relevant(
@@ -228,14 +239,18 @@ class CountFit(Mode):
                 self._weight(hyper),
                 self._node,
                 share / likelier[:, None],
-                zero,
+                other,
                 np.ascontiguousarray(uniform[here]),
                 _normal_quantiles(),
                 shift,
                 drawn,
             )
             out[:, here] = drawn
-        return out
+        return np.where(np.isnan(out), self._of_others(number, random_seed), out)
+
+    def _of_others(self, number: int, random_seed: int) -> NDArray[np.float64]:
+        """Draws of the relevant among the unsampled documents of topics of another kind."""
+        return np.zeros(())
 
 
 @cache

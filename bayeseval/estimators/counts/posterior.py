@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Counts, cells
 from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
-from bayeseval.estimators.counts.few import FewFit
 from bayeseval.estimators.counts.mode import draw_directions
 from bayeseval.frame.sample import Sample
 from bayeseval.processors import each_on_a_core
@@ -32,7 +31,7 @@ class LevelCounts:
     own_variance: NDArray[np.float64]
     # (replicate, topic): sum of relevance by inclusion probability over the sampled documents
     expanded: NDArray[np.float64]
-    # (replicate,): whether the numbers themselves are what is known best (:class:`.few.FewFit`)
+    # (replicate, topic): whether the number itself is what is known best (:class:`.few.FewFit`)
     few: NDArray[np.bool_]
     zero_inflated: NDArray[np.bool_]  # (replicate,): whether a share of the topics has none
 
@@ -107,7 +106,7 @@ class CountModel:
             if above is None:
                 warn_of_dispersion(fit)
             drawn = fit.draws(left[replicate], number=number, random_seed=self._random_seed)
-            return drawn, isinstance(fit, FewFit), fit.zero_inflated
+            return drawn, fit.few, fit.zero_inflated
 
         fitted = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
         unsampled, few, zero_inflated = zip(*fitted, strict=True)
