@@ -4,7 +4,8 @@ A relevant document has a quality, any other none. A run's score is its own mult
 less on hard topics, plus what the two runs of its team believe wrongly, plus heavy-tailed noise of
 its own: what hard topics show at their tops says little of how many relevant documents there are.
 Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred;
-or a third has none. Runs of another kind match exactly: what they find ends abruptly. In worlds of
+or a third has one to three, which runs rank high, and the others hundreds, or are hard, or both; or
+a third has none. Runs of another kind match exactly: what they find ends abruptly. In worlds of
 four grades the quality goes with the highest.
 """
 
@@ -33,6 +34,35 @@ def navigational_world(seed: int) -> xr.DataTree:
     number[:6] = 1
     ease = np.exp(random.normal(np.where(number == 1, 0.6, 0.1), 0.25))
     return _world(random, number.astype(int), ease)
+
+
+def mixed_world(seed: int) -> xr.DataTree:
+    """Twenty topics each with one to three relevant documents, with hundreds, and hard ones."""
+    return _of_kinds(seed, (20, 20, 20))
+
+
+def navigational_or_rich_world(seed: int) -> xr.DataTree:
+    """Twenty topics with one to three relevant documents, and forty with hundreds."""
+    return _of_kinds(seed, (20, 40, 0))
+
+
+def navigational_or_hard_world(seed: int) -> xr.DataTree:
+    """Twenty topics with one to three relevant documents, and forty hard ones of 8 to 39."""
+    return _of_kinds(seed, (20, 0, 40))
+
+
+def rich_or_hard_world(seed: int) -> xr.DataTree:
+    """Thirty topics with hundreds of relevant documents, and thirty hard ones of 8 to 39."""
+    return _of_kinds(seed, (0, 30, 30))
+
+
+def _of_kinds(seed: int, topics: tuple[int, int, int]) -> xr.DataTree:
+    """As many navigational, rich and hard topics."""
+    random = np.random.default_rng(seed)
+    kind = np.repeat([0, 1, 2], topics)
+    number = random.integers(np.array([1, 150, 8])[kind], np.array([4, 500, 40])[kind])
+    ease = np.array([2.5, 1.0, 0.4])[kind] * np.exp(random.normal(0.0, 0.2, kind.size))
+    return _world(random, number, ease)
 
 
 def empty_world(seed: int) -> xr.DataTree:

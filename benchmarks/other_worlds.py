@@ -37,7 +37,16 @@ from benchmarks.coverage_collections import (
 )
 from benchmarks.held import held
 from benchmarks.latent_worlds import latent_world
-from benchmarks.noisy_worlds import abrupt_world, empty_world, navigational_world, noisy_world
+from benchmarks.noisy_worlds import (
+    abrupt_world,
+    empty_world,
+    mixed_world,
+    navigational_or_hard_world,
+    navigational_or_rich_world,
+    navigational_world,
+    noisy_world,
+    rich_or_hard_world,
+)
 from benchmarks.real_cuts import real_cut
 from benchmarks.real_data import REAL_DATA
 
@@ -48,6 +57,10 @@ MECHANISMS = {
     "latent": latent_world,
     "noisy": noisy_world,
     "navigational": navigational_world,
+    "mixed": mixed_world,
+    "navigational or rich": navigational_or_rich_world,
+    "navigational or hard": navigational_or_hard_world,
+    "rich or hard": rich_or_hard_world,
     "empty": empty_world,
     "abrupt": abrupt_world,
 }

@@ -17,7 +17,7 @@ SEEN = 2.5  # above which the curves do not describe the topics
 CLEAR = 1.5  # log of how much likelier a share of topics without any must make the counts
 DECISIVE = 5.0  # log of how much likelier a fit must make the counts, both ways
 OF_KINDS = 2.5  # the same of two kinds of topics, each topic judged by the others,
-NAVIGATIONAL = 15.0  # and with normal topics, for which they need not be likelier by the others
+NAVIGATIONAL = 3.5, 15.0  # with normal topics, and so that others may find it as much less likely
 SURE = 8.0  # the same of a slope that is taken, each topic judged by the others,
 PER_JUDGMENT = 13.0 / 200.0  # or for each judgment of a topic: small misfits add up
 SCATTERED = 13.0  # log of how much likelier scattered documents must make the counts, both ways,
@@ -54,7 +54,7 @@ def fit_counts(
     are hard exp(6) to exp(11) times. Where there are none they are exp(3) times as likely at most,
     exp(5) once where a third of the topics has nothing, and up to exp(13) times where hard topics
     stand beside rich ones. So exp(15) is asked for, and with each topic judged by the others no
-    less than exp(-2.5); or exp(5) and exp(2.5).
+    less than exp(-2.5); or exp(3.5) and exp(2.5).
 
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
@@ -120,8 +120,9 @@ def fit_counts(
 
 def _are_of_kinds(kinds: KindsFit, usual: CountFit) -> bool:
     """Whether some topics are navigational."""
-    return _clearly_likelier(kinds, usual, OF_KINDS, normal=DECISIVE) or _clearly_likelier(
-        kinds, usual, -OF_KINDS, normal=NAVIGATIONAL
+    clear, sure = NAVIGATIONAL
+    return _clearly_likelier(kinds, usual, OF_KINDS, normal=clear) or _clearly_likelier(
+        kinds, usual, -OF_KINDS, normal=sure
     )
 
 
