@@ -46,7 +46,7 @@ Estimator = Annotated[
     str,
     typer.Option(
         help="dyn or stat (a random sample, with --design), combined (dyn and a model: shorter "
-        "intervals, in seconds), assumed (unjudged documents count as non-relevant), "
+        "intervals, slower), assumed (unjudged documents count as non-relevant), "
         "condensed (they are removed), inf (sampleval), stat_ap (prels), importance (drawn with "
         "replacement)."
     ),

@@ -112,7 +112,10 @@ def check_known(estimator: str, of_face: tuple[str, ...] = ()) -> None:
     near = get_close_matches(str(estimator).lower(), known, n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
     if estimator == "combined":
-        meant = "be.combined_scores has the scores of dyn and a model combined. There"
+        meant = (
+            "be.combined_scores has the scores of dyn and a model combined, and "
+            "be.rankings.compare_draws their differences. There"
+        )
     raise ValueError(f"no estimator '{estimator}'; {meant} are {', '.join(known)}")
 
 

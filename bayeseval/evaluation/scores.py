@@ -140,36 +140,37 @@ def evaluate(
     topics and correlated deviations of each topic from it (:func:`bayeseval.models.count_model`;
     along another slope where the counts ask for it by far), whose posterior gives that of D. Where
     topics have few relevant documents, D may have a distribution of its own instead, so that one
-    that was found speaks against a second (bayeseval.estimators.counts.few). The ratio is N E[1/D]:
-    unbiased on average over the topics that the model speaks of, not topic by topic. For nDCG, a
-    topic may lack the grades above the lowest that has a gain: their counts are zero-inflated. So
-    are those of relevance where the counts are clearly likelier if some topics have nothing
-    relevant. For dyn the posterior of the number of relevant documents is moved by own times the
-    difference between dyn's estimate of that number and stat's, where own is the weight that the
-    posterior mean gives to the topic's own sample: its variance by the variance that the topic's
-    own strata leave. Where the predictions rest on labels, that estimate has a variance of its own,
-    as the predictions p lead one to expect, the residuals show, or its distance from the posterior
-    asks for, whichever is largest: q of that of the topic's strata, 1 at most. The posterior mean
-    then goes 1 - r of the way to it, r = q / (own + (1 - own) q), its variance falls to r of what
-    it was, and own to own r / q; not where the estimate may be off by half, nor where topics have
-    so few that D has its own distribution. For nDCG so do the numbers of the levels. AP, and labels
-    taken as they are, do not follow an estimate whose variance is no smaller (q = 1). Topics whose
-    D is drawn towards the others' are off in N E[1/D], on average by
-    nothing only where the scores do not go with D beyond what the counts show. So AP and R@k have a
-    control variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D])
-    with w that same weight, A the score that the predictions (for stat the rates of the strata;
-    without strata of blocks by falling probability) lead one to expect, and c 1 for AP, 1/2 for
-    R@k. For dyn s is the posterior probability that anything is relevant and q is 1; for stat s is
-    whether anything relevant was seen and q the chance of that, so that a topic in which nothing
-    was seen scores 0. A run that finds nothing relevant in a topic may score a little off 0 by it.
-    The estimate is limited to [0, 1] where the number of relevant documents has a relative error
-    above 1/4 (that of nDCG too, though an ideal gain to a small cutoff may be known well there),
-    and where that changes a run's mean over topics by more than chance, what the limits took is
-    given back (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the
-    sample's D goes with that of N, slot by slot; the rest of the posterior variance of 1/D is
-    common to all runs and partly to all topics, and means over topics, covariances and paired
-    differences carry it (all of it: what the control variate takes off E[1/D] shortens nothing).
-    Rprec takes its numerator and 1/D for independent.
+    that was found speaks against a second (bayeseval.estimators.counts.few); so may that of some
+    topics beside others, navigational ones (bayeseval.estimators.counts.kinds). The ratio is N
+    E[1/D]: unbiased on average over the topics that the model speaks of, not topic by topic. For
+    nDCG, a topic may lack the grades above the lowest that has a gain: their counts are
+    zero-inflated. So are those of relevance where the counts are clearly likelier if some topics
+    have nothing relevant. For dyn the posterior of the number of relevant documents is moved by own
+    times the difference between dyn's estimate of that number and stat's, where own is the weight
+    that the posterior mean gives to the topic's own sample: its variance by the variance that the
+    topic's own strata leave. Where the predictions rest on labels, that estimate has a variance of
+    its own, as the predictions p lead one to expect, the residuals show, or its distance from the
+    posterior asks for, whichever is largest: q of that of the topic's strata, 1 at most. The
+    posterior mean then goes 1 - r of the way to it, r = q / (own + (1 - own) q), its variance falls
+    to r of what it was, and own to own r / q; not where the estimate may be off by half, nor where
+    topics have so few that D has its own distribution. For nDCG so do the numbers of the levels.
+    AP, and labels taken as they are, do not follow an estimate whose variance is no smaller (q =
+    1). Topics whose D is drawn towards the others' are off in N E[1/D], on average by nothing only
+    where the scores do not go with D beyond what the counts show. So AP and R@k have a control
+    variate (:class:`bayeseval.estimators.denominators.Control`), c w A (s - q D E[1/D]) with w that
+    same weight, A the score that the predictions (for stat the rates of the strata; without strata
+    of blocks by falling probability) lead one to expect, and c 1 for AP, 1/2 for R@k. For dyn s is
+    the posterior probability that anything is relevant and q is 1; for stat s is whether anything
+    relevant was seen and q the chance of that, so that a topic in which nothing was seen scores 0.
+    A run that finds nothing relevant in a topic may score a little off 0 by it. The estimate is
+    limited to [0, 1] where the number of relevant documents has a relative error above 1/4 (that of
+    nDCG too, though an ideal gain to a small cutoff may be known well there), and where that
+    changes a run's mean over topics by more than chance, what the limits took is given back
+    (:func:`bayeseval.estimators.denominators.given_back`). Own times the error of the sample's D
+    goes with that of N, slot by slot; the rest of the posterior variance of 1/D is common to all
+    runs and partly to all topics, and means over topics, covariances and paired differences carry
+    it (all of it: what the control variate takes off E[1/D] shortens nothing). Rprec takes its
+    numerator and 1/D for independent.
 
     Where others judged most what some run ranks high, in a few strata by the best rank in any run
     (sampleval) or as a pool that was judged whole beside a sample of less than half of the rest
