@@ -15,7 +15,9 @@ def test_the_sampler_passes_and_the_approximation_gives_nearly_its_scores():
     design = be.designs.pps_strata(collection, budget=30, n_strata=10)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     model = be.models.relevance_model(sampled)
-    fitted = be.fit(model, draws=2000, random_seed=1)  # r_hat is near its limit with 1,000
+    # r_hat is near its limit with 1,000 draws, and a few divergences come with longer steps
+    careful = {"target_accept": 0.95}
+    fitted = be.fit(model, draws=2000, options=careful, random_seed=1)
     assert be.verdict(fitted).passed.all()
     quick = be.fit(model, approximation="laplace", random_seed=1)
     exact, near = (
