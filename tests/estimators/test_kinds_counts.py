@@ -1,6 +1,7 @@
 """Counts of navigational topics beside others: likelihood, draws, and when they are taken."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,6 +31,16 @@ def counts_of(n_navigational, n_others, seed=1):
     start, place = np.arange(0, size.size + 1, N_CELLS), np.tile(PLACE, n_topics)
     curve = np.column_stack([np.ones(size.size), place])
     return Counts(start, seen, sampled, curve, place), size - sampled
+
+
+def of_one_kind(seed):
+    """Thirty topics that differ smoothly."""
+    random = np.random.default_rng(seed)
+    effect = random.normal(size=(30, 2)) * [1.5, 0.3]
+    counts, left = counts_of(0, 30)
+    chance = expit(-3.5 + effect[:, :1] + (effect[:, 1:] - 0.6) * PLACE).ravel()
+    seen = random.binomial(counts.sampled.astype(int), chance).astype(float)
+    return replace(counts, relevant=seen), left
 
 
 def test_the_likelihood_is_that_of_the_mixture():
@@ -89,8 +100,8 @@ def test_navigational_topics_are_found_and_drawn_with_a_few_documents():
 @pytest.mark.parametrize(("n_navigational", "n_others"), [(4, 20), (20, 4), (0, 24)])
 def test_few_topics_of_a_kind_are_no_kind(n_navigational, n_others):
     counts, left = counts_of(n_navigational, n_others)
-    kinds = KindsFit(counts, left)
-    assert not kinds.converged and kinds.log_density == -np.inf
+    of_kinds = KindsFit(counts, left)
+    assert not of_kinds.converged and of_kinds.log_density == -np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = fit_counts(counts, np.tile(counts.slope, (2, 1)), left=left)
@@ -99,15 +110,22 @@ def test_few_topics_of_a_kind_are_no_kind(n_navigational, n_others):
 
 def test_topics_that_differ_smoothly_are_of_one_kind():
     for seed in range(4):
-        random = np.random.default_rng(seed)
-        effect = random.normal(size=(30, 2)) * [1.5, 0.3]
-        counts, left = counts_of(0, 30)
-        chance = expit(-3.5 + effect[:, :1] + (effect[:, 1:] - 0.6) * PLACE).ravel()
-        seen = random.binomial(counts.sampled.astype(int), chance).astype(float)
-        counts = Counts(counts.start, seen, counts.sampled, counts.curve, counts.slope)
-        kinds = KindsFit(counts, left)
-        assert kinds._may.sum() >= 5  # such topics there are
-        assert kinds.log_density - CountFit(counts).log_density < 5.0
+        counts, left = of_one_kind(seed)
+        of_kinds = KindsFit(counts, left)
+        assert of_kinds._may.sum() >= 5  # such topics there are
+        assert of_kinds.log_density - CountFit(counts).log_density < 5.0
+
+
+def test_topics_without_documents_tell_nothing_of_the_kinds():
+    counts, left = counts_of(16, 24)
+    fit = KindsFit(counts, left)
+    wider = replace(counts, start=np.append(counts.start, np.full(40, counts.start[-1])))
+    with_empty = KindsFit(wider, left)
+    assert with_empty.log_density == pytest.approx(fit.log_density, abs=1e-6)
+    np.testing.assert_allclose(with_empty.hyper, fit.hyper, atol=1e-3)
+    counts, left = counts_of(16, 3)
+    wider = replace(counts, start=np.append(counts.start, np.full(5, counts.start[-1])))
+    assert not KindsFit(wider, left).converged  # three topics are no kind
 
 
 def test_a_number_that_falls_has_none_likelier_than_the_one_before():

@@ -30,7 +30,7 @@ class KindsFit(CountFit):
 
     Topics may be of the first kind if their sample has no more than four relevant documents, and
     these stand for no more. It is looked for only where five topics or more are so, and five are
-    not; else the fit has not converged.
+    not; else the fit has not converged. Topics without documents tell nothing of either.
 
     ``left`` (cell,) are the unsampled documents.
     """
@@ -50,9 +50,11 @@ class KindsFit(CountFit):
         return self._other > 0.5
 
     def _begin(self) -> None:
-        if min(self._may.sum(), (~self._may).sum()) < FEWEST:
+        empty = np.diff(self._counts.start) == 0
+        if min(self._may.sum(), (~self._may & ~empty).sum()) < FEWEST:
             self.hyper, self.log_density, self.converged = np.zeros(0), -np.inf, False
             return
+        self._beside[empty] = 0.0
         some = self._of_first_kind()
         how = {"most": HARDLY_ANY, "falling": True}
         self._few = FewFit(*some, **how)
