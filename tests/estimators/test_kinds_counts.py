@@ -128,6 +128,13 @@ def test_topics_without_documents_tell_nothing_of_the_kinds():
     assert not KindsFit(wider, left).converged  # three topics are no kind
 
 
+def test_topics_are_of_the_kind_that_they_are_where_the_hyperparameters_are_set():
+    counts, left = counts_of(16, 24)
+    fit = KindsFit(counts, left)
+    fit._likelihood(np.append(fit.hyper[:-1], -200.0))  # as draws leave it elsewhere
+    np.testing.assert_array_equal(fit.few, np.arange(40) < 16)
+
+
 def test_a_number_that_falls_has_none_likelier_than_the_one_before():
     counts, left = counts_of(12, 0)
     fit = FewFit(counts, left, most=HARDLY_ANY, falling=True)

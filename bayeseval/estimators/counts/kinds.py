@@ -47,6 +47,7 @@ class KindsFit(CountFit):
     @property
     def few(self) -> NDArray[np.bool_]:
         """Topics (topic,) whose number itself is known best: those of the first kind."""
+        self._likelihood(self.hyper)  # draws move the hyperparameters
         return self._other > 0.5
 
     def _begin(self) -> None:
