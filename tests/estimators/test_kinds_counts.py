@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 import bayeseval as be
+from bayeseval.estimators.counts import kinds
 from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.choice import fit_counts
 from bayeseval.estimators.counts.few import FewFit
@@ -133,6 +134,27 @@ def test_topics_are_of_the_kind_that_they_are_where_the_hyperparameters_are_set(
     fit = KindsFit(counts, left)
     fit._likelihood(np.append(fit.hyper[:-1], -200.0))  # as draws leave it elsewhere
     np.testing.assert_array_equal(fit.few, np.arange(40) < 16)
+
+
+def test_the_density_is_that_of_both_kinds_after_the_last_round(monkeypatch):
+    monkeypatch.setattr(kinds, "ROUNDS", 1)  # in which little is settled
+    counts, left = of_one_kind(1)
+    fit = KindsFit(counts, left)
+    np.testing.assert_array_equal(fit._beside[fit._may], fit._few.likelihood)
+    assert -fit._loss(fit.hyper)[0] == pytest.approx(fit.log_density, abs=1e-6)
+
+
+def test_two_kinds_are_found_where_the_search_for_each_ended(monkeypatch):
+    counts, left = counts_of(8, 10)
+    assert KindsFit(counts, left).converged
+
+    class Lost(FewFit):
+        def _search(self, start, unit):
+            super()._search(start, unit)
+            self.converged = False
+
+    monkeypatch.setattr(kinds, "FewFit", Lost)
+    assert not KindsFit(counts, left).converged
 
 
 def test_a_number_that_falls_has_none_likelier_than_the_one_before():

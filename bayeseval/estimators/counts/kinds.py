@@ -61,17 +61,23 @@ class KindsFit(CountFit):
         self._few = FewFit(*some, **how)
         start, unit = self._start()
         before = -np.inf
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
+            if number > 0:
+                beside, of_first = self._beside_first(), self._few.hyper
+                self._few = FewFit(*some, beside=beside, start=of_first, **how)
             self._beside[self._may] = self._few.likelihood
             self._search(start, unit)
             if self.log_density - before < STILL:
                 break
             start, before = self.hyper, self.log_density
-            self._likelihood(start)  # where the search ended, it need not have been last
-            with np.errstate(divide="ignore"):
-                odds = np.log(self._other / (1.0 - self._other))[self._may]
-            beside = self._few.likelihood - np.clip(odds, -FARTHEST, FARTHEST)
-            self._few = FewFit(*some, beside=beside, start=self._few.hyper, **how)
+        self.converged = self.converged and self._few.converged
+
+    def _beside_first(self) -> NDArray[np.float64]:
+        """Log likelihood of the counts by the second kind, and of how frequent it is beside."""
+        self._likelihood(self.hyper)  # where the search ended, it need not have been last
+        with np.errstate(divide="ignore"):
+            odds = np.log(self._other / (1.0 - self._other))[self._may]
+        return self._few.likelihood - np.clip(odds, -FARTHEST, FARTHEST)
 
     def _of_first_kind(self) -> tuple[Counts, NDArray[np.float64]]:
         """Counts of the topics that may be of the first kind, and their unsampled documents."""
