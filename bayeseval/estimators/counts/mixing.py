@@ -34,8 +34,9 @@ def mixing(
 
     The nodes are about one standard deviation of their own topic apart, so that the densities of
     topics that are known better, beside one of which little was sampled, would fall between them:
-    they are no narrower than .3 of its variance. Topics that may have no relevant documents, and so
-    no effects, count by the probability that they have some; fewer than 3 topics have ratios of 1.
+    they are no narrower than .3 of its variance. Topics that may be of another kind, such as
+    without relevant documents, and so without effects, count by the probability that they are not;
+    fewer than 3 topics have ratios of 1.
     The time goes with the number of topics, beyond 200 of them, and else with its square.
 
     ``node`` (topic, node, 2) is a grid of two directions of the topic's own, ``share`` (topic,
