@@ -50,11 +50,12 @@ def fit_counts(
     (30 and 100 judgments).
 
     Where navigational topics stand beside others (:class:`.kinds.KindsFit`) two kinds make the
-    counts exp(23) to exp(117) times as likely with topics taken for normal, and where all others
-    are hard exp(6) to exp(11) times. Where there are none they are exp(3) times as likely at most,
+    counts exp(11) to exp(140) times as likely with topics taken for normal, and where all others
+    are hard exp(2) to exp(15) times. Where there are none they are exp(3) times as likely at most,
     exp(5) once where a third of the topics has nothing, and up to exp(13) times where hard topics
     stand beside rich ones. So exp(15) is asked for, and with each topic judged by the others no
-    less than exp(-2.5); or exp(3.5) and exp(2.5).
+    less than exp(-2.5); or exp(3.5) and exp(2.5). That passes over a third of the samples in which
+    all others are hard (50 and 100 judgments).
 
     Topics mostly differ along the whole of their lists. Where runs are noisy and topics of very
     different hardness they differ near their tops, and what noise spreads over the rest of the
