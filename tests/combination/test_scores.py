@@ -269,5 +269,5 @@ def test_samples_without_errors_and_other_objects_are_refused(sampled, monkeypat
 
 
 def test_it_is_named_where_evaluate_is_asked_for_it(sampled):
-    with pytest.raises(ValueError, match="combined_scores has .* compare_draws their differences"):
+    with pytest.raises(ValueError, match="combined_scores has .*compare_draws their differences"):
         be.evaluate(sampled, "P@10", estimator="combined")
