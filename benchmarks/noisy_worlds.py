@@ -5,8 +5,8 @@ less on hard topics, plus what the two runs of its team believe wrongly, plus he
 its own: what hard topics show at their tops says little of how many relevant documents there are.
 Topics have lognormal numbers of them; or a tenth has one alone and the others some three hundred;
 or a third has one to three, which runs rank high, and the others hundreds, or are hard, or both; or
-a third has none. Runs of another kind match exactly: what they find ends abruptly. In worlds of
-four grades the quality goes with the highest.
+half have hundreds and half are hard; or a third has none. Runs of another kind match exactly: what
+they find ends abruptly. In worlds of four grades the quality goes with the highest.
 """
 
 import numpy as np

@@ -64,18 +64,17 @@ def rank(
     check_measures(measure, estimated.relevance_level, estimator)
     check_population(population, estimator)
     options, ci_prob = estimating(estimated, judged), estimated.ci_prob
-    groups = groups_of_topics(topic_groups)
+    by_group = {"topic_groups": groups_of_topics(topic_groups)}
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     check_top(top, collection.sizes["run"])
     if estimator == COMBINED:
         check_combinable(collection, measure, estimated.relevance_level)
     over = population or default_population(options["estimator"])
-    about_topics = {"population": over, "topic_groups": groups}
-    check_groups(**about_topics, topics=collection["topic"].to_numpy())
+    check_groups(population=over, topics=collection["topic"].to_numpy(), **by_group)
     with working("estimating"):
         scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-        mean = be.mean_over_topics(scores, ci_prob=ci_prob, **about_topics)
+        mean = be.mean_over_topics(scores, population=over, ci_prob=ci_prob, **by_group)
     remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
     remark_scores(collection, scores, mean)
     known, matrix = scores, None
@@ -87,8 +86,7 @@ def rank(
         sampled = {name: options[name] for name in names if name in options}
         with working("estimating errors"):
             matrix = be.covariance(collection, measure, raised=True, **sampled)
-    how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed}
-    how["topic_groups"] = groups
+    how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed, **by_group}
     with working("ranking"):
         sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
         chances = be.rankings.rank_probabilities(known, prior=prior, **how)
