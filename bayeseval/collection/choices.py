@@ -52,12 +52,12 @@ def is_whole(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
-def check_several_topics(n_topics: int) -> None:
-    """Refuse to speak of the population of topics by one topic."""
-    if n_topics < 2:
+def check_several_topics(number: int, what: str = "topics") -> None:
+    """Refuse to speak of the population of topics by one topic, or by one group of them."""
+    if number < 2:
         raise ValueError(
             Message(
                 Option("population", "topics"),
-                " needs 2 topics with judgments or more, to see how scores differ between topics",
+                f" needs 2 {what} with judgments or more, to see how scores differ between {what}",
             )
         )

@@ -13,12 +13,17 @@ BOOTSTRAP_STREAM = 1
 
 
 def topic_weights(
-    judged: NDArray[np.bool_], n_draws: int, seed_word: int, population: str
+    judged: NDArray[np.bool_],
+    n_draws: int,
+    seed_word: int,
+    population: str,
+    of_group: NDArray[np.floating] | None = None,
 ) -> NDArray[np.float64]:
     """Weight of each topic in the mean under each draw (topic, draw).
 
     Topics without a judgment weigh 0. For the population of topics the weights are those of the
-    Bayesian bootstrap, the same for all runs.
+    Bayesian bootstrap, the same for all runs: of topics, or of the groups that they come in,
+    ``of_group`` (topic, group), 1 or 0, all topics of one alike.
 
     Examples
     --------
@@ -28,10 +33,13 @@ def topic_weights(
     weights = np.zeros((judged.size, n_draws))
     if population == "sample":
         weights[judged] = 1.0 / judged.sum()
-    else:
-        check_several_topics(int(judged.sum()))
-        random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
-        weights[judged] = random.dirichlet(np.ones(judged.sum()), size=n_draws).T
+        return weights
+    by = (np.eye(judged.size) if of_group is None else of_group)[judged]
+    by = by[:, by.any(axis=0)]
+    check_several_topics(by.shape[1], "topics" if of_group is None else "groups of topics")
+    random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
+    drawn = by @ random.dirichlet(np.ones(by.shape[1]), size=n_draws).T
+    weights[judged] = drawn / drawn.sum(axis=0)
     return weights
 
 

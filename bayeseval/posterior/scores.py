@@ -13,6 +13,7 @@ from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, warn_unranked
+from bayeseval.evaluation.topic_groups import Groups, check_groups, members
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.independence import warn_following
 from bayeseval.frame.rankings import Rankings
@@ -44,6 +45,7 @@ def posterior_scores(
     outside: str = "nonrelevant",
     over: str | None = "topic",
     population: str = "sample",
+    topic_groups: Groups | None = None,
     departures: str = "learned",
     denominator: str = "counts",
     random_seed: int | None = None,
@@ -88,6 +90,9 @@ def posterior_scores(
         draw weighs the topics by Dirichlet(1, ..., 1), the same for all runs (Bayesian bootstrap).
         It assumes no shape of the scores over topics; its variance over topics is (T - 1)/(T + 1)
         times the usual :math:`s^2 / T`.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        For ``population="topics"``: groups of topics that were chosen together, such as turns of
+        conversations. The groups have the Dirichlet weights then, and topics of one weigh alike.
     departures : {"learned", "none"}
         Runs that the model did not learn from, added since or left out of it: how far they depart
         from it is learned from the judgments among their first 500 ranks, and drawn; or they are
@@ -138,9 +143,9 @@ def posterior_scores(
     ------
     ValueError
         A fit of another collection; a measure that the model has no grades for; the population of
-        topics by one topic; an unknown option; a sampler's draws of what was judged; a fit
-        of a model from which a part was taken away; draws that are not finite; other labels of
-        judged documents than the fit has.
+        topics by one topic or group; groups that lack a topic; an unknown option; a sampler's
+        draws of what was judged; a fit of a model from which a part was taken away; draws that are
+        not finite; other labels of judged documents than the fit has.
 
     Warns
     -----
@@ -172,6 +177,8 @@ def posterior_scores(
     check_seed(random_seed)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
+    topics = sampled["topic"].to_numpy()
+    check_groups(topic_groups, population, topics)
     kind = _scorable(fitted)
     assert kind.draws is not None
     draws = kind.draws(fitted, sampled, random_seed)
@@ -180,7 +187,8 @@ def posterior_scores(
         of_documents = {"departures": departures, "denominator": denominator}
     scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **of_documents)
     judged = scored.judged_topic
-    weights = topic_weights(judged, draws.n_draws, draws.seed_word, population)
+    of_group = None if topic_groups is None else members(topic_groups, topics).to_numpy()
+    weights = topic_weights(judged, draws.n_draws, draws.seed_word, population, of_group)
     estimate, modelled, lost, spread = _streamed(scored, weights, over)
     if not judged.all():
         n_others = int(judged.sum()) if over == "topic" else None

@@ -671,6 +671,14 @@ def test_topics_as_a_sample_have_the_same_estimate_and_no_shorter_interval(small
     there = be.combine(of_sample(sampled, population="topics"), post)
     np.testing.assert_allclose(here.estimate, there.estimate, rtol=1e-12)
     assert (there.interval.diff("ci_bound") >= here.interval.diff("ci_bound")).all()
+    # or groups of them, by which the means are given
+    topics = sampled["topic"].to_numpy().tolist()
+    groups = {topic: index // 2 for index, topic in enumerate(topics)}
+    mean = of_sample(sampled, population="topics", topic_groups=groups)
+    added = (mean.standard_error**2 - mean.design_error**2).clip(min=0.0)
+    wider = scipy.stats.t(mean.degrees_of_freedom).ppf(0.95) / scipy.stats.norm.ppf(0.95)
+    error = be.combine(mean, post).standard_error
+    np.testing.assert_allclose(error**2 - here.standard_error**2, added * wider**2, atol=1e-12)
 
 
 @pytest.mark.parametrize("known", [0, 2])

@@ -8,6 +8,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.frame.features import discount
 from bayeseval.models.identity import added_and_lacking
+from bayeseval.posterior.labelled import topic_weights
 from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
 
 MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]
@@ -149,6 +150,46 @@ def test_population_of_topics_adds_the_spread_between_topics():
     fitted = handmade_fit(be.models.relevance_model(one))
     with pytest.raises(ValueError, match="population='topics' needs 2 topics with judgments"):
         be.posterior_scores(fitted, one, "P@2", population="topics", random_seed=1)
+
+
+def test_groups_of_topics_weigh_by_chance_and_the_topics_of_one_alike():
+    collection = be.simulate.urn_collection(
+        [0.2, 0.5], n_topics=12, n_documents=30, prevalence=0.3, difficulty_sd=1.0, random_seed=1
+    )
+    fitted = handmade_fit(be.models.relevance_model(collection))
+    topics = collection["topic"].to_numpy().tolist()
+    groups = {topic: index // 3 for index, topic in enumerate(topics)}
+    about = {"population": "topics", "random_seed": 1}
+    post = be.posterior_scores(fitted, collection, "P@10", topic_groups=groups, **about)
+    exact = be.evaluate(collection, "P@10", estimator="assumed").estimate[0]
+    of_group = exact.to_numpy().reshape(2, 4, 3).mean(axis=2)
+    variance = post.estimate[..., 0, :].var(["chain", "draw"])
+    np.testing.assert_allclose(variance, of_group.var(axis=1) / (4 + 1), rtol=0.1)
+    # groups of one topic are topics
+    alone = be.posterior_scores(
+        fitted, collection, "P@10", topic_groups={topic: topic for topic in topics}, **about
+    )
+    xr.testing.assert_allclose(alone, be.posterior_scores(fitted, collection, "P@10", **about))
+    with pytest.raises(ValueError, match="topic_groups is for population='topics'"):
+        be.posterior_scores(fitted, collection, "P@10", topic_groups=groups)
+    with pytest.raises(ValueError, match="it lacks 12"):
+        be.posterior_scores(
+            fitted, collection, "P@10", topic_groups=dict(list(groups.items())[:-1]), **about
+        )
+
+
+def test_weights_of_groups_are_those_of_their_judged_topics():
+    judged = np.array([True, True, False, True, False])
+    of_group = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]])
+    weights = topic_weights(judged, 4000, 1, "topics", of_group)
+    np.testing.assert_array_equal(weights[~judged], 0.0)
+    np.testing.assert_array_equal(weights[0], weights[1])
+    np.testing.assert_allclose(weights.sum(axis=0), 1.0)
+    one, other = 2.0 * weights[0], weights[3]
+    share = 0.5 * one / (0.5 * one + other)  # of the first of two groups: uniform
+    np.testing.assert_allclose(np.quantile(share, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.03)
+    with pytest.raises(ValueError, match="needs 2 groups of topics with judgments"):
+        topic_weights(judged, 1, 1, "topics", of_group[:, [0]] + of_group[:, [1]])
 
 
 def test_documents_outside_the_frame_count_nothing_or_what_the_model_says():
