@@ -211,13 +211,20 @@ def posterior_scores(
         "draws_of": kind.draws_of,
     } | origin(sampled)
     if kind.draws_of == "documents" and {"sampler", "approximation"} & fitted.attrs.keys():
-        found = judgments_verdict(judgments_by(draws))
-        attrs["judgments_passed"] = int(found["passed"].all())
-        attrs["judgments_verdict"] = verdict_text(found)
+        attrs |= _said_of_judgments(draws)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
     labels["learned"] = xr.Variable("run", scored.learned)
     result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
     return result.assign(scored.beside(result, modelled))
+
+
+def _said_of_judgments(draws: Any) -> dict[str, int | str]:
+    """Whether the judgments speak against the draws of a model of documents, as attrs."""
+    found = judgments_verdict(judgments_by(draws))
+    return {
+        "judgments_passed": int(found["passed"].all()),
+        "judgments_verdict": verdict_text(found),
+    }
 
 
 def _scorable(fitted: xr.DataTree) -> ModelKind:
