@@ -99,6 +99,15 @@ def test_labels_of_unknown_pairs_are_counted():
     assert len(values(labelled)) == 3
 
 
+def test_a_missing_label_is_neither_counted_nor_that_of_a_pair():
+    none = pd.DataFrame({"topic": ["1", "1"], "document": ["a0", "y"], "label": np.nan})
+    stray = pd.DataFrame({"topic": ["1"], "document": "x", "label": 1})
+    with pytest.warns(UserWarning, match="1 of 4 labels are left out.*topic '1' document 'x'"):
+        be.add_predictions(small_collection(), "gpt", pd.concat([none, TABLE, stray]))
+    with pytest.raises(ValueError, match="none of 1 labels is of a pair of the coll.*document 'x'"):
+        be.add_predictions(small_collection(), "gpt", pd.concat([none, stray]))
+
+
 @pytest.mark.parametrize(
     ("name", "labels", "message"),
     [

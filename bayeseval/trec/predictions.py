@@ -224,7 +224,8 @@ def _check_labels(table: pd.DataFrame, where: str) -> None:
 
 
 def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray[np.float64]:
-    """Labels over the pairs (pair,) of the collection."""
+    """Labels over the pairs (pair,) of the collection; a missing one is no label."""
+    table = table.dropna(subset="value")
     position = pair_positions(collection, table["topic"], table["document"])
     stray = position < 0
     if stray.all():
