@@ -99,6 +99,15 @@ def test_labels_of_unknown_pairs_are_counted():
     assert len(values(labelled)) == 3
 
 
+def test_a_series_with_topics_and_documents_in_its_index_serves_as_labels_and_judgments():
+    column = TABLE.set_index(["topic", "document"])["label"]
+    labelled = be.add_predictions(small_collection(), "gpt", column)
+    assert values(labelled) == values(be.add_predictions(small_collection(), "gpt", TABLE))
+    grades = column.round().astype(int)
+    read = be.qrels_frame(be.read_collection(grades, {"r": {"1": {"d0": 1}}}))
+    assert read.grade.tolist() == grades.tolist()
+
+
 def test_a_missing_label_is_neither_counted_nor_that_of_a_pair():
     none = pd.DataFrame({"topic": ["1", "1"], "document": ["a0", "y"], "label": np.nan})
     stray = pd.DataFrame({"topic": ["1"], "document": "x", "label": 1})

@@ -82,7 +82,12 @@ def as_frame(source: Any, kind: str) -> pd.DataFrame | None:
 
 
 def as_pandas(source: Any) -> Any:
-    """The DataFrame that a table of polars, pyarrow and the like turns into; all else as it is."""
+    """The DataFrame of a table of polars, pyarrow and the like; all else as it is.
+
+    So has a Series one whose index holds topics and documents.
+    """
+    if isinstance(source, pd.Series) and source.index.nlevels > 1:
+        return source.to_frame()
     if isinstance(source, pd.DataFrame) or not callable(getattr(source, "to_pandas", None)):
         return source
     table = source.to_pandas()
