@@ -24,7 +24,13 @@ from .combination import (
 )
 from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
-from .evaluation import covariance, evaluate, mean_over_topics, paired_difference
+from .evaluation import (
+    covariance,
+    evaluate,
+    label_agreement,
+    mean_over_topics,
+    paired_difference,
+)
 from .experiments import dual_runs
 from .inference import (
     diagnostic_plots,
@@ -74,6 +80,7 @@ __all__ = [
     "experiments",
     "fit",
     "inference",
+    "label_agreement",
     "log_likelihood",
     "mean_over_topics",
     "models",

@@ -52,9 +52,10 @@ def check_shared(path: str, topics: Array, judged: Array | None) -> None:
 
 
 def of_labels(collection: DataTree, name: str, path: Path) -> str:
-    """How many pairs have a label, in a line; labels that follow the sample are refused.
+    """How many pairs have a label, and how good labels are, in a line.
 
-    Of labels that look like judgments there is a warning.
+    Labels that follow the sample are refused; of labels that look like judgments there is a
+    warning.
     """
     from bayeseval.collection.predictions import warn_of_copies
     from bayeseval.frame.frame import BY_CHANCE
@@ -68,7 +69,26 @@ def of_labels(collection: DataTree, name: str, path: Path) -> str:
         whole = design["inclusion_probability"].notnull().all()
         if design.attrs["scheme"] in BY_CHANCE and whole:
             check_labels(labelled)
-    return f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
+    has = f"labels '{name}', {(values == values).sum()} of {values.size} pairs have one"
+    both = values + collection["judgments/grade"].to_numpy()
+    return f"{has}; {_of_agreement(labelled, name)}" if (both == both).any() else has
+
+
+def _of_agreement(labelled: DataTree, name: str) -> str:
+    """What labels are worth by the judgments, in words."""
+    found = be.label_agreement(labelled, name)
+    value = found["estimate"].to_series()
+    bounds = {
+        quantity: "" if low != low else f" ({low:.2f} to {high:.2f})"
+        for quantity, (low, high) in zip(value.index, found["interval"].to_numpy(), strict=True)
+    }
+    weighted = "weighted by the design " if "design" in labelled.children else ""
+    named = ("sensitivity", "specificity", "precision")
+    shares = ", ".join(f"{one} {value[one]:.2f}{bounds[one]}" for one in named)
+    return (
+        f"{weighted}they agree with {value['agreement']:.1%} of the judgments, kappa "
+        f"{value['kappa']:.2f}{bounds['kappa']}; {shares}"
+    )
 
 
 def of_runs(collection: DataTree) -> Table:

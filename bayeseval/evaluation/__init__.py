@@ -1,6 +1,7 @@
 """Evaluation: scores, means over topics, covariances and differences of runs."""
 
 from bayeseval.evaluation.differences import compared_pairs, default_population, differences
+from bayeseval.evaluation.label_agreement import label_agreement
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.pairs import covariance, paired_difference
 from bayeseval.evaluation.scores import evaluate
@@ -11,6 +12,7 @@ __all__ = [
     "default_population",
     "differences",
     "evaluate",
+    "label_agreement",
     "mean_over_topics",
     "paired_difference",
 ]

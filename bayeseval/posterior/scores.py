@@ -177,11 +177,11 @@ def posterior_scores(
     check_seed(random_seed)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
-    topics = sampled["topic"].to_numpy()
-    check_groups(topic_groups, population, topics)
     kind = _scorable(fitted)
     assert kind.draws is not None
     draws = kind.draws(fitted, sampled, random_seed)
+    topics = sampled["topic"].to_numpy()
+    check_groups(topic_groups, population, topics)
     of_documents = {}
     if kind.draws_of == "documents":
         of_documents = {"departures": departures, "denominator": denominator}
