@@ -57,6 +57,16 @@ def test_unjudged_documents_reach_each_grade_as_often_as_the_steps_say():
         assert abs(float(drawn) - 2 * share) < 4 * np.sqrt(2 * 0.25 / 2000)
 
 
+def test_unjudged_documents_may_be_not_relevant_where_every_judged_one_is():
+    sampled = half_judged(collection_of_three((2, 1, 1, 2, 1, 1, 2, 1)), budget=3)
+    model = be.models.grade_model(sampled)
+    assert list(model.coords["grade_value"]) == [0.0, 1.0, 2.0]
+    fitted = handmade_fit(model, **FLAT, step_intercept=logit(0.4))
+    found = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1).estimate.sel(run="a")
+    drawn = found.mean() * 2 - sampled["judgments/grade"].notnull().sum()
+    assert abs(float(drawn) - 1.0) < 4 * np.sqrt(2 * 0.25 / 2000)  # half of two
+
+
 def test_labels_change_the_odds_by_their_error_rates():
     sampled = labelled((1, 0, 1, 0, 0, 1, 0, 0))
     model = be.models.relevance_model(sampled, external="llm")

@@ -47,7 +47,8 @@ def grade_model(
               = a_k + u_{tk} + \lambda_k \log(1 + e^{\eta_d}) + \gamma_k \min(x_d, 1)
 
     with :math:`\eta` the linear predictor of :func:`relevance_model`, x the scaled log of the fused
-    rank in it, and :math:`v_1 < v_2 < \dots` the grades above the lowest. Topics differ in their
+    rank in it, and :math:`v_1 < v_2 < \dots` the grades above the lowest, which is 0 where all that
+    occur or are declared are above it. Topics differ in their
     share of high grades, by :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade
     beyond relevance is learned: with :math:`\lambda_1 = 1`, :math:`\gamma_1 = 0` and no u the first
     two grades are cut from one ordered scale (proportional odds, the cutpoints
@@ -126,6 +127,8 @@ def grade_model(
         )
     if scale.size < 2:
         raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
+    if scale[0] > 0:  # that no sampled document is without relevance does not say that none is
+        scale = np.append(0.0, scale)
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
     coords |= {"step_number": STEP}
     with pm.Model(coords=coords) as model:
