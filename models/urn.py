@@ -77,7 +77,8 @@ def table(summary, sampled):
         "lower_bound": bounds.interval.sel(ci_bound="lower", drop=True),
         "upper_bound": bounds.interval.sel(ci_bound="upper", drop=True),
     }
-    frame = summary.drop_vars(list(summary.data_vars)).assign(columns).to_dataframe()
+    runs = summary.drop_vars([*summary.data_vars, "ci_bound"])
+    frame = runs.assign(columns).to_dataframe()
     return frame[list(columns)].sort_values("estimate", ascending=False)
 
 

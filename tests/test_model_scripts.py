@@ -71,6 +71,23 @@ def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(
     assert pictures(tmp_path / "out") == expected
 
 
+def test_the_table_of_the_urn_script_has_one_row_a_run():
+    whole = be.simulate.urn_collection(
+        [0.05, 0.1, 0.2], n_topics=3, n_documents=100, prevalence=0.2, depth=30, random_seed=1
+    )
+    pool = be.designs.depth_pool(whole, 5)
+    drawn = be.draw(pool, random_seed=1)
+    sampled = be.reveal(whole, pool, drawn, unjudged="nonrelevant")
+    model = be.models.urn_model(sampled, depth=5, frame="retrieved")
+    prior = be.inference.prior_fit(model, draws=50, random_seed=1)
+    scores = be.posterior_scores(prior, sampled, "RBP(p=0.95)", random_seed=1)
+    table = runpy.run_path(str(ROOT / "models" / "urn.py"))["table"]
+    rows = table(be.summarize(scores), sampled)
+    assert sorted(rows.index) == ["run001", "run002", "run003"]
+    assert (rows["lower_bound"] <= rows["estimate"]).all()
+    assert (rows["estimate"] <= rows["upper_bound"]).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "observed", "scores"),
