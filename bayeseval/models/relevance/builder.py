@@ -51,9 +51,10 @@ def relevance_model(
     (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that number
     themselves. Each is taken less its regression on those before it, with mean 0 and standard
     deviation 1 over the frame (g, h, f and a keep their spread, and are taken less their regression
-    on x and q alone) where a pair weighs 1 / fused rank (:class:`bayeseval.frame.scale.RankScale`),
-    so that the priors mean the same whatever the depth of the frame. A topic's intercept and slope
-    are correlated: where much is relevant, it may lie deeper.
+    on x and q alone; the z are in units of the spread of the first, and those after it have less)
+    where a pair weighs 1 / fused rank (:class:`bayeseval.frame.scale.RankScale`), so that the
+    priors mean the same whatever the depth of the frame. A topic's intercept and slope are
+    correlated: where much is relevant, it may lie deeper.
 
     =====================  ====================  =================================================
     name in ``priors``     default               why
