@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 MANY_GRADES = 8
@@ -57,4 +58,6 @@ def calibration_kind(seen: xr.DataTree) -> str | None:
     (observed,) = seen["observed_data"].to_dataset().data_vars.values()
     if observed.dtype.kind not in "iub" or not observed.size or observed.max() > MANY_GRADES:
         return None
-    return "binary" if observed.max() <= 1 else "ordinal"
+    if observed.max() <= 1:
+        return "binary"
+    return "ordinal" if np.unique(observed).size > 2 else None  # a curve for each step between two

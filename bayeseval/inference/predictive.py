@@ -97,9 +97,9 @@ def predictive_draws(
 def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.DataTree:
     """Draws of the prior in the form of a fit: the model before it has seen judgments.
 
-    :func:`bayeseval.posterior_scores` of it, with ``denominator="model"``, gives the prior of any
-    score, given the judgments that the collection holds: with few of them, a check of whether the
-    priors say what they should.
+    :func:`bayeseval.posterior_scores` of it, which takes ``denominator="model"`` then, gives the
+    prior of any score, given the judgments that the collection holds: with few of them, a check of
+    whether the priors say what they should.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
     Returns
     -------
     DataTree
-        Groups posterior (which holds draws of the prior) and constant_data.
+        Groups posterior (which holds draws of the prior) and constant_data; attr ``prior``.
 
     Raises
     ------
@@ -140,7 +140,9 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
     groups = {"posterior": drawn["prior"].to_dataset()}
     if "constant_data" in drawn.children:
         groups["constant_data"] = drawn["constant_data"].to_dataset()
-    return xr.DataTree.from_dict(groups)
+    made = xr.DataTree.from_dict(groups)
+    made.attrs["prior"] = 1
+    return made
 
 
 def _conditioned(model, fitted: xr.DataTree):

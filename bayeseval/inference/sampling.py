@@ -102,9 +102,10 @@ def fit(
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; options of an approximation; nothing observed; values
-        in ``observed`` of what the model does not have, of another shape or impossible; a discrete
-        parameter; numbers that are not whole or too small.
+        An unknown sampler or approximation; options of an approximation, or that the sampler does
+        not have (told once the model is compiled); nothing observed; values in ``observed`` of what
+        the model does not have, of another shape or impossible; a discrete parameter; numbers that
+        are not whole or too small.
     TypeError
         Something else than a model.
     NotImplementedError
@@ -149,27 +150,21 @@ def fit(
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
-    try:
-        with warnings.catch_warnings(), _interruptible():
-            warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
-            fitted = pm.sample(
-                draws=draws,
-                tune=tune,
-                chains=chains,
-                cores=min(chains, usable_processors() if cores is None else cores),
-                random_seed=random_seed,
-                nuts_sampler=sampler,  # type: ignore[arg-type]
-                nuts=dict(options or {}),
-                progressbar=_on_terminal() if progress is None else progress,
-                compute_convergence_checks=False,
-                quiet=True,
-                model=conditioned,
-            )
-    except NotImplementedError as error:
-        raise NotImplementedError(
-            f"sampler '{sampler}' cannot compute this model ({error}); leave sampler out to use "
-            "nutpie"
-        ) from error
+    with warnings.catch_warnings(), _interruptible(), _told_of(sampler):
+        warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
+        fitted = pm.sample(
+            draws=draws,
+            tune=tune,
+            chains=chains,
+            cores=min(chains, usable_processors() if cores is None else cores),
+            random_seed=random_seed,
+            nuts_sampler=sampler,  # type: ignore[arg-type]
+            nuts=dict(options or {}),
+            progressbar=_on_terminal() if progress is None else progress,
+            compute_convergence_checks=False,
+            quiet=True,
+            model=conditioned,
+        )
     assert isinstance(fitted, xr.DataTree)
     fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
     changed = zip(("added", "lacking"), added_and_lacking(model), strict=True)
@@ -183,6 +178,22 @@ def fit(
 def _on_terminal() -> bool:
     """Whether a bar on stderr would be seen; a program without a console has none."""
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextmanager
+def _told_of(sampler: str) -> Iterator[None]:
+    """What a sampler cannot do, in words that say whose it is."""
+    try:
+        yield
+    except AttributeError as error:
+        if "settings attribute" not in str(error):
+            raise
+        raise ValueError(f"options of sampler '{sampler}': {error}") from error
+    except NotImplementedError as error:
+        raise NotImplementedError(
+            f"sampler '{sampler}' cannot compute this model ({error}); leave sampler out to use "
+            "nutpie"
+        ) from error
 
 
 @contextmanager

@@ -207,6 +207,9 @@ def verdict_text(found: xr.Dataset) -> str:
     parts = []
     for check in found["check"].to_numpy().tolist():
         row = found.sel(check=check)
+        if np.isnan(row["value"].item()):
+            parts.append(f"{check} cannot be told (one chain, or too few draws)")
+            continue
         digits = ".0f" if check in WHOLE else ".2f" if check in KINDS else ".3f"
         text = f"{check} {row['value'].item():{digits}}"
         if not row["passed"].item():

@@ -119,8 +119,9 @@ def posterior_scores(
         the counts have them, with as many in place as can be; where the counts have a share of
         topics with nothing relevant, as many draws of a topic have nothing, those with the fewest
         relevant documents. Needs a stratified or Poisson design with all its probabilities, two
-        topics that were not judged completely, and ``outside="nonrelevant"``; else "model" (the
-        attr ``denominator`` says which). All other measures are as the model has them.
+        topics that were not judged completely, and ``outside="nonrelevant"``; else "model", and
+        so of draws of the prior (:func:`bayeseval.inference.prior_fit`); the attr ``denominator``
+        says which. All other measures are as the model has them.
     random_seed : int, optional
         Seed of the draws of relevance. The same draws whatever measures are asked for, but of
         ``urn_model``, whose lists are drawn as deep as the deepest of them looks.
@@ -184,7 +185,8 @@ def posterior_scores(
     check_groups(topic_groups, population, topics)
     of_documents = {}
     if kind.draws_of == "documents":
-        of_documents = {"departures": departures, "denominator": denominator}
+        asked = "model" if "prior" in fitted.attrs else denominator
+        of_documents = {"departures": departures, "denominator": asked}
     scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **of_documents)
     judged = scored.judged_topic
     of_group = None if topic_groups is None else members(topic_groups, topics).to_numpy()

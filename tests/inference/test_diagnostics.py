@@ -149,6 +149,8 @@ def test_variables_that_the_fit_holds_fixed_or_that_are_long_are_not_drawn_entry
         ([0, 1, 1, 0], "binary"),
         ([0, -1, 1, 0], "binary"),
         ([0, 1, 2, 0], "ordinal"),
+        ([1, 2, 2, 1], None),
+        ([0, -1, 2, 2], None),
         ([0, 1, 99, 0], None),
         ([0.1, 0.2, 0.3, 0.4], None),
     ],

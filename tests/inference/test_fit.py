@@ -133,6 +133,7 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
             {"random_seed": 1, "approximation": "laplace", "options": {"target_accept": 0.9}},
             "options are of a sampler",
         ),
+        ({"random_seed": 1, "options": {"target_acept": 0.9}}, "of sampler 'nutpie': .*acept"),
         ({"random_seed": 1, "observed": {}}, "nothing in the model is observed"),
         ({"random_seed": 1, "observed": {"rel": 1.0}}, "no such variable; what .*: score"),
         ({"random_seed": 1, "observed": {"score": [1.0]}}, r"shape \(1,\); the variable has"),

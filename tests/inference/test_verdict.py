@@ -65,6 +65,9 @@ def test_values_agree_with_arviz():
 def test_text_shows_what_failed_and_what_is_allowed():
     text = verdict_text(be.verdict(draws(diverging=one_divergence)))
     assert text.startswith("divergences 1 (allowed: at most 0); r_hat 1.0")
+    one = draws().map_over_datasets(lambda part: part.isel(chain=[0]) if part.dims else part)
+    text = verdict_text(be.verdict(one))
+    assert "; r_hat cannot be told (one chain, or too few draws); ess_bulk " in text
 
 
 def test_a_verdict_on_judgments_takes_predicted_judgments_alone():
