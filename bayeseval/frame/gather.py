@@ -114,7 +114,8 @@ def design_runs(collection: xr.DataTree) -> list[str] | None:
         said = (
             f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
             "made from are not in the collection; what dyn and models predict rests on the others "
-            "and will differ from what all of them say"
+            "and will differ from what all of them say: give them too (a comparison may name one "
+            "run as its reference)"
             if present
             else "none of the runs that the design was made from is in the collection; what dyn "
             "and models predict rests on other runs, and will differ from what those would say"

@@ -84,7 +84,8 @@ def check_params(text: str, name: str, params: dict[str, Any]) -> None:
     if params.get("judged_only"):
         raise ValueError(
             f"{where} asks for judged_only, which is not a parameter here: a measure says what is "
-            "counted, the estimator says what an unjudged document counts as."
+            "counted, the estimator says what an unjudged document counts as ('condensed' leaves "
+            "such documents out)."
         )
     row = MEASURES[name]
     for unknown in params.keys() - {*row.parameters, "judged_only"}:
