@@ -53,6 +53,7 @@ coverage: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 30 --budget 100
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --budget 50 --budget 200
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --estimator relevance_model --estimator combined
+	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py run --samples 10 --collection trec-covid-5-teams --estimator dyn --estimator relevance_model --estimator combined
 	PYTHONPATH=. $(BIN)/python benchmarks/interval_coverage.py report
 combination: setup-test
 	PYTHONPATH=. $(BIN)/python benchmarks/combined_intervals.py run --samples 9

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 import bayeseval as be
@@ -26,6 +27,18 @@ def round5() -> xr.DataTree:
     paths = sorted(unpacked(folder / "round5-runs.tar.xz").iterdir())[::3]
     return be.read_collection(
         folder / "qrels.covid-complete.txt.gz", [str(path) for path in paths], depth=1000
+    )
+
+
+def round5_teams() -> xr.DataTree:
+    """TREC-COVID round 5, all runs, of which those of every second team contributed."""
+    folder = trec_covid()
+    official = pd.read_csv(folder / "round5-official.csv")
+    known = official["team"].isin(sorted(set(official["team"]))[::2])
+    table = official[["team"]].assign(run=official["tag"], contributed=known)
+    runs = unpacked(folder / "round5-runs.tar.xz")
+    return be.read_collection(
+        folder / "qrels.covid-complete.txt.gz", f"{runs}/*", run_table=table, depth=1000
     )
 
 
@@ -153,8 +166,10 @@ HELD_OUT = {
     "text-6": (partial(text_world, "text-6"), False),
 }
 
+# others of a family on which something is learned: name -> what makes it, real data, family
+RELATED = {"trec-covid-5-teams": (round5_teams, True, "trec-covid-5")}
 
-EVERY = COLLECTIONS | HELD_OUT
+EVERY = COLLECTIONS | HELD_OUT | {name: row[:2] for name, row in RELATED.items()}
 
 
 def at_hand(names: Iterable[str]) -> list[str]:
