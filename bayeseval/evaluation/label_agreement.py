@@ -38,7 +38,8 @@ def label_agreement(
 ) -> xr.Dataset:
     r"""How well the labels of a judge, such as an LLM, agree with the judgments of a sample.
 
-    Every judged document stands for :math:`1 / \pi_d` documents of the frame, so that the numbers
+    Every judged document stands for :math:`1 / \pi_d` documents of the frame (drawn k times of K
+    with replacement, with probability p each time, for :math:`k_d / (K p_d)`), so that the numbers
     are of all documents that could have been judged, which a plain cross table of the judged ones
     is not: a design samples what runs rank high. With y and z whether grade and label say relevant
     the shares of documents are
@@ -188,8 +189,20 @@ def _judged_and_labelled(collection: xr.DataTree, name: str) -> tuple:
     if not both.any():
         raise ValueError(f"no judged document has a label of '{name}'")
     topic = np.unique(sample.topic[both], return_inverse=True)[1]
-    weight = 1.0 / sample.inclusion_probability[both]
+    weight = _stood_for(frame)[both]
     return grade[both], label[both], topic, weight, int((judged & ~both).sum())
+
+
+def _stood_for(frame: Frame) -> Floats:
+    """How many documents of its topic each pair of the frame stands for if it is judged."""
+    sample, collection = frame.sample, frame.collection
+    if frame.scheme != "with_replacement":
+        return ratio(1.0, sample.inclusion_probability, otherwise=np.nan)
+    count = collection["judgments/draw_count"].transpose(..., "pair").to_numpy()
+    drawn = count.reshape(-1, count.shape[-1])[0, sample.pair]
+    draws = np.bincount(sample.topic, drawn)[sample.topic]
+    chance = collection["design/draw_probability"].to_numpy()[sample.pair]
+    return ratio(drawn, draws * chance, otherwise=np.nan)
 
 
 def _tables(topic, row, column, weight: Floats, shape: tuple[int, int]) -> Floats:

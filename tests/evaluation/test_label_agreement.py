@@ -160,3 +160,24 @@ def test_what_cannot_be_told_is_nan_or_refused(world):
     others = others.loc[others["_merge"] == "left_only", ["topic", "document", "label"]]
     with pytest.raises(ValueError, match="no judged document has a label of 'others'"):
         be.label_agreement(be.add_predictions(sampled, "others", others), "others")
+
+
+def test_draws_with_replacement_count_by_how_often_they_fell(world):
+    whole, _, _ = world
+    design = be.designs.with_replacement(whole, budget=30)
+    sampled = be.reveal(whole, design, be.draw(design, random_seed=1))
+    found = be.label_agreement(sampled)
+    table = pd.DataFrame(
+        {
+            "topic": sampled["pair_topic"].to_numpy(),
+            "count": sampled["judgments/draw_count"].to_numpy(),
+            "grade": sampled["judgments/grade"].to_numpy(),
+            "label": sampled["predictors/llm"].to_numpy(),
+            "chance": sampled["design/draw_probability"].to_numpy(),
+        }
+    ).query("count > 0")
+    draws = table.groupby("topic")["count"].transform("sum")
+    table["weight"] = table["count"] / draws / table["chance"]
+    weighted = table["weight"].groupby([table["grade"] >= 1, table["label"] >= 1]).sum().unstack()
+    assert found.estimate.to_series().to_dict() == pytest.approx(quantities(weighted))
+    assert found.interval.notnull().all()
