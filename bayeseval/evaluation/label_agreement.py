@@ -118,7 +118,8 @@ def label_agreement(
     name = _judge(collection, name)
     grade, label, topic, weight, unlabelled = _judged_and_labelled(collection, name)
     if label_level is None:
-        label_level = 0.5 if label.max() <= 1.0 else float(relevance_level)
+        highest = np.nanmax(label_values(collection, name))  # of unjudged documents too
+        label_level = 0.5 if highest <= 1.0 else float(relevance_level)
     relevant, said = (grade >= relevance_level).astype(int), (label >= label_level).astype(int)
     binary, again, seen = (
         _tables(topic, relevant, said, values, (2, 2)) for values in (weight, weight**2, weight**0)

@@ -181,3 +181,14 @@ def test_draws_with_replacement_count_by_how_often_they_fell(world):
     weighted = table["weight"].groupby([table["grade"] >= 1, table["label"] >= 1]).sum().unstack()
     assert found.estimate.to_series().to_dict() == pytest.approx(quantities(weighted))
     assert found.interval.notnull().all()
+
+
+def test_the_level_of_labels_is_told_by_those_of_unjudged_documents_too(world):
+    _, sampled, pairs = world
+    judged = be.qrels_frame(sampled).query("grade >= 0")[["topic", "document"]]
+    seen = pairs.merge(judged, how="left", indicator=True)["_merge"].to_numpy() == "both"
+    label = np.where(seen, np.minimum(pairs["label"], 1), pairs["label"])
+    low = be.add_predictions(sampled, "low", pairs[["topic", "document"]].assign(label=label))
+    found = be.label_agreement(low, "low", relevance_level=2)
+    assert found.attrs["label_level"] == 2.0
+    assert found.estimate.sel(quantity="label_prevalence") == 0.0
