@@ -77,18 +77,16 @@ def of_labels(collection: DataTree, name: str, path: Path) -> str:
 def _of_agreement(labelled: DataTree, name: str) -> str:
     """What labels are worth by the judgments, in words."""
     found = be.label_agreement(labelled, name)
-    value = found["estimate"].to_series()
-    bounds = {
-        quantity: "" if low != low else f" ({low:.2f} to {high:.2f})"
-        for quantity, (low, high) in zip(value.index, found["interval"].to_numpy(), strict=True)
-    }
+    said = {}
+    for quantity, value in found["estimate"].to_series().items():
+        low, high = found["interval"].sel(quantity=quantity).to_numpy()
+        bounds = "" if low != low else f" ({low:.2f} to {high:.2f})"
+        known = f"{value:.2f}{bounds}" if value == value else "cannot be told"
+        said[quantity] = f"{quantity} {known}"
+    agreement = float(found["estimate"].sel(quantity="agreement"))
     weighted = "weighted by the design " if "design" in labelled.children else ""
-    named = ("sensitivity", "specificity", "precision")
-    shares = ", ".join(f"{one} {value[one]:.2f}{bounds[one]}" for one in named)
-    return (
-        f"{weighted}they agree with {value['agreement']:.1%} of the judgments, kappa "
-        f"{value['kappa']:.2f}{bounds['kappa']}; {shares}"
-    )
+    shares = ", ".join(said[one] for one in ("sensitivity", "specificity", "precision"))
+    return f"{weighted}they agree with {agreement:.1%} of the judgments, {said['kappa']}; {shares}"
 
 
 def of_runs(collection: DataTree) -> Table:

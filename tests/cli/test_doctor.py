@@ -153,6 +153,17 @@ def test_labels_beside_runs_are_counted_and_copies_of_judgments_suspected(comman
     assert "few: 1 of 31 labels are left out" in out and "stray: none of 1 labels" in out
 
 
+def test_what_judgments_say_of_labels_is_told(command, files):
+    lines = [line.split() for line in (files / "qrels").read_text().splitlines()]
+    (files / "none").write_text(
+        "".join(f"{topic} 0 {document} 0\n" for topic, _, document, _ in lines)
+    )
+    _, out, _ = command("doctor", files / "qrels", files / "a", "--labels", files / "none")
+    share = sum(int(line[3]) == 0 for line in lines) / len(lines)
+    assert f"120 pairs have one; they agree with {share:.1%} of the judgments, kappa 0.00" in out
+    assert "; sensitivity 0.00 (0.00 to " in out and out.count("precision cannot be told\n") == 1
+
+
 def test_labels_of_sampled_documents_alone_are_refused_as_dyn_does(command, files):
     command("sample", files / "a", "--budget", 20, "--n-strata", 5, "--seed", 1,
             "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
