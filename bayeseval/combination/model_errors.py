@@ -44,7 +44,7 @@ def with_model_errors(
     measures take. It is half a posterior deviation at least, though none was seen for most of these
     (``alone_ratio``): what was learned on six collections is too little elsewhere. By what the
     others taught, 90 % intervals of the runs that the model learned from hold .88 to .97 on each of
-    six at 100 judgments (.86 and more at 50) and .77 to 1.00 on seven of which nothing was learned,
+    six at 100 judgments (.86 and more at 50) and .76 to 1.00 on seven of which nothing was learned,
     on average .90; those of new runs .89 to .97 on the six, of runs made to mislead .86 to 1.00
     (``benchmarks/relevance_model/README.md``); and the draws say how sure a model of documents can
     be of which run is better (``benchmarks/combined_intervals/README.md``).
