@@ -84,9 +84,15 @@ def _of_agreement(labelled: DataTree, name: str) -> str:
         known = f"{value:.2f}{bounds}" if value == value else "cannot be told"
         said[quantity] = f"{quantity} {known}"
     agreement = float(found["estimate"].sel(quantity="agreement"))
-    weighted = "weighted by the design " if "design" in labelled.children else ""
+    drawn = "design" in labelled.children and bool(
+        (labelled["design/inclusion_probability"].to_numpy() < 1.0).any()
+    )
+    weighted = "weighted by the design " if drawn else ""
     shares = ", ".join(said[one] for one in ("sensitivity", "specificity", "precision"))
-    return f"{weighted}they agree with {agreement:.1%} of the judgments, {said['kappa']}; {shares}"
+    return (
+        f"{weighted}they agree with {agreement:.1%} of the judgments, {said['kappa']}; {shares} "
+        "(90% intervals; relevant: grade 1 or more)"
+    )
 
 
 def of_runs(collection: DataTree) -> Table:

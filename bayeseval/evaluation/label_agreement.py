@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_ci_prob
+from bayeseval.collection.choices import check_ci_prob, check_whole_numbers
 from bayeseval.collection.predictions import label_names, label_values
 from bayeseval.collection.schema import check_one_sample
 from bayeseval.frame.frame import Frame
@@ -53,7 +53,7 @@ def label_agreement(
     good at some topics and bad at others. Intervals of shares are those of Clopper and Pearson for
     as many documents, drawn at random, as have that error (Korn and Graubard), at most those judged
     and, of a share of 0 or 1, :math:`(\sum 1 / \pi_d)^2 / \sum 1 / \pi_d^2`; that of kappa is
-    Student's.
+    Student's, or that of the agreement by its formula where it shows no error.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def label_agreement(
     ------
     ValueError
         No such labels; several judges and no name; several samples; no judged document with a
-        label.
+        label; levels that are no numbers.
 
     References
     ----------
@@ -115,6 +115,9 @@ def label_agreement(
     check_collection(collection)
     check_ci_prob(ci_prob)
     check_one_sample(collection, "labels are compared with one sample")
+    check_whole_numbers(1, relevance_level=relevance_level)
+    if not (label_level is None or (np.isreal(label_level) and np.isfinite(label_level))):
+        raise ValueError(f"label_level must be a finite number, not {label_level!r}")
     name = _judge(collection, name)
     grade, label, topic, weight, unlabelled = _judged_and_labelled(collection, name)
     if label_level is None:
@@ -166,8 +169,10 @@ def label_agreement(
 def _judge(collection: xr.DataTree, name: str | None) -> str:
     """Name of the labels that are asked for."""
     known = label_names(collection)
-    if name is not None:
+    if isinstance(name, str):
         return name
+    if name is not None:
+        raise ValueError(f"name must be that of labels, not {name!r}")
     if len(known) != 1:
         raise ValueError(
             f"name the labels: there are {', '.join(known)}"
@@ -257,6 +262,8 @@ def _bounds(
 ) -> Floats:
     """Intervals (quantity, bound) of shares of a table of weights, and of kappa.
 
+    Where kappa has no error, as of a judge who never errs or labels all alike, its interval is that
+    of the agreement, with the agreement by chance as it is.
     ``summed`` are the squares of the weights and the numbers of documents, tables too.
     """
     from scipy.special import betaincinv, ndtri, stdtrit
@@ -269,7 +276,11 @@ def _bounds(
     for index, name in enumerate(QUANTITIES):
         p, v = estimate[index], error[index] ** 2
         if name not in SHARES:
-            bounds[index] = np.clip(p + reach * error[index] * np.array([-1.0, 1.0]), -1.0, 1.0)
+            away = reach * error[index] * np.array([-1.0, 1.0])
+            if v <= ROUNDING:  # as far as the agreement, above in the list, may be another one
+                chance = (table.sum(axis=0) * table.sum(axis=1)).sum() / table.sum() ** 2
+                away = (bounds[0] - estimate[0]) / (1.0 - chance)
+            bounds[index] = np.clip(p + away, -1.0, 1.0)
             continue
         weight, square, number = (part[SHARES[name]].sum() for part in (table, *summed))
         if not number or np.isnan(v):

@@ -109,6 +109,18 @@ def test_a_share_of_one_is_not_certain():
     assert (low, high) == (pytest.approx(0.05 ** (1 / 4)), 1.0)  # four of four documents
     low, _ = found.interval.sel(quantity="specificity").to_numpy()
     assert low == pytest.approx(0.05 ** (1 / 16))
+    # kappa is as sure as the agreement: of 0.8^2 + 0.2^2 by chance
+    low, high = found.interval.sel(quantity="kappa").to_numpy()
+    assert (low, high) == (pytest.approx((0.05 ** (1 / 20) - 0.68) / 0.32), 1.0)
+
+
+def test_a_judge_who_labels_all_alike_may_be_better_than_chance():
+    pairs = pd.DataFrame({"topic": np.repeat(list("1234"), 5), "document": list("abcde") * 4})
+    known = be.read_collection(pairs.assign(grade=np.tile([1, 0, 0, 0, 0], 4)))
+    found = be.label_agreement(be.add_predictions(known, "llm", pairs.assign(label=0)))
+    assert found.estimate.sel(quantity="kappa") == pytest.approx(0.0)
+    low, high = found.interval.sel(quantity="kappa").to_numpy()
+    assert low < -0.5 and high > 0.3
 
 
 def test_many_labels_are_two_in_the_table(world):
@@ -151,6 +163,13 @@ def test_what_cannot_be_told_is_nan_or_refused(world):
         be.label_agreement(plain)
     with pytest.raises(ValueError, match="no labels named 'gpt'"):
         be.label_agreement(sampled, "gpt")
+    with pytest.raises(ValueError, match="name must be that of labels, not 5"):
+        be.label_agreement(sampled, 5)
+    for level in (np.nan, "1"):
+        with pytest.raises(ValueError, match="label_level must be a finite number, not"):
+            be.label_agreement(sampled, label_level=level)
+    with pytest.raises(ValueError, match="relevance_level is '1'; allowed: a whole number"):
+        be.label_agreement(sampled, relevance_level="1")
     design = be.designs.pps_strata(whole, budget=30)
     several = be.reveal(whole, design, be.draw(design, n_replicates=2, random_seed=1))
     with pytest.raises(ValueError, match="compared with one sample"):

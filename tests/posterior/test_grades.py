@@ -65,6 +65,10 @@ def test_unjudged_documents_may_be_not_relevant_where_every_judged_one_is():
     found = be.posterior_scores(fitted, sampled, "NumRel", random_seed=1).estimate.sel(run="a")
     drawn = found.mean() * 2 - sampled["judgments/grade"].notnull().sum()
     assert abs(float(drawn) - 1.0) < 4 * np.sqrt(2 * 0.25 / 2000)  # half of two
+    alike = half_judged(collection_of_three((1, 1, 1, 1, 1, 1, 1, 1)), budget=3)
+    fitted = be.fit(be.models.grade_model(alike), approximation="laplace", draws=200, random_seed=1)
+    error = be.posterior_scores(fitted, alike, "P@4", random_seed=1).estimate.std(["chain", "draw"])
+    assert (error > 0.02).all()
 
 
 def test_labels_change_the_odds_by_their_error_rates():

@@ -89,7 +89,7 @@ def grade_model(
     Raises
     ------
     ValueError
-        As :func:`relevance_model`; a scale of a single grade; a grade that is not on the scale.
+        As :func:`relevance_model`; grades that are all 0; a grade that is not on the scale.
 
     References
     ----------
@@ -125,10 +125,10 @@ def grade_model(
             f"a judgment has the grade {strange[0]:g}, which is not on the collection's scale: "
             f"{', '.join(f'{grade:g}' for grade in scale)}"
         )
-    if scale.size < 2:
-        raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
     if scale[0] > 0:  # that no sampled document is without relevance does not say that none is
         scale = np.append(0.0, scale)
+    if scale.size < 2:
+        raise ValueError(f"the grades are all {scale[0]:g}; a model of grades needs two or more")
     coords = predictors.coords | {"grade_value": scale, "grade_step": scale[2:]}
     coords |= {"step_number": STEP}
     with pm.Model(coords=coords) as model:

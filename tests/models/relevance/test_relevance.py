@@ -480,9 +480,9 @@ def test_replicates_and_collections_without_runs_or_judgments_are_refused():
     qrels = pd.DataFrame({"topic": "1", "document": list("ab"), "grade": [1, 0]})
     with pytest.raises(ValueError, match="no runs"):
         be.models.relevance_model(be.read_collection(qrels))
-    with pytest.raises(ValueError, match="grades are all 1"):
+    with pytest.raises(ValueError, match="grades are all 0"):
         run = pd.DataFrame({"run": "a", "topic": "1", "document": ["a"], "score": [1]})
-        be.models.grade_model(be.read_collection(qrels.iloc[:1], run))
+        be.models.grade_model(be.read_collection(qrels.iloc[:1].assign(grade=0), run))
 
 
 def test_effects_of_few_topics_are_written_as_they_are_where_that_is_asked(sampled):
