@@ -123,7 +123,7 @@ def fit(
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
-    from bayeseval.posterior.modelled import learned_runs, modelled_measures
+    from bayeseval.posterior.modelled import learned_runs
 
     _check_asked(measure, model, relevance_level, ci_prob)
     check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
@@ -131,9 +131,7 @@ def fit(
     _check_options(model, judged, sampling, relevance_level, pool_depth, further, rankings.depth)
     seed = option.chosen_seed(seed)
     collection = judged_collection(qrels, runs, judged, rankings)
-    _check_cut(collection, measure, rankings.depth)
-    if model == "relevance":  # which has no more grades than these
-        modelled_measures(measure, relevance_level, collection)
+    _check_scorable(collection, measure, rankings.depth, relevance_level, model)
     remark_depth(collection, rankings.depth)
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
@@ -228,8 +226,17 @@ def _check_options(
         )
 
 
-def _check_cut(collection: DataTree, measures: list[str], depth: int | None) -> None:
-    """Refuse to score ranks as empty that were only not read: a model exists to fill them."""
+def _check_scorable(
+    collection: DataTree, measures: list[str], depth: int | None, level: int, model: str
+) -> None:
+    """Refuse measures that the model has no grades for.
+
+    Also to score ranks as empty that were only not read: a model exists to fill them.
+    """
+    from bayeseval.posterior.modelled import modelled_measures
+
+    if model == "relevance":  # which has no more grades than these
+        modelled_measures(measures, level, collection)
     deeper = cut_measures(collection, measures, depth)
     if deeper:
         raise ValueError(
