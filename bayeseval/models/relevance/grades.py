@@ -48,10 +48,10 @@ def grade_model(
 
     with :math:`\eta` the linear predictor of :func:`relevance_model`, x the scaled log of the fused
     rank in it, and :math:`v_1 < v_2 < \dots` the grades above the lowest, which is 0 where all that
-    occur or are declared are above it. Topics differ in their
-    share of high grades, by :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade
-    beyond relevance is learned: with :math:`\lambda_1 = 1`, :math:`\gamma_1 = 0` and no u the first
-    two grades are cut from one ordered scale (proportional odds, the cutpoints
+    occur or are declared are above it. Topics differ in their share of high grades, by
+    :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade beyond relevance is learned:
+    with :math:`\lambda_1 = 1`, :math:`\gamma_1 = 0` and no u the first two grades are cut from one
+    ordered scale (proportional odds, the cutpoints
     :math:`\log(1 + e^{-a_1})` apart), with :math:`\lambda = \gamma = 0` relevant documents have the
     same chance of a higher grade wherever they stand. Where runs rank the highest grade alone well
     :math:`\gamma` is below 0: relevant documents at rank 100 hardly ever have it, those at rank 10
