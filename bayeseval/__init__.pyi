@@ -29,7 +29,6 @@ from .evaluation import (
     evaluate,
     label_agreement,
     mean_over_topics,
-    paired_difference,
 )
 from .experiments import dual_runs
 from .inference import (
@@ -86,7 +85,6 @@ __all__ = [
     "models",
     "open_collection",
     "open_fit",
-    "paired_difference",
     "plan",
     "plots",
     "posterior",

@@ -1,4 +1,4 @@
-"""Condensed lists: unjudged documents are taken out of the rankings, then the measure is plain."""
+"""Estimators that take judgments as they are: unjudged is non-relevant, or is not there."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers
+from bayeseval.estimators.relevance import check_no_predictor
 from bayeseval.estimators.topic_scores import ListScore
+from bayeseval.frame.frame import Frame
 from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import plain_scores, preference_scores
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRelevance:
+    """Relevance of the judged pairs, 0 for those not judged: complete columns, nothing random."""
+
+    sample: Sample  # the judged pairs as a frame
+    grade: NDArray[np.floating]  # (replicate, frame_pair): grades, NaN where not judged
+
+    def values(self, topic: int, measure: Measure) -> NDArray[np.float64]:
+        """Relevance of the topic's frame pairs as a measure sees it, (pair, replicate)."""
+        grade = self.grade[:, self.sample.of_topic(topic)]
+        return np.ascontiguousarray(np.nan_to_num(relevance(measure, grade)).T)
+
+
+def assumed(frame: Frame, predictor, random_seed: int, denominator: str) -> JudgedRelevance:
+    r"""Relevance of the judged pairs, 0 for all others.
+
+    .. math:: assumed = \sum_i weight_i \, rel(d_i) \, 1[d_i \in J]
+
+    Estimand: the score under complete judgments. Nothing is random to it, so it has no design
+    variance. It equals the estimand where every relevant document that counts was judged, and is
+    biased downwards otherwise, most for runs whose documents were not pooled.
+    """
+    check_no_predictor("assumed", predictor)
+    return JudgedRelevance(frame.sample, frame.grade)
 
 
 @dataclass(frozen=True)
@@ -65,11 +94,11 @@ def condensed_list(
         place[judged] = np.arange(judged.size)
         width = min(reach, judged.size)
         position = condensed_positions(topic.position, place, depth, width)
-        columns.append(_scores(measure, position, grade[judged], topic.pooled[judged]))
+        columns.append(_plain(measure, position, grade[judged], topic.pooled[judged]))
     return ListScore(np.stack(columns, axis=1))
 
 
-def _scores(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:
+def _plain(measure: Measure, position, grade, pooled) -> NDArray[np.float64]:
     """Plain scores (run,) of condensed lists, where every document has a grade."""
     if measure.kind == "preference":
         return preference_scores(measure, position, grade, pooled)
