@@ -73,7 +73,7 @@ class CountFit:
         unit[: beta.size, : beta.size] = root
 
         def loss(place):
-            value, gradient = self._loss(unit @ place)
+            value, gradient = self.loss(unit @ place)
             return value, unit.T @ gradient
 
         options = {"maxiter": 200, "ftol": 1e-8, "gtol": 1e-3}
@@ -94,14 +94,14 @@ class CountFit:
         """Logs of the two standard deviations and Fisher's z of the correlation."""
         return hyper[self._n_beta : self._n_beta + 3]
 
-    def _likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
+    def log_likelihood(self, hyper) -> tuple[float, NDArray, NDArray]:
         """Log marginal likelihood, without the prior; its gradient in beta and in the effects."""
-        from bayeseval.estimators.counts.kernel import log_likelihood
+        from bayeseval.estimators.counts import kernel
 
         point, log_weight = _rule()
         counts = self._counts
         first, second, z = np.clip(self._effects(hyper), *EFFECT_BOUNDS)  # line searches go far
-        return log_likelihood(
+        return kernel.log_likelihood(
             counts.start,
             counts.relevant,
             counts.sampled,
@@ -119,10 +119,10 @@ class CountFit:
             self._none,
         )
 
-    def _loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
+    def loss(self, hyper) -> tuple[float, NDArray[np.float64]]:
         """Minus the log posterior density of the hyperparameters, and its gradient."""
         beta, effects = hyper[: self._n_beta], self._effects(hyper)
-        value, gradient, slope = self._likelihood(hyper)
+        value, gradient, slope = self.log_likelihood(hyper)
         beta_pull, effect_pull = beta / self._beta_sd, (effects - EFFECT_MEAN) / EFFECT_SD
         value -= 0.5 * (beta_pull @ beta_pull + effect_pull @ effect_pull)
         parts = [gradient - beta_pull / self._beta_sd, slope - effect_pull / EFFECT_SD]
@@ -144,7 +144,7 @@ class CountFit:
         probability that they have something relevant.
         """
         counts = self._counts
-        self._likelihood(self.hyper)  # places the nodes
+        self.log_likelihood(self.hyper)  # places the nodes
         effect = (self._share[..., None] * self._node).sum(axis=1)
         of_cell = np.repeat(effect, np.diff(counts.start), axis=0)
         logit = counts.curve @ self.hyper[: self._n_beta]
@@ -159,13 +159,13 @@ class CountFit:
         return square / total, (square - total) / max(float(spread), 1e-9)
 
     @cached_property
-    def _root(self) -> NDArray[np.float64]:
+    def root(self) -> NDArray[np.float64]:
         """Root of the inverse curvature (hyperparameter, direction)."""
         n = self.n_hyper
         hessian = np.empty((n, n))
-        here = self._loss(self.hyper)[1]
+        here = self.loss(self.hyper)[1]
         for column, step in enumerate(GRADIENT_STEP * np.eye(self.hyper.size)[:n]):
-            hessian[:, column] = (self._loss(self.hyper + step)[1] - here)[:n] / GRADIENT_STEP
+            hessian[:, column] = (self.loss(self.hyper + step)[1] - here)[:n] / GRADIENT_STEP
         value, vector = np.linalg.eigh(0.5 * (hessian + hessian.T))
         return vector / np.sqrt(np.maximum(value, WIDEST_SD**-2.0)) @ vector.T
 
@@ -175,11 +175,11 @@ class CountFit:
         A density that falls far faster than its curvature at the mode tells, as where no topic has
         a second relevant document, is not left: the step is halved until it has fallen little more.
         """
-        step = self._root @ along
+        step = self.root @ along
         for _ in range(50):
             hyper = self.hyper.copy()
             hyper[: self.n_hyper] += step
-            if self._loss(hyper)[0] + self.log_density <= CLIFF * self.n_hyper / 2.0:
+            if self.loss(hyper)[0] + self.log_density <= CLIFF * self.n_hyper / 2.0:
                 break
             step *= 0.5
         return hyper
