@@ -130,8 +130,6 @@ class TopicCounts:
     # estimate: the posterior variance by the variance that the topic's own strata alone would leave
     # (with labels: that of the estimate that it follows), at most 1
     shrinkage_weight: NDArray[np.float64]
-    # (replicate,): posterior standard deviation of the number of relevant documents by its mean
-    relative_error: NDArray[np.float64]
 
     def following(
         self,
@@ -173,8 +171,7 @@ class TopicCounts:
         around = goal[:, None] * _lognormal(spread, draw.shape[1])
         draw = left[:, None] * draw + (1.0 - left)[:, None] * around
         followed = np.where(sure, ratio(share, share + (1.0 - share) * sharper), share)
-        error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
-        return replace(self, draw=draw, shrinkage_weight=followed, relative_error=error)
+        return replace(self, draw=draw, shrinkage_weight=followed)
 
     @property
     def inverse(self) -> NDArray[np.float64]:
@@ -226,8 +223,7 @@ def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
     """Number of relevant documents of a topic."""
     draw = level.total[:, topic]
     share = ratio(draw.var(axis=1), level.own_variance[:, topic], otherwise=1.0, least=1e-12)
-    error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
-    return TopicCounts(draw, level.direction, np.minimum(share, 1.0), error)
+    return TopicCounts(draw, level.direction, np.minimum(share, 1.0))
 
 
 def ideal_counts(
