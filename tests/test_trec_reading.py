@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bayeseval.collection import select
 from bayeseval.trec import add_runs, read_collection, read_qrels
-from bayeseval.trec.labels import Labels, spans_of
-from bayeseval.trec.ranking import ranking_order
+from bayeseval.trec.gathering import ranking_order
+from bayeseval.trec.lines import Labels, spans_of
 from tests.strategies import IN_FOLDER, LABEL, judgments, qrels_files, rankings, run_files
 
 RUN = "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 1 r\n"

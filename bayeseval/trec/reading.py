@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import pair_positions
+from bayeseval.collection import pair_positions, topic_order
 from bayeseval.collection.choices import check_choice, check_whole_numbers
-from bayeseval.collection.labels import plain_label
-from bayeseval.collection.schema import rebuilt
+from bayeseval.collection.labels import plain_label, same_strings
+from bayeseval.collection.schema import no_strata, rebuilt, strata
 from bayeseval.trec.gathering import gathered, warn_documents_alike, warn_unjudged_runs
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
-from bayeseval.trec.sampled import sampling_design
 
 
 def read_collection(
@@ -123,7 +122,7 @@ def read_collection(
 
 
 def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: str):
-    """Collection with judgments, and the design that their format tells."""
+    """Collection with judgments, and the design over its pairs that their format states."""
     where = pair_positions(tree, judgments["topic"], judgments["document"])
     n_pairs = tree["document"].size
     grade = np.full(n_pairs, np.nan, dtype=np.float32)
@@ -134,7 +133,11 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     if qrels_format == "sampleval":
         unjudged |= known == -1  # was not drawn, whatever else is below 0
     grade[where] = np.where(unjudged, np.nan, known)
-    design = sampling_design(tree, judgments, where, qrels_format, judged=~unjudged)
+    design = None
+    if qrels_format == "sampleval":
+        design = _stratified(tree, judgments, where, ~unjudged)
+    elif qrels_format in ("prels", "probs"):
+        design = _poisson(n_pairs, judgments, where, qrels_format)
     return rebuilt(tree, grade=grade, pooled=pooled, design=design)
 
 
@@ -174,3 +177,47 @@ def _warn_topics_alike(tree, retrieved: np.ndarray, pooled: np.ndarray) -> None:
             f"judgments no run, and so it is with {len(alike)} in all: are they the same?",
             stacklevel=4,
         )
+
+
+def _stratified(
+    collection, judgments: pd.DataFrame, where: np.ndarray, judged: np.ndarray
+) -> xr.Dataset:
+    """Design with inclusion probability = sampled / documents of the topic's stratum."""
+    topic = collection["pair_topic"].to_numpy()[where]
+    labels, label = np.unique(same_strings(judgments["stratum"]), return_inverse=True)
+    order = topic_order(labels)
+    key = topic.astype(np.int64) * labels.size + np.argsort(order)[label]
+    keys, stratum_of_row = np.unique(key, return_inverse=True)
+    size = np.bincount(stratum_of_row)
+    sampled = np.bincount(stratum_of_row, weights=judged).astype(np.int64)
+    if (sampled == 0).any():
+        first = keys[int(np.argmax(sampled == 0))]
+        topic_label = collection["topic"].to_numpy()[first // labels.size]
+        warnings.warn(
+            f"strata without a sampled document: {int((sampled == 0).sum())}, the first is stratum "
+            f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents "
+            "count as outside the frame.",
+            stacklevel=2,
+        )
+    stratum = np.full(collection["document"].size, -1, dtype=np.int32)
+    stratum[where] = stratum_of_row
+    label = ("stratum_id", labels[order][keys % labels.size])
+    return xr.Dataset(
+        strata(stratum, size, sampled, keys // labels.size) | {"stratum_label": label},
+        attrs={"scheme": "stratified", "name": "sampleval", "parameters": "{}"},
+    )
+
+
+def _poisson(n_pairs: int, judgments: pd.DataFrame, where: np.ndarray, name: str) -> xr.Dataset:
+    """Design with the listed probabilities, NaN (unknown) for documents that are not listed."""
+    probability = np.full(n_pairs, np.nan)
+    probability[where] = judgments["probability"]
+    variables = {"inclusion_probability": ("pair", probability), **no_strata(n_pairs)}
+    if "method" in judgments:
+        method = np.full(n_pairs, "", dtype=object)
+        method[where] = judgments["method"]
+        variables["method"] = ("pair", same_strings(method))
+    return xr.Dataset(
+        variables,
+        attrs={"scheme": "poisson", "name": name, "parameters": "{}", "unlisted": "unknown"},
+    )

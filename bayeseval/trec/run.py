@@ -12,15 +12,11 @@ import pandas as pd
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.progress import track
-from bayeseval.trec.compression import bare_name, read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column, row_name
-from bayeseval.trec.labels import Labels, spans_of
-from bayeseval.trec.lines import Lines, blocks
-from bayeseval.trec.objects import of_columns, with_our_names
+from bayeseval.trec.frames import checked_frame, finite_column, of_columns, row_name, with_our_names
+from bayeseval.trec.lines import Labels, Lines, blocks, spans_of
 from bayeseval.trec.records import file_frame, run_name
-from bayeseval.trec.sources import NamedFile, expanded
+from bayeseval.trec.sources import NamedFile, bare_name, expanded, read_bytes
 
-FEW_LINES = 5  # in which an order may be by chance
 COLUMNS = "topic iter document rank score tag"
 
 
@@ -100,7 +96,15 @@ class RunReader:
         value = "rank" if "rank" in frame and "score" not in frame else "score"
         frame = checked_frame(frame, source, ("run", "topic", "document"), (value,))
         scores = finite_column(frame, source, value)
-        scores = _of_ranks(scores, frame, source) if value == "rank" else scores
+        if value == "rank":
+            wrong = (scores < 0) | (scores != np.round(scores))
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise ValueError(
+                    f"{row_name(source, frame, row)}: rank {scores[row]:.6g} is not a whole number "
+                    "of 0 or more, as every rank must be."
+                )
+            scores = 0.0 - scores
         found = []
         for name, rows in frame.groupby("run", sort=False).indices.items():
             topic = self.topics.encode(spans_of(frame["topic"].iloc[rows]))
@@ -114,22 +118,10 @@ class RunReader:
         return found
 
 
-def _of_ranks(rank: np.ndarray, frame: pd.DataFrame, source: str) -> np.ndarray:
-    """Scores of documents whose ranks are given in their place: the lower, the better."""
-    wrong = (rank < 0) | (rank != np.round(rank))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{row_name(source, frame, row)}: rank {rank[row]:.6g} is not a whole number of 0 or "
-            "more, as every rank must be."
-        )
-    return 0.0 - rank
-
-
 def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:
     """Say where scores cannot be what the lines are ordered by, as where they hold the ranks."""
     step = np.diff(score)[topic[1:] == topic[:-1]]
-    if step.size < FEW_LINES:
+    if step.size < 5:  # few lines may be in this order by chance
         return
     if (step > 0).all():
         found = "scores rise from line to line: what stands last in the file is ranked first"

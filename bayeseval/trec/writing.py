@@ -7,7 +7,7 @@ import xarray as xr
 from bayeseval.collection import check_collection
 from bayeseval.collection.labels import pair_names
 from bayeseval.collection.schema import describe_pair
-from bayeseval.trec.compression import write_whole
+from bayeseval.trec.sources import write_whole
 
 
 def write_run(collection: xr.DataTree, run: str, path) -> None:
@@ -134,8 +134,12 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     _refuse_below(collection, judged & (grade == -1), grade, "of documents that were not drawn")
     pairs = np.flatnonzero(stratum >= 0)
     topic, document = pair_names(collection, pairs)
-    label = _stratum_labels(design)[stratum[pairs]]
-    _write(path, topic, 0, document, label, grade[pairs])
+    if "stratum_label" in design:
+        labels = design["stratum_label"].to_numpy()
+    else:  # 1, 2, ... within each topic
+        of_stratum = pd.Series(design["stratum_topic"].to_numpy())
+        labels = 1 + of_stratum.groupby(of_stratum).cumcount().to_numpy()
+    _write(path, topic, 0, document, labels[stratum[pairs]], grade[pairs])
 
 
 def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
@@ -270,13 +274,6 @@ def _design(collection, name: str):
     if "design" not in collection:
         raise ValueError(f"the collection has no design, which {name} needs; use write_qrels.")
     return collection["design"]
-
-
-def _stratum_labels(design) -> np.ndarray:
-    if "stratum_label" in design:
-        return design["stratum_label"].to_numpy()
-    topic = pd.Series(design["stratum_topic"].to_numpy())
-    return 1 + topic.groupby(topic).cumcount().to_numpy()  # 1, 2, ... within each topic
 
 
 def _write(path, *columns: np.ndarray | str | int) -> None:
