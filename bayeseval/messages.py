@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Self
 
-TYPED = 12  # digits, at most, of a number that somebody typed
 SHOWN = 5e-4  # from which on a share is more than 0.000
 
 
@@ -82,5 +81,5 @@ def percent(ci_prob: float) -> str:
     """A probability as text: every digit of one that was typed, six of one that was computed."""
     exact = Decimal(repr(float(ci_prob))).scaleb(2).normalize()
     rounded = f"{100 * ci_prob:g}"
-    typed = len(exact.as_tuple().digits) <= TYPED
+    typed = len(exact.as_tuple().digits) <= 12
     return f"{exact:f}%" if typed or rounded in ("0", "100") else f"{rounded}%"

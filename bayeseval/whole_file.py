@@ -17,7 +17,6 @@ from pathlib import Path
 
 UNFINISHED: set[Path] = set()  # folders to remove by whoever ends the process at once
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+)(/task/\d+)?/fd")
-_MOST_LINKS = 40  # as the kernel allows
 
 
 def expanded_path(path: str | os.PathLike) -> Path:
@@ -136,7 +135,7 @@ def _check_parent(path: Path) -> None:
 
 def _descriptor(path: Path) -> int | None:
     """Number of the open file of this process that a path such as ``/dev/stdout`` stands for."""
-    for _ in range(_MOST_LINKS):
+    for _ in range(40):  # as many links as the kernel follows
         found = _DESCRIPTORS.fullmatch(os.path.realpath(path.parent))
         if found and path.name.isdigit() and found[1] in (None, str(os.getpid())):
             return int(path.name)

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.collection.predictions import label_names, predictor_columns
+from bayeseval.collection.schema import label_names, predictor_columns
 from bayeseval.designs.prepared import labelled_order
 from tests.small import small_collection
 

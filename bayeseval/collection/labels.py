@@ -10,9 +10,7 @@ import xarray as xr
 
 from bayeseval.messages import Message, Option, counted, some_of
 
-_DIGITS = re.compile("([0-9]+)")
-NAMED, MOST = 5, 10  # topics in a sentence that names some, labels in one that lists them
-_FLOATING = re.compile(r"[0-9]+\.0")
+MOST = 10  # labels in a sentence that lists them
 
 
 def topic_order(labels) -> np.ndarray:
@@ -22,13 +20,12 @@ def topic_order(labels) -> np.ndarray:
     read as a number (``q2`` before ``q10``). Equal numbers (``1`` and ``01``) go by their text.
     """
     labels = [str(label) for label in labels]
-    order = sorted(range(len(labels)), key=lambda position: _natural_key(labels[position]))
-    return np.array(order, dtype=np.int64)
-
-
-def _natural_key(label: str) -> tuple:
-    parts = _DIGITS.split(label)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)], label
+    parts = [re.split("([0-9]+)", label) for label in labels]
+    keys = [
+        ([int(part) if place % 2 else part for place, part in enumerate(split)], label)
+        for split, label in zip(parts, labels, strict=True)
+    ]
+    return np.array(sorted(range(len(labels)), key=keys.__getitem__), dtype=np.int64)
 
 
 def topic_starts(collection) -> np.ndarray:
@@ -187,7 +184,7 @@ def without_documents(topics, n_scored: int) -> str:
     """
     return (
         f"no run has documents for {len(topics)} of {counted(n_scored, 'topic')} "
-        f"({some_of(topics, NAMED)}): runs score 0 there, which lowers means; score the others "
+        f"({some_of(topics, 5)}): runs score 0 there, which lowers means; score the others "
         "alone by be.select(collection, topics=...), or by missing_topics='skip' of be.evaluate"
     )
 
@@ -202,7 +199,7 @@ def floating_topics(one: str, other: str) -> str:
     >>> floating_topics("101", "301")
     ''
     """
-    found = [label for label in (one, other) if _FLOATING.fullmatch(label)]
+    found = [label for label in (one, other) if re.fullmatch(r"[0-9]+\.0", label)]
     if len(found) != 1:
         return ""
     holds = "holds floating-point numbers: make them whole, or text"

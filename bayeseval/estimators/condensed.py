@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.estimators.topic_scores import ListScore
-from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.rankings import TopicLists
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import plain_scores, preference_scores
 

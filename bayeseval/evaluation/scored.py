@@ -10,7 +10,7 @@ from bayeseval.estimators.assumed import JudgedRelevance
 from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.lists import CollectionLists
+from bayeseval.frame.rankings import CollectionLists
 from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 

@@ -11,10 +11,6 @@ from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import Sample
 from bayeseval.messages import some_of
 
-DEPTHS = (30, 100)  # to which ranks of a run are looked at, from all to nothing
-FALSE_ALARMS = 1e-3  # at most, of all runs of one sample
-SHOWN = 3  # runs that a sentence names
-
 
 class RunsFollowSample(UserWarning):
     """Runs whose rankings tell what was sampled, so that no design can estimate them."""
@@ -74,11 +70,13 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
     excess = drawn - sample.inclusion_probability
     row = np.full(frame.rankings.n_pairs + 1, -1)  # the last entry serves position -1
     row[sample.pair[begun[sample.topic]]] = np.flatnonzero(begun[sample.topic])
-    seen = frame.rankings.pair[..., : max(DEPTHS)]
+    depths = (30, 100)  # where the discounts reach 0
+    seen = frame.rankings.pair[..., : max(depths)]
     ranks = np.arange(1, seen.shape[2] + 1)
-    discounts = [discount(depth)[np.minimum(ranks, depth + 1)] for depth in DEPTHS]
+    discounts = [discount(depth)[np.minimum(ranks, depth + 1)] for depth in depths]
     found = np.zeros(len(seen))
-    level = np.log(FALSE_ALARMS / (2 * len(discounts) * max(found.size, 1)))  # two sides
+    # of one sample in a thousand, over all runs and both sides
+    level = np.log(1e-3 / (2 * len(discounts) * max(found.size, 1)))
     for run, ranking in enumerate(seen):
         place = row[ranking]
         rank = np.nonzero(place >= 0)[1]
@@ -132,7 +130,7 @@ def following(frame: Frame) -> str:
     ]
     return (
         f"sampled documents stand higher or lower than chance would put them in {len(names)} of "
-        f"{z.size} runs: {some_of(names, SHOWN)}; a run that was made with the judgments of the "
+        f"{z.size} runs: {some_of(names, 3)}; a run that was made with the judgments of the "
         "sample, or without what was judged, cannot be estimated from it (scores are off, far "
         "beyond their intervals); judge further documents for it, drawn with the judged ones as "
         "certain, or a new sample"

@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import is_counted
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted
-from bayeseval.predictors.values import value_features
+from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted, value_features
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows
 
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import add_pairs, check_collection, pair_positions
 from bayeseval.collection.labels import alike_document, label_positions, pair_names
-from bayeseval.collection.predictions import with_labels
-from bayeseval.collection.schema import rebuilt
+from bayeseval.collection.schema import rebuilt, with_labels
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import (
     ENTRY,

@@ -13,7 +13,7 @@ import bayeseval as be
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors import constant, external, predicted_relevance, recalibrated
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.values import check_gaps, log_tail
+from bayeseval.predictors.registry import check_gaps, log_tail
 from tests.predictors.samples import random_sample
 from tests.small import small_collection
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.mode import DRAWS_PER_POINT
 from bayeseval.estimators.counts.posterior import LevelCounts
-from bayeseval.measures.ratio import discount_sum
+from bayeseval.measures.table import discount_sum
 from bayeseval.rounding import ratio
 
 NOTHING = 1e-9  # number of documents that is none
