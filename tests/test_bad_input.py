@@ -253,7 +253,8 @@ CALLS = [
       for value in ("no", "yes", None, np.nan, 2, "True")),
     *((lambda e=empty: read_collection(QRELS, {"r": RUN, "s": e}), "run 's' is empty; a run needs")
       for empty in ({}, {"1": {}}, RUN[:0])),
-    *((lambda e=empty: add_runs(read_collection(QRELS, RUN), {"t": RUN, "s": e}), "run 's' is empty")
+    *((lambda e=empty: add_runs(read_collection(QRELS, RUN), {"t": RUN, "s": e}),
+       "run 's' is empty; a run needs at least one")
       for empty in ({}, {"1": {}}, RUN[:0])),
     (lambda: add_runs(read_collection(None, RUN), RUN), "DataFrame: run 'r' is in the collection"),
     (

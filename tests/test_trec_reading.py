@@ -484,14 +484,14 @@ def test_a_number_is_read_as_float_reads_it_or_not_at_all(texts):
 
 @pytest.mark.parametrize("extended", [True, False])
 def test_random_doubles_are_read_to_the_last_bit(monkeypatch, extended):
-    monkeypatch.setattr(lines, "_IS_EXTENDED", extended and lines._IS_EXTENDED)
+    monkeypatch.setattr(lines, "IS_EXTENDED", extended and lines.IS_EXTENDED)
     rng = np.random.default_rng(7)
     numbers = np.concatenate([rng.normal(size=20_000) * 10.0**k for k in range(-1, 6)])
     texts = [repr(float(number)) for number in numbers]
     values, others = plain_decimals(spans_of(texts))
     read = np.setdiff1d(np.arange(len(texts)), others)
     np.testing.assert_array_equal(values[read], numbers[read])
-    if lines._IS_EXTENDED:
+    if lines.IS_EXTENDED:
         assert others.size < 0.02 * numbers.size
 
 

@@ -163,10 +163,10 @@ def datasets(collection: xr.DataTree) -> dict[str, xr.Dataset]:
 def check_collection(collection: xr.DataTree) -> None:
     """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``."""
     if not isinstance(collection, xr.DataTree) or collection.attrs.get("schema") != SCHEMA:
-        found = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
+        schema = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
         raise ValueError(
             f"a collection is a DataTree with schema '{SCHEMA}', not a {type(collection).__name__} "
-            f"with schema {found!r}; make one with be.read_collection or be.open_collection."
+            f"with schema {schema!r}; make one with be.read_collection or be.open_collection."
         )
     if collection.attrs.get("fingerprint") != fingerprint(collection):
         raise ValueError(
@@ -179,8 +179,8 @@ def fingerprint(collection) -> str:
     """Sizes and checksum of the labels that positions in a collection refer to."""
     pair_topic = np.ascontiguousarray(collection["pair_topic"].to_numpy(), dtype=np.int32)
     document = collection["document"].to_numpy()
-    some = document[:: max(1, document.size // 1000)]
-    labels = [*collection["topic"].to_numpy(), "", *collection["run"].to_numpy(), "", *some]
+    sampled = document[:: max(1, document.size // 1000)]
+    labels = [*collection["topic"].to_numpy(), "", *collection["run"].to_numpy(), "", *sampled]
     checksum = zlib.crc32("\n".join(map(str, labels)).encode(), zlib.crc32(pair_topic.tobytes()))
     sizes = "-".join(str(collection[name].size) for name in ("topic", "run", "document"))
     return f"{sizes}-{checksum:08x}"
@@ -378,19 +378,19 @@ def label_names(collection: xr.DataTree) -> list[str]:
 
 
 def warn_of_copies(name: str, values: NDArray[np.float64], grade: NDArray[np.float64]) -> None:
-    """Say of labels that agree with every judgment that they may have been overwritten by them.
+    """Warn of labels that agree with every judgment: judgments may have been written over them.
 
-    No judge is right about 50 documents of which 10 are relevant and 10 are not.
+    No judge is right about 50 documents, 10 or more of them relevant and 10 or more not relevant.
     Labels and grades (pair,) are NaN where there is none.
     """
-    both = ~np.isnan(values) & ~np.isnan(grade)
-    relevant = grade[both] > 0
-    if both.sum() < 50 or min(relevant.sum(), (~relevant).sum()) < 10:
+    known = ~np.isnan(values) & ~np.isnan(grade)
+    relevant = grade[known] > 0
+    if known.sum() < 50 or min(relevant.sum(), (~relevant).sum()) < 10:
         return
-    if ((values[both] > 0) == relevant).all():
+    if ((values[known] > 0) == relevant).all():
         warnings.warn(
-            f"the labels '{name}' agree with all {both.sum()} judgments: if judgments were written "
-            "over the labels of a judge, these tell nothing of how often the judge is wrong "
-            "elsewhere, and scores will be wrong and too sure; give the labels as they came",
+            f"the labels '{name}' agree with all {known.sum()} judgments: if judgments were "
+            "written over the labels of a judge, these tell nothing of how often the judge is "
+            "wrong elsewhere, and scores will be wrong and too sure; give the labels as they came",
             stacklevel=3,
         )

@@ -155,13 +155,13 @@ def fused_order(score: NDArray[np.float64]) -> NDArray[np.int64]:
 def contributing_runs(collection: xr.DataTree, runs) -> np.ndarray:
     """Positions of the runs that shape a design: those named, else those that contributed."""
     if runs is None:
-        chosen = np.flatnonzero(collection["contributed"].to_numpy())
-        if chosen.size == 0:
+        contributing = np.flatnonzero(collection["contributed"].to_numpy())
+        if contributing.size == 0:
             raise ValueError(
                 "no run of the collection contributed, so there is nothing to build a design from; "
                 "name the runs to use with runs="
             )
-        return chosen
+        return contributing
     return np.unique(named_positions(collection, "run", runs, "runs"))
 
 
@@ -208,10 +208,10 @@ def pair_mask(mask, n_pairs: int, name: str) -> np.ndarray:
     whole = isinstance(mask, xr.DataTree)
     values = np.zeros(0) if whole else np.asarray(mask)
     if values.dtype != bool or values.shape != (n_pairs,):
-        found = "a collection" if whole else f"{values.dtype} of shape {values.shape}"
+        given = "a collection" if whole else f"{values.dtype} of shape {values.shape}"
         raise ValueError(
             f"{name} must be a bool array over the {n_pairs} pairs of the collection, such as "
-            f"collection['judgments/grade'].notnull(), not {found}"
+            f"collection['judgments/grade'].notnull(), not {given}"
         )
     return values
 

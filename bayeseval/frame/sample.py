@@ -172,12 +172,12 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
 
 def design_runs(collection: xr.DataTree) -> list[str] | None:
     """Runs that the design was made from, as far as they are here; None where none is known."""
-    made_from = design_parameters(collection.children.get("design")).get("runs", [])
+    of_design = design_parameters(collection.children.get("design")).get("runs", [])
     here = set(collection["run"].to_numpy().tolist())
-    present = [run for run in made_from if run in here]
-    if len(present) < len(made_from):
-        said = (
-            f"{len(made_from) - len(present)} of the {len(made_from)} runs that the design was "
+    present = [run for run in of_design if run in here]
+    if len(present) < len(of_design):
+        text = (
+            f"{len(of_design) - len(present)} of the {len(of_design)} runs that the design was "
             "made from are not in the collection; what dyn and models predict rests on the others "
             "and will differ from what all of them say: give them too (a comparison may name one "
             "run as its reference)"
@@ -185,5 +185,5 @@ def design_runs(collection: xr.DataTree) -> list[str] | None:
             else "none of the runs that the design was made from is in the collection; what dyn "
             "and models predict rests on other runs, and will differ from what those would say"
         )
-        warnings.warn(said, stacklevel=2)
+        warnings.warn(text, stacklevel=2)
     return present or None

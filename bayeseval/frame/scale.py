@@ -19,16 +19,14 @@ CURVES = ["bow", "found"]
 class Agreement:
     r"""How best ranks and the number of runs become predictors; fixed once, by the frame.
 
-    Of a document: the logs of the best, 2nd, 4th, 8th, ... best of its ranks over the runs, where a
-    run that did not retrieve it counts as one below the deepest rank of any run, and
-    :math:`\log(1 + n)` with n the number of runs that retrieved it. Each is taken with mean 0 and
-    standard deviation 1, and beside them their squares, the products of the ranks with the number
-    of runs, whether no run found the document, whether one alone did, and its best rank there; all
-    less their regression on the log of the fused rank and its square, and rotated to principal
-    components. A document at the top of one run that no other run found has the fused rank of one
-    that many runs place in the middle: these columns tell the two apart. What no run found was
-    judged for another reason, such as for runs that are not here, and one found by a single run is
-    no step from there to one found by two.
+    The features of a document are the logs of the best, 2nd, 4th, 8th, ... best of its ranks over
+    the runs, where a run that did not retrieve it counts as one below the deepest rank of any run,
+    and :math:`\log(1 + n)` with n the number of runs that retrieved it. Each is scaled to mean 0
+    and standard deviation 1. Further columns are their squares, the products of the ranks with the
+    number of runs, whether no run retrieved the document, whether one alone did, and its best rank
+    there. All columns less their regression on the log of the fused rank and its square are rotated
+    to principal components. A document at the top of one run that no other run retrieved has the
+    fused rank of one that many runs place in the middle; these columns distinguish the two.
 
     Parameters
     ----------
@@ -105,8 +103,8 @@ class Agreement:
         scaled = (best - self.mean) / self.sd
         squares = (_squares(best, scaled) - self.square_mean) / self.square_sd
         columns = np.column_stack([scaled, squares])
-        left = columns - shape @ self.slope
-        return left @ self.rotation, left[:, [0, scaled.shape[1] - 1]] / self.left_sd
+        residual = columns - shape @ self.slope
+        return residual @ self.rotation, residual[:, [0, scaled.shape[1] - 1]] / self.left_sd
 
 
 def best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.float64]:
@@ -202,8 +200,8 @@ class Moments:
         """
         mean = self._powers[0] / self._weight
         slope = powers.T @ self._powers / self._weight
-        left = self._product / self._weight - np.outer(mean, mean) - slope.T @ slope
-        rotation, spread = principal_directions(left, n_components)
+        residual = self._product / self._weight - np.outer(mean, mean) - slope.T @ slope
+        rotation, spread = principal_directions(residual, n_components)
         return RunColumns(self._of_rank, mean, slope, rotation, spread)
 
 

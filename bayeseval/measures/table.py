@@ -85,8 +85,8 @@ def recall(measure: Measure, position, value, weight, total) -> NDArray[np.float
     """Relevant documents down to the cutoff, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import weighted_sum
 
-    found = weighted_sum(position, weight, value) / np.maximum(total, 1.0)
-    return np.minimum(found, 1.0)
+    share = weighted_sum(position, weight, value) / np.maximum(total, 1.0)
+    return np.minimum(share, 1.0)
 
 
 def r_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:

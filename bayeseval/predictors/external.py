@@ -125,8 +125,8 @@ def recalibrated(
     """
     if np.isinf(values).any():
         raise ValueError("an external predictor holds an infinite value; allowed: finite or NaN.")
-    one = np.ones((sample.n_pairs, 1))
-    features = np.column_stack([one, value_features(values, sample.n_pairs)])
+    intercept = np.ones((sample.n_pairs, 1))
+    features = np.column_stack([intercept, value_features(values, sample.n_pairs)])
     penalty = Penalty(np.array([INTERCEPT_PENALTY, *[1.0] * (features.shape[1] - 1)]), np.ones(1))
-    rows = TopicRows(features, one, sample.topic, sample.n_topics)
+    rows = TopicRows(features, intercept, sample.topic, sample.n_topics)
     return cross_fitted(sample, relevance, rows, penalty)

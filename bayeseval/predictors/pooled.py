@@ -37,18 +37,14 @@ def pooled(
     :math:`\gamma` belong to the topic t; z are the 2nd to 4th principal components of the g of all
     runs, so that runs of one kind may be good on one topic and bad on another.
 
-    Every judged document counts once. Ridge penalties stand for normal priors: standard deviation
-    2 for the intercept, 1 for that of a topic, .58 for its slope, .71 for its components and 1 for
-    a reliability, which is wide beside what runs differ by and keeps the fit of a small collection
-    finite. They were set where the likelihood of held-out judgments was near its best on the
-    round-5 runs of TREC-COVID with 5 and 20 judgments a stratum; it is flat there: a factor of
-    three either way changed the error of P@10 by 2 % at most.
+    Every judged document counts once. Ridge penalties stand for normal priors: the standard
+    deviation is 2 for the intercept, 1 for that of a topic, .58 for its slope, .71 for its
+    components and 1 for a reliability.
 
-    The strata of every topic are dealt into folds before the draw (in the order of the topics'
-    labels: other labels, slightly other predictions), and M of the documents of a fold comes from a
-    fit to the other folds; so M of a document never depends on the sample of its own stratum. There
-    is no calibration offset: one per topic made the error larger (the intercept of the topic does
-    that work with less noise). Without any training document M is 0.
+    The strata of every topic are dealt into five folds before the draw, in the order of the topics'
+    labels, and M of the documents of a fold comes from a fit to the other folds. M of a document
+    therefore never depends on the sample of its own stratum. The intercept of the topic takes the
+    place of a calibration offset. Without any training document M is 0.
 
     Parameters
     ----------

@@ -87,8 +87,8 @@ def add_runs(
     Warns
     -----
     UserWarning
-        A file has the tag and the rankings of runs that are there already: it was read before. Or
-        runs, new ones or old, may write documents of a topic unalike, as ``7`` and ``007``.
+        Where a file has the tag and the rankings of a run that was read before, and where runs may
+        write a document of a topic differently, as ``7`` and ``007``.
 
     Examples
     --------
@@ -108,10 +108,10 @@ def add_runs(
     score_type = collection.attrs.get("score_type", "float64")
     depth = collection.attrs.get("depth", -1)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
-    found = reader.read(runs, taken=collection["run"].to_numpy().tolist())
-    new = gathered(reader, found, None, None if depth < 0 else depth, run_table, {})
+    added = reader.read(runs, taken=collection["run"].to_numpy().tolist())
+    new = gathered(reader, added, None, None if depth < 0 else depth, run_table, {})
     topics, position = reader.topics.resolve()
-    check_overlap(found, topics, position, collection["topic"].to_numpy())
+    check_overlap(added, topics, position, collection["topic"].to_numpy())
     named = pair_names(new)
     grown = add_pairs(collection, *named)
     position = np.append(pair_positions(grown, *named), -1)
@@ -122,23 +122,23 @@ def add_runs(
     given = {"contributed": contributed, "team": team}
     stated = () if run_table is None else run_table.columns
     facts = {
-        name: new[name].to_numpy() if name in stated else np.array([value] * len(found))
+        name: new[name].to_numpy() if name in stated else np.array([value] * len(added))
         for name, value in given.items()
     }
     facts["runs_cut"] = collection.attrs.get("runs_cut", 0) + new.attrs["runs_cut"]
     joined = _with_runs(grown, new["run"].to_numpy(), ranking, facts)
-    _warn_of_copies(joined, found)
+    _warn_of_copies(joined, added)
     if "judgments" in joined.children:
-        warn_unjudged_runs(joined, joined["run"].size - len(found))
+        warn_unjudged_runs(joined, joined["run"].size - len(added))
     warn_documents_alike(joined)
     return joined
 
 
-def _warn_of_copies(joined: xr.DataTree, found: list[Run]) -> None:
-    """Say which files whose tag is taken hold the rankings of a run that was there before them."""
+def _warn_of_copies(joined: xr.DataTree, added: list[Run]) -> None:
+    """Warn of files whose tag is taken and that hold the rankings of a run that is there."""
     ranking, names = joined["rankings/ranking"].to_numpy(), joined["run"].to_numpy()
-    n_before = names.size - len(found)
-    for run, ranked in zip(found, ranking[n_before:], strict=True):
+    n_before = names.size - len(added)
+    for run, ranked in zip(added, ranking[n_before:], strict=True):
         if not run.renamed:
             continue
         alike = np.flatnonzero((ranking[:n_before, :, 0] == ranked[:, 0]).all(axis=1))
@@ -159,13 +159,13 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
     if "rankings" in collection:
         own = collection["rankings/ranking"].to_numpy()
     deepest = max(own.shape[2], ranking.shape[2])
-    both = np.full((n_runs + len(ranking), n_topics, deepest), -1, dtype=np.int32)
-    both[:n_runs, :, : own.shape[2]] = own
-    both[n_runs:, :, : ranking.shape[2]] = ranking
+    rankings = np.full((n_runs + len(ranking), n_topics, deepest), -1, dtype=np.int32)
+    rankings[:n_runs, :, : own.shape[2]] = own
+    rankings[n_runs:, :, : ranking.shape[2]] = ranking
     return rebuilt(
         collection,
         runs=[*collection["run"].to_numpy(), *runs],
-        ranking=both,
+        ranking=rankings,
         contributed=[*collection["contributed"].to_numpy(), *facts["contributed"]],
         team=[*collection["team"].to_numpy(), *facts["team"]],
         attrs={**collection.attrs, "runs_cut": facts["runs_cut"]},
@@ -178,10 +178,10 @@ def add_predictions(
     """Collection with other judges' labels or probabilities of relevance as predictors.
 
     They are joined by topic and document. ``be.evaluate(..., estimator="dyn")`` then learns from
-    them together with the ranks: what a label is worth is found from the documents that have a
-    judgment too, so that a bad judge costs only length of the intervals. That holds for labels of
-    all documents that could be sampled, or of some that were chosen before the draw; labels of the
-    sampled ones alone ``dyn`` refuses.
+    them together with the ranks. It learns the worth of a label from the documents that have a
+    judgment too, so that a bad judge makes intervals longer and biases nothing. The labels must be
+    of all documents that could be sampled, or of documents that were chosen before the draw;
+    ``dyn`` refuses labels of the sampled documents alone.
 
     Parameters
     ----------

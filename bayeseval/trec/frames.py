@@ -276,11 +276,11 @@ def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
         others = SYNONYMS.get(column, ())
         first = column in ("topic", "document")
         known = (*others, column) if first else (column, *others)
-        found = [other for other in known if lower.count(other) == 1]
-        if found and (first or column not in frame.columns):
-            if found[0] != column and column in frame.columns:
+        present = [other for other in known if lower.count(other) == 1]
+        if present and (first or column not in frame.columns):
+            if present[0] != column and column in frame.columns:
                 names[column] = f"{column} (not read)"
-            names[frame.columns[lower.index(found[0])]] = column
+            names[frame.columns[lower.index(present[0])]] = column
     return frame.rename(columns=names) if names else frame
 
 
@@ -297,8 +297,8 @@ def without_index(frame: pd.DataFrame) -> pd.DataFrame:
     levels = []
     for column in ("topic", "document"):
         known = {column, *SYNONYMS[column]}
-        found = [name for name in frame.index.names if str(name).lower() in known]
-        levels += [] if known & has else found[:1]
+        own_levels = [name for name in frame.index.names if str(name).lower() in known]
+        levels += [] if known & has else own_levels[:1]
     return frame.reset_index(level=levels) if levels else frame
 
 
@@ -374,7 +374,9 @@ def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
 
 def holds_runs(table: Mapping) -> bool:
     """Whether a dict is ``{run: ...}``, and not ``{topic: {document: x}}``."""
-    first = next((one for one in table.values() if not isinstance(one, Mapping) or one), None)
+    first = next(
+        (value for value in table.values() if not isinstance(value, Mapping) or value), None
+    )
     if not isinstance(first, Mapping):
         return first is not None
     return isinstance(next(iter(first.values())), Mapping)
@@ -424,8 +426,8 @@ def as_text(column: pd.Series) -> pd.Series:
     known = column.notna().to_numpy()
     if pd.api.types.infer_dtype(values, skipna=True) == "string":
         return pd.Series(values, index=column.index, name=column.name, dtype=object)
-    floats = [one for one in values[known] if isinstance(one, float | np.floating)]
-    whole = bool(floats) and all(float(one).is_integer() for one in floats)
+    floats = [value for value in values[known] if isinstance(value, float | np.floating)]
+    whole = bool(floats) and all(float(value).is_integer() for value in floats)
     exact = EXACT.get(str(column.dtype), EXACT["float64"])
     if whole and max(map(abs, floats)) >= exact:
         raise ValueError(
@@ -433,7 +435,9 @@ def as_text(column: pd.Series) -> pd.Series:
             "which does not hold so many digits; make the column text."
         )
     kinds = (float, np.floating) if whole else ()
-    values[known] = [str(int(one) if isinstance(one, kinds) else one) for one in values[known]]
+    values[known] = [
+        str(int(value) if isinstance(value, kinds) else value) for value in values[known]
+    ]
     return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 

@@ -76,23 +76,23 @@ def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
 
 
 def warn_unjudged_runs(tree: xr.DataTree, first: int = 0) -> None:
-    """Say which runs, from the ``first`` on, have no document of the judgments, where others have.
+    """Warn of runs, from the ``first`` on, that share no document with the judgments.
 
-    So it is where their documents' ids are written unalike.
+    Their documents' ids may be written differently. Other runs must share documents.
     """
     pooled = np.append(tree["judgments/pooled"].to_numpy(), False)
     ranking = tree["rankings/ranking"].to_numpy()
     judged = np.array([pooled[ranked].any() for ranked in ranking])
     large = np.array([np.count_nonzero(ranked >= 0) >= 10 for ranked in ranking])
-    found = np.flatnonzero(~judged & large)
-    found = found[found >= first]
-    if found.size and judged.any():
-        one = ranking[found[0]]
-        name = tree["run"].to_numpy()[found[0]]
-        more = f", nor of {counted(found.size - 1, 'other run')}" if found.size > 1 else ""
+    unjudged = np.flatnonzero(~judged & large)
+    unjudged = unjudged[unjudged >= first]
+    if unjudged.size and judged.any():
+        pairs = ranking[unjudged[0]]
+        name = tree["run"].to_numpy()[unjudged[0]]
+        more = f", nor of {counted(unjudged.size - 1, 'other run')}" if unjudged.size > 1 else ""
         warnings.warn(
             f"no document of run '{name}' is among the judged ones{more}: it has "
-            f"'{tree['document'].to_numpy()[one[one >= 0][0]]}' and so on, they have "
+            f"'{tree['document'].to_numpy()[pairs[pairs >= 0][0]]}' and so on, they have "
             f"'{tree['document'].to_numpy()[np.argmax(pooled)]}' and so on; are the documents' ids "
             "written alike?",
             stacklevel=3,
@@ -100,9 +100,9 @@ def warn_unjudged_runs(tree: xr.DataTree, first: int = 0) -> None:
 
 
 def warn_documents_alike(tree: xr.DataTree) -> None:
-    """Say which documents of a topic may be one that runs or judgments write unalike.
+    """Warn of documents of a topic that may be one, written differently by runs or judgments.
 
-    Documents that a run, or the judgments, hold beside each other are told apart by that.
+    Two documents that one run, or the judgments, hold both are not the same.
     """
     starts, document = topic_starts(tree), tree["document"].to_numpy()
     # the pairs of the first topics are compared with each other
@@ -114,15 +114,16 @@ def warn_documents_alike(tree: xr.DataTree) -> None:
             other = first.setdefault((topic, plain_label(document[pair])), pair)
             if other != pair:
                 alike.append((topic, other, pair))
-    found = _never_side_by_side(tree, alike) if alike else []
-    if found:
-        topic, one, other = found[0]
+    suspected = _never_side_by_side(tree, alike) if alike else []
+    if suspected:
+        topic, *pairs = suspected[0]
+        earlier, later = (str(label) for label in document[pairs])
         compared = "all" if n_topics == starts.size - 1 else f"the first {n_topics} topics"
         warnings.warn(
-            f"topic '{tree['topic'].to_numpy()[topic]}' has documents {str(document[one])!r} and "
-            f"{str(document[other])!r}, which differ in blanks, zeros at the beginning, capitals "
-            f"or composed letters alone, and so it is with {len(found)} in {compared}: "
-            "are they the same? Each counts for itself",
+            f"topic '{tree['topic'].to_numpy()[topic]}' has documents {earlier!r} and {later!r}, "
+            "which differ in blanks, zeros at the beginning, capitals or composed letters alone, "
+            f"and so it is with {len(suspected)} in {compared}: are they the same? Each counts for "
+            "itself",
             stacklevel=3,
         )
 
@@ -130,19 +131,19 @@ def warn_documents_alike(tree: xr.DataTree) -> None:
 def _never_side_by_side(
     tree: xr.DataTree, alike: list[tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:
-    """Of (topic, pair, pair) those of which no run ranks both, nor are both in the pool."""
+    """Those of (topic, pair, pair) of which neither a run nor the pool holds both pairs."""
     judged, ranked = "judgments" in tree.children, "rankings" in tree.children
     pooled = tree["judgments/pooled"].to_numpy() if judged else None
     ranking = tree["rankings/ranking"].to_numpy() if ranked else None
-    found = []
-    for topic, one, other in alike:
-        both = pooled is not None and pooled[one] and pooled[other]
-        if not both and ranking is not None:
+    suspected = []
+    for topic, earlier, later in alike:
+        together = pooled is not None and pooled[earlier] and pooled[later]
+        if not together and ranking is not None:
             lists = ranking[:, topic]
-            both = ((lists == one).any(axis=1) & (lists == other).any(axis=1)).any()
-        if not both:
-            found.append((topic, one, other))
-    return found
+            together = ((lists == earlier).any(axis=1) & (lists == later).any(axis=1)).any()
+        if not together:
+            suspected.append((topic, earlier, later))
+    return suspected
 
 
 def _run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:
@@ -170,14 +171,14 @@ def _yes_or_no(table: pd.DataFrame) -> np.ndarray:
     given = table["contributed"].astype(object)
     # 1 and 0 are equal to these
     known: dict = {True: True, False: False}
-    found = [known.get(one) if np.isscalar(one) else None for one in given]
-    if None in found:
-        row = found.index(None)
+    contributed = [known.get(value) if np.isscalar(value) else None for value in given]
+    if None in contributed:
+        row = contributed.index(None)
         raise ValueError(
             f"run_table: contributed is {given.iloc[row]!r} for run '{table['run'].iloc[row]}'; it "
             "must be True or False (or 1 or 0)."
         )
-    return np.array(found, dtype=bool)
+    return np.array(contributed, dtype=bool)
 
 
 def ranked_pairs(
@@ -190,8 +191,8 @@ def ranked_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Ranking of a run, whose lines may have any order, cut at a depth.
 
-    Of every document its topic, rank from 0, and pair as topic * span + document; and whether there
-    were more, below the depth.
+    For every document its topic, its rank from 0, and its pair as topic * span + document; and
+    whether there were more documents below the depth.
 
     ``topics`` and ``documents`` are labels, and the position of the label of each code; document
     labels ascend, so that ties can go by document descending. ``best`` keeps the best-ranked copy

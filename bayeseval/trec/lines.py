@@ -17,7 +17,7 @@ _MOST_DIGITS = 19  # below 2**64
 _TEN = np.array([10**power for power in range(_MOST_DIGITS + 1)], dtype=np.uint64)
 _TEN_FLOAT = 10.0 ** np.arange(_MOST_DIGITS + 1)
 _TEN_EXTENDED = _TEN.astype(np.longdouble)
-_IS_EXTENDED = np.finfo(np.longdouble).nmant == 63 and np.dtype(np.longdouble).itemsize == 16
+IS_EXTENDED = np.finfo(np.longdouble).nmant == 63 and np.dtype(np.longdouble).itemsize == 16
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
 _MASK = np.array([2 ** (8 * length) - 1 for length in range(WORD + 1)], dtype="<u8")
 
@@ -210,9 +210,9 @@ def _check_fields(lines: Lines, columns: str) -> None:
     needed = len(columns.split())
     if lines.count.min() < needed:
         line = int(np.argmax(lines.count < needed))
-        found = counted(lines.count[line], "field")
+        fields = counted(lines.count[line], "field")
         text = (
-            f"{lines.name}, line {lines.number[line]}: {found} where at least {needed} are needed"
+            f"{lines.name}, line {lines.number[line]}: {fields} where at least {needed} are needed"
         )
         commas = any("," in lines.text_of(place, line) for place in range(lines.count[line]))
         if commas:
@@ -298,7 +298,7 @@ def _divided(whole: np.ndarray, n_decimals: np.ndarray, read: np.ndarray) -> np.
     """Quotient by a power of ten, rounded once; ``read`` is cleared where that cannot be told."""
     values = whole.astype(np.float64) / _TEN_FLOAT[n_decimals]
     large = np.flatnonzero(read & (whole > 2**53))
-    if not _IS_EXTENDED:
+    if not IS_EXTENDED:
         read[large] = False
     elif large.size:
         quotient = whole[large].astype(np.longdouble) / _TEN_EXTENDED[n_decimals[large]]

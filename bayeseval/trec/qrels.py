@@ -123,7 +123,7 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
 
 
 def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
-    """Say how many grades are missing and what that means."""
+    """Warn of missing grades, with their number and meaning."""
     missing = judgments["grade"].isna().to_numpy()
     if missing.any():
         row = judgments.iloc[int(np.argmax(missing))]
@@ -143,7 +143,7 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
-    """Judgments of lines; what is wrong in one is told with the columns that were expected."""
+    """Judgments of lines; a message on a wrong line names the expected columns."""
     try:
         return _of_lines(lines, qrels_format)
     except ValueError as error:
@@ -237,7 +237,7 @@ def _refuse(wrong: np.ndarray, judgments: pd.DataFrame, column: str, rule: str) 
 
 
 def warn_below(grade: np.ndarray) -> None:
-    """Say that grades below -1, which marks what nobody judged in a pool, count as that too."""
+    """Warn that grades below -1 count as not judged, as -1 does."""
     below = grade < -1
     if below.any():
         number = f"{np.count_nonzero(below)} of {grade.size} grades"

@@ -96,12 +96,12 @@ def _parsed(name: str, text: str) -> list:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Object of JSON, no name of which may come twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         names = [name for name, _ in pairs]
         again = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"'{again}' is there twice in one object")
-    return found
+    return unique
 
 
 def _nested(name: str, value: Any, kind: str) -> pd.DataFrame | None:
@@ -281,13 +281,13 @@ def our_columns(names: list[str], kind: str) -> list[str] | None:
     if kind == "judgments" and is_scored(lower):
         columns[lower.index("score")] = lower[lower.index("score")] = "grade"
     for own in ("topic", "document"):
-        found = next((name for name in (*SYNONYMS[own], own) if name in lower), None)
-        if found is None:
+        name_here = next((name for name in (*SYNONYMS[own], own) if name in lower), None)
+        if name_here is None:
             return None
-        if found != own and own in lower:
+        if name_here != own and own in lower:
             place = lower.index(own)
             columns[place] = lower[place] = f"{own} (not read)"
-        columns[lower.index(found)] = lower[lower.index(found)] = own
+        columns[lower.index(name_here)] = lower[lower.index(name_here)] = own
     return [
         small if small in _KNOWN and small not in columns else name
         for name, small in zip(columns, lower, strict=True)

@@ -48,20 +48,20 @@ def expanded(sources, kind: str) -> list:
     """
     sources = list(sources) if isinstance(sources, Iterator) else sources
     if isinstance(sources, list | tuple) and not hasattr(next(iter(sources), None), "query_id"):
-        found = [item for source in sources for item in _expanded_one(source, kind)]
+        items = [item for source in sources for item in _expanded_one(source, kind)]
     else:
-        found = _expanded_one(sources, kind)
-    if not found:
+        items = _expanded_one(sources, kind)
+    if not items:
         raise ValueError(f"no {kind} file is named; at least one is needed.")
     seen = set()
-    for item in found:
+    for item in items:
         path = item.path if isinstance(item, NamedFile) else item
         if isinstance(path, Path):
             real = os.path.realpath(path)
             if real in seen:
                 raise ValueError(f"{kind} file {path} is named twice; once is allowed.")
             seen.add(real)
-    return found
+    return items
 
 
 def _expanded_one(source, kind: str) -> list:
