@@ -13,7 +13,6 @@ from . import (
     simulate,
 )
 from .adjustment import adjust_by_topics, adjust_scores
-from .aggregate import calc_aggregate
 from .collection import open_collection, save_collection, select
 from .combination import (
     combine,
@@ -65,7 +64,6 @@ __all__ = [
     "adjust_by_topics",
     "adjust_scores",
     "attach_judgments",
-    "calc_aggregate",
     "combine",
     "combined_scores",
     "compare",

@@ -16,7 +16,7 @@ from bayeseval.collection.choices import (
 )
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
-from bayeseval.collection.predictions import label_names
+from bayeseval.collection.schema import label_names
 from bayeseval.designs import draw, pps_strata, reveal
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit

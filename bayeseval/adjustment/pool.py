@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_one_sample
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import named_positions, row_of_pair
-from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from bayeseval.adjustment.rescoring import BASES
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import named_positions, without_judgment
 from bayeseval.evaluation.scores import warn_unranked
-from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns, grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of

@@ -11,8 +11,8 @@ from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.collection.pairs import renumber
 from bayeseval.evaluation import evaluate
 from bayeseval.evaluation.scores import topics_said
-from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns, grade_scale
 
 BASES = {"nonrelevant": "assumed", "condensed": "condensed"}
 

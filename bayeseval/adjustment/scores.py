@@ -32,7 +32,7 @@ from bayeseval.adjustment.request import (
 from bayeseval.adjustment.rescoring import rescored
 from bayeseval.collection import check_collection, pair_positions
 from bayeseval.collection.schema import describe_pair
-from bayeseval.frame.members import pair_mask
+from bayeseval.frame.rankings import pair_mask
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import checked_frame
 

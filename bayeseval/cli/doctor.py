@@ -195,7 +195,7 @@ def _check_files(
 
 def _read_labels(found: Findings, named: list[str]) -> dict[str, Path]:
     """Files of labels that can be read, by the name of their judge."""
-    from bayeseval.trec.predictions import file_labels
+    from bayeseval.trec.adding import file_labels
 
     readable = {}
     for text in named:

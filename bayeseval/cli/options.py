@@ -224,7 +224,7 @@ def check_page(output: Path) -> None:
 
 def output_ending(output: Path | None) -> str:
     """Ending of an output file without that of its compression, in small letters."""
-    from bayeseval.trec.compression import bare_name
+    from bayeseval.trec.sources import bare_name
 
     return "" if output is None else Path(bare_name(output)).suffix.lower()
 

@@ -24,7 +24,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
     too, or another output is a ValueError, as is an ending of ``--output`` by which nothing is
     compressed here; a file that must not be written is an OSError.
     """
-    from bayeseval.trec.compression import check_ending
+    from bayeseval.trec.sources import check_ending
 
     inputs = list(inputs)
     before: list[tuple[str, Path]] = []
@@ -101,7 +101,7 @@ def written_whole(path: Path | None) -> Iterator[Path]:
 
 def write_result(text: str, path: Path | None) -> None:
     """Write to stdout, or whole to a file, compressed as its ending says."""
-    from bayeseval.trec.compression import write_whole
+    from bayeseval.trec.sources import write_whole
 
     if path is None or path == STDOUT:
         if sys.stdout is not None and sys.stdout.isatty():

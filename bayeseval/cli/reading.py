@@ -98,7 +98,7 @@ def ordered_files() -> Iterator[None]:
 
 def label_files(labels: list[str] | None) -> dict[str, Path]:
     """Files of labels by the name of their judge: NAME=FILE, or the file's name."""
-    from bayeseval.trec.compression import bare_name
+    from bayeseval.trec.sources import bare_name
 
     files: dict[str, Path] = {}
     for text in labels or []:

@@ -57,9 +57,9 @@ def of_labels(collection: DataTree, name: str, path: Path) -> str:
     Labels that follow the sample are refused; of labels that look like judgments there is a
     warning.
     """
-    from bayeseval.collection.predictions import warn_of_copies
+    from bayeseval.collection.schema import warn_of_copies
     from bayeseval.frame.frame import BY_CHANCE
-    from bayeseval.predictors.values import check_labels
+    from bayeseval.predictors.registry import check_labels
 
     labelled = be.add_predictions(collection, name, path)
     values = labelled[f"predictors/{name}"].to_numpy()

@@ -116,7 +116,7 @@ def as_trec_eval(rows: DataFrame, about: dict) -> str:
 
     Measures have its names where it has them.
     """
-    from bayeseval.measures.aliases import trec_eval_name
+    from bayeseval.measures.names import trec_eval_name
 
     lines = []
     for run, of_run in rows.groupby("run", sort=False):

@@ -22,8 +22,8 @@ from bayeseval.designs.placing import (
     placed_design,
     placed_sample,
 )
-from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_scale
 from bayeseval.messages import Message, Option, counted
 from bayeseval.trec import read_qrels
 from bayeseval.trec.qrels import warn_below

@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_choice, check_whole_numbers
-from bayeseval.collection.predictions import with_predictors
-from bayeseval.collection.schema import strata
+from bayeseval.collection.schema import strata, with_predictors
 from bayeseval.designs.dynamic_stages import (
     AIMS,
     StagedSample,
@@ -19,7 +18,7 @@ from bayeseval.designs.placing import design_rows
 from bayeseval.designs.pooling import simulated_relevance
 from bayeseval.designs.prepared import check_budget, prepared_frame
 from bayeseval.designs.stratified import labelled_design, warn_of_fewer
-from bayeseval.frame.members import contributing_runs
+from bayeseval.frame.rankings import contributing_runs
 
 
 def dynamic_sampling(

@@ -8,7 +8,7 @@ import xarray as xr
 from bayeseval.collection.schema import check_strata, describe_pair
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
-from bayeseval.trec.compression import HDF5
+from bayeseval.trec.sources import HDF5
 from bayeseval.whole_file import check_writable, expanded_path, whole_file
 
 DESIGN_VARIABLES = {

@@ -11,9 +11,8 @@ from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.schema import no_strata
 from bayeseval.designs.prepared import Budget, started
 from bayeseval.designs.stratified import labelled_design
-from bayeseval.frame.gather import grade_columns
-from bayeseval.frame.members import contributing_runs, pooled_by
-from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.rankings import Rankings, contributing_runs, pooled_by
+from bayeseval.frame.sample import grade_columns
 
 
 def depth_pool(

@@ -8,8 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.predictions import label_values
-from bayeseval.frame.members import contributing_runs, frame_mask, ordered_frame, pair_mask
+from bayeseval.collection.schema import label_values
+from bayeseval.frame.rankings import contributing_runs, frame_mask, ordered_frame, pair_mask
 from bayeseval.messages import Message, Option
 
 Budget = int | Mapping[str, int] | pd.Series | xr.DataArray

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.predictions import label_names, predictor_columns, warn_of_copies
+from bayeseval.collection.schema import label_names, predictor_columns, warn_of_copies
 from bayeseval.estimators.counts import CountModel
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.frame.frame import Frame

@@ -9,7 +9,7 @@ from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.estimators.relevance import check_no_predictor
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.rankings import TopicLists
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import plain_scores, preference_scores

@@ -22,7 +22,7 @@ from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.parameters import by_inf
+from bayeseval.measures.names import by_inf
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
 

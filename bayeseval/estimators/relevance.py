@@ -19,7 +19,7 @@ from bayeseval.estimators.stratum_rates import rates_beside, squared_residuals, 
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, at_least, is_counted, relevance
-from bayeseval.measures.ratio import discount_sum
+from bayeseval.measures.table import discount_sum
 from bayeseval.messages import Message, Option
 from bayeseval.rounding import ratio
 from bayeseval.uncertainty.slots import Slots, topic_slots

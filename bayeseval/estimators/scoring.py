@@ -10,9 +10,8 @@ from bayeseval.estimators.ratios import Control, r_precision_score, ratio_score,
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.ratio import discount_slope, discount_sum
 from bayeseval.measures.scores import rank_weight
-from bayeseval.measures.table import names_of
+from bayeseval.measures.table import discount_slope, discount_sum, names_of
 from bayeseval.rounding import ratio
 
 CONTROLLED = {"AP": 1.0, "R": 0.5}  # the top ranks of R@k tell less of what is off in all

@@ -27,11 +27,10 @@ from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predicto
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
 from bayeseval.estimators.topic_scores import ListScore, TopicScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.gather import grade_scale
-from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.rankings import TopicLists
+from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure, described_gains
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.parameters import by_inf
+from bayeseval.measures.names import by_inf, parse_measures
 from bayeseval.measures.scores import rank_weight
 from bayeseval.messages import Message, Option
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.lists import CollectionLists
+from bayeseval.frame.rankings import CollectionLists
 from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 

@@ -12,7 +12,7 @@ from bayeseval.designs import draw, reveal
 from bayeseval.designs.stratified import pps_strata
 from bayeseval.evaluation import evaluate
 from bayeseval.experiments.calibration import DRAWS, Study, prior_draw, step_seeds
-from bayeseval.frame.gather import grade_scale
+from bayeseval.frame.sample import grade_scale
 from bayeseval.inference import verdict
 from bayeseval.models.table import kind_of_documents
 from bayeseval.posterior import posterior_scores

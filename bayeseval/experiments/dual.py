@@ -6,8 +6,8 @@ import xarray as xr
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import generator
 from bayeseval.collection.schema import rebuilt
-from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns
 
 SUFFIX = "~dual"
 

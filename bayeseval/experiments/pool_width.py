@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_ci_prob, generator
 from bayeseval.experiments.pool_scores import BASES, PoolScores
-from bayeseval.frame.gather import grade_columns, grade_scale
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns, grade_scale
 from bayeseval.measures.names import parse_measures
 from bayeseval.progress import track
 

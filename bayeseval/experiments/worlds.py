@@ -9,7 +9,7 @@ from bayeseval.inference import fit
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
 from bayeseval.posterior.modelled import document_model, modelled_measures, told_measures
-from bayeseval.predictors.values import check_labels
+from bayeseval.predictors.registry import check_labels
 
 
 def posterior_worlds(

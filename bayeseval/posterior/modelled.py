@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import asked_labels
-from bayeseval.collection.predictions import label_names
-from bayeseval.frame.gather import grade_scale
+from bayeseval.collection.schema import label_names
+from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of

@@ -7,8 +7,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
-from bayeseval.collection.predictions import label_names
-from bayeseval.collection.schema import design_parameters
+from bayeseval.collection.schema import design_parameters, label_names
 from bayeseval.combination import N_CHAINS
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.estimators.denominators import POOR_SHARE

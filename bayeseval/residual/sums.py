@@ -9,8 +9,7 @@ import xarray as xr
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import without_judgment
-from bayeseval.frame.lists import CollectionLists, TopicLists
-from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.rankings import CollectionLists, Rankings, TopicLists
 
 OPTIONS = {
     "tail": ("unjudged", "nonrelevant"),

@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns
 from bayeseval.progress import track
 from bayeseval.residual.distribution import UnjudgedSum
 

@@ -15,7 +15,7 @@ from bayeseval.estimators.importance import (
     sum_of_precisions,
     topic_draws,
 )
-from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.rankings import TopicLists
 from bayeseval.measures.measure import relevance
 from bayeseval.measures.scores import rank_weight
 from tests.draws import GRADE, POSITION, PROBABILITY, measure_of, topic_of

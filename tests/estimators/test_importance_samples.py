@@ -11,7 +11,7 @@ from bayeseval.estimators.importance import (
     sum_of_precisions,
     topic_draws,
 )
-from bayeseval.frame.lists import CollectionLists
+from bayeseval.frame.rankings import CollectionLists
 from tests.draws import PROBABILITY, measure_of, stopped_chances, topic_of
 
 STOPPED_BIAS = 0.0764  # relative, of the number of relevant documents

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bayeseval as be
 from bayeseval.estimators.inferred import InferredOptions, inferred, sampled_strata
-from bayeseval.frame.lists import CollectionLists, TopicLists
+from bayeseval.frame.rankings import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores
 from tests.small import every_stratified_sample, small_collection

@@ -10,7 +10,7 @@ import bayeseval as be
 from bayeseval.estimators.scoring import sum_of_precisions
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.problem import Problem
-from bayeseval.measures.ratio import discount_slope
+from bayeseval.measures.table import discount_slope
 from tests.small import every_stratified_sample, small_collection
 
 

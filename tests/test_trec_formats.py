@@ -1,6 +1,7 @@
-"""What other packages hold runs and judgments in is read as the same collection."""
+"""Objects of other packages, tables and JSON are read as lines of TREC that say the same."""
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,11 @@ import xarray as xr
 import bayeseval as be
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}}
+
+
 BM25 = {"1": {"a": 1.5, "b": 3.0, "c": 0.25}, "2": {"d": 1.0, "a": 2.0}}
+
+
 DENSE = {"1": {"c": 9.0, "a": 8.0}, "2": {"d": 3.5}}
 
 
@@ -39,6 +44,7 @@ def expected():
 JUDGMENTS = {
     "dict": lambda: QRELS,
     "PyTerrier": lambda: frame(QRELS, "qid", "docno", "label"),
+    "BEIR": lambda: frame(QRELS, "query-id", "corpus-id", "score"),
     "ir_measures": lambda: frame(QRELS, "query_id", "doc_id", "relevance"),
     "tuples": lambda: [ir_measures.Qrel(*row) for row in rows(QRELS)],
     "generator": lambda: (ir_measures.Qrel(*row) for row in rows(QRELS)),
@@ -46,6 +52,8 @@ JUDGMENTS = {
         qrels_iter=lambda: iter([ir_measures.Qrel(*row) for row in rows(QRELS)])
     ),
 }
+
+
 RUNS = {
     "dict of dicts": lambda: {"bm25": BM25, "dense": DENSE},
     "PyTerrier": lambda: {
@@ -138,56 +146,17 @@ def test_files_of_runs_are_named_by_the_keys_of_a_dict(expected, tmp_path):
     assert both["run"].to_numpy().tolist() == ["bm25", "tagged"]
 
 
-def test_named_files_are_checked_as_others_are(tmp_path):
-    for name in ("one.run", "two.run"):
-        (tmp_path / name).write_text(text(BM25, "tag"))
-    (tmp_path / "bad").write_text("1 Q0 a 1 high tag\n")
-    one = tmp_path / "one.run"
-    for runs, message in (
-        ({"a": tmp_path / "missing"}, "run file .*missing does not exist"),
-        ({"a": tmp_path / "bad"}, "bad, line 1: score 'high' is not a finite number"),
-        ({"a": one, "b": one}, "one.run is named twice; once is allowed"),
-        ({"a": str(tmp_path / "*.run")}, "run 'a' is one file, and glob .* matches 2"),
-        ({1: one, "1": tmp_path / "two.run"}, "two runs are named '1'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            be.read_collection(QRELS, runs)
-    with pytest.raises(TypeError, match="run 'b' must be a path, a DataFrame.*not int"):
-        be.read_collection(QRELS, {"a": one, "b": 3})
-    with pytest.raises(ValueError, match="run 'a' is in the collection already"):
-        be.add_runs(be.read_collection(QRELS, {"a": BM25}), {"a": one})
-
-
-@pytest.mark.parametrize(
-    ("qrels", "runs", "message"),
-    [
-        ({"1": 2}, None, "a dict of judgments must be .*grade.*, and '1' holds no dict"),
-        (QRELS, {"bm25": 3}, "run 'bm25' must be a path, a DataFrame.*not int"),
-        ([ir_measures.ScoredDoc("1", "a", 1.0)], None, "query_id, doc_id and relevance"),
-        (3, None, "judgments must be a path, a glob, a DataFrame, a dict"),
-    ],
-)
-def test_other_shapes_are_refused(qrels, runs, message):
-    with pytest.raises(TypeError, match=message):
-        be.read_collection(qrels, runs)
-
-
-def test_a_frame_without_a_column_says_what_it_has():
-    with pytest.raises(ValueError, match="no column 'grade'; it needs .* and has topic, document"):
-        be.read_collection(frame(QRELS, "qid", "docno", "x"))
-
-
 def test_columns_of_frames_are_named_in_any_case():
     qrels = pd.DataFrame({"TOPIC": "1", "Document": ["a", "b"], "GRADE": [1, 0]})
     runs = pd.DataFrame({"Run": "x", "QID": "1", "DocNo": ["a", "b"], "Score": [2.0, 1.0]})
     collection = be.read_collection(qrels, runs)
     assert collection["run"].to_numpy().tolist() == ["x"]
     assert be.evaluate(collection, "P@1", estimator="assumed").estimate.item() == 1.0
-    with pytest.raises(ValueError, match="has no column 'topic'"):  # which of the two?
-        be.read_collection(qrels.assign(Topic="2"), runs)
 
 
 IDS = pd.DataFrame({"qid": [1, 1, 2, 2], "docno": [7, 8, 7, 8]})
+
+
 NUMBERED = (IDS.assign(label=[1, 0, 1, 0]), IDS.assign(score=[2.0, 1.0, 2.0, 1.0]))
 
 
@@ -219,26 +188,9 @@ def test_documents_that_are_numbers_are_the_same_however_pandas_holds_them(kind)
         assert found["document"].values.tolist() == ["7", "8"] * 2
 
 
-def test_numbers_that_floating_point_does_not_hold_are_refused():
+def test_numbers_of_many_digits_are_kept_as_they_are():
     qrels, run = (table.assign(docno=table.docno + 10**18) for table in NUMBERED)
     assert be.read_collection(qrels, run).sizes["pair"] == 4
-    with pytest.raises(ValueError, match="document 1000000000000000000 is a floating-point"):
-        be.read_collection(qrels, run.astype({"docno": float}))
-    qrels, run = (table.assign(docno=table.docno + 2**24) for table in NUMBERED)
-    with pytest.raises(ValueError, match="is a floating-point number, which does not hold"):
-        be.read_collection(qrels, run.astype({"docno": "float32"}))
-
-
-@pytest.mark.parametrize("empty", [{}, {"1": {}}, NUMBERED[1].iloc[:0]])
-def test_an_empty_run_of_a_dict_is_told_as_an_empty_file_is(empty):
-    qrels, run = NUMBERED
-    collection = be.read_collection(qrels, run)
-    for read in (
-        lambda runs: be.read_collection(qrels, runs),
-        lambda runs: be.add_runs(collection, runs),
-    ):
-        with pytest.raises(ValueError, match="run 'failed' is empty; a run needs at least one"):
-            read({"found": run, "failed": empty})
 
 
 def test_a_run_of_ranks_stands_beside_one_of_scores():
@@ -277,13 +229,7 @@ def test_tables_of_other_packages_turn_into_data_frames_and_indexes_into_columns
     xr.testing.assert_identical(
         be.read_collection(beir.set_index(["query-id", "corpus-id"]), run), expected
     )
-    for name in (
-        "qid",
-        "QID",
-        "docid",
-        "tag",
-        "name",
-    ):  # beside columns it is no more than an index
+    for name in ("qid", "QID", "docid", "tag", "name"):  # beside columns it is an index alone
         table = run.rename(columns={"qid": "topic"}).rename_axis(name)
         xr.testing.assert_identical(be.read_collection(qrels, table), expected)
     labels = SimpleNamespace(to_pandas=lambda: qrels)
@@ -291,12 +237,9 @@ def test_tables_of_other_packages_turn_into_data_frames_and_indexes_into_columns
     np.testing.assert_array_equal(labelled["predictors/gpt"], [1, 0, 1, 0])
 
 
-@pytest.mark.parametrize("value", ["no", "yes", None, np.nan, 2, "True"])
-def test_who_contributed_is_said_by_true_and_false(value):
+def test_who_contributed_is_said_by_true_and_false_or_1_and_0():
     qrels, run = NUMBERED
-    table = pd.DataFrame({"run": ["a", "b"], "contributed": pd.array([True, value], dtype=object)})
-    with pytest.raises(ValueError, match="contributed is .* for run 'b'; it must be True or False"):
-        be.read_collection(qrels, {"a": run, "b": run}, run_table=table)
+    table = pd.DataFrame({"run": ["a", "b"]})
     for known in ([1, 0], [True, False], [1.0, 0.0]):
         found = be.read_collection(
             qrels, {"a": run, "b": run}, run_table=table.assign(contributed=known)
@@ -314,3 +257,199 @@ def test_a_run_whose_documents_are_written_unalike_is_told():
     told = r"no document of run 'c' is among the judged ones, nor of 1 other run: it has"
     with pytest.warns(UserWarning, match=told):
         be.add_runs(collection, {"c": unlike, "d": unlike, "e": run})
+
+
+GRADES = {"1": {"a": 2, "b": 0}, "2": {"c": 1}}
+
+
+SCORES = {"1": {"b": 0.25, "a": 1.5}, "2": {"c": 1e-3, "a": -2.0}}
+
+
+FRAME = pd.DataFrame({"qid": [1, 1, 2], "docno": ["a", "b", "c"], "rel": [2, 0, 1]})
+
+
+QRELS_FILES = {
+    "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n2\tc\t1\n",
+    "commas.csv": "topic,document,grade\n1,a,2\n1,b,0\n2,c,1\n",
+    "ours in capitals": 'Topic;Document;why;Grade\r\n1;a;;2\r\n1;b;"x;y";0\r\n2;c;no;1\r\n',
+    "terrier": '\ufeffqid,docno,label,iter\n1,a,"2",0\n\n1,b,0,0\n2,c,1,0\n',
+    "header.qrels": "query_id iter doc_id relevance\n1 0 a 2\n1 0 b 0\n2 0 c 1\n",
+    "dict.json": json.dumps(GRADES, indent=1),
+    "list.json": json.dumps(
+        [{"qid": t, "docno": d, "rel": g} for t, of in GRADES.items() for d, g in of.items()]
+    ),
+    "excel.csv": "sep=;\r\n\r\nQueryID;CORPUS_ID;RELEVANCE;a, b\r\n"
+    "1;a;2;\r\n1;b;0;x\r\n2;c;1;\r\n;;;\r\n",
+    "ranx.csv": ",q_id,doc_id,score\n0,1,a,2\n1,1,b,0\n2,2,c,1\n",
+    "quotes.tsv": 'topic\tdocument\tgrade\twhy\n1\ta\t2\t"Yes, it\n1\tb\t0\tno\n2\tc\t1\tso"\n',
+    "comments": "# ours\n\ntopic iter document grade\n# none\n"
+    "1 0 a 2\n#1 0 x 1\n1 0 b 0\n2 0 c 1\n",
+    "joined.csv": "topic,document,grade\n1,a,2\n1,b,0\n\ntopic,document,grade\n2,c,1\n",
+    "marked.csv": '\ufeff"QID";Rel;Docno\n1;2;a\n\ufeff"QID";Rel;Docno\n1;0;b\n2;1;c\n',
+    "joined.qrels": "topic iter document grade\n1 0 a 2\ntopic iter document grade\n"
+    "1 0 b 0\n2 0 c 1\n",
+    "texts.csv": "qid,topic,docid,document,2nd,rel\n1,why,a,long,1,2\n1,why,b,x,,0\n2,no,c,,,1\n",
+    "pandas.json": FRAME.to_json(),
+    "index.json": FRAME.to_json(orient="index"),
+    "records.json": FRAME.to_json(orient="records"),
+    "pretty.json": '{"qid": 1,\n "docno": "a", "rel": 2}\n{\n"qid": "1", "docno": "b", "rel": 0} '
+    '{"qid": 2, "docno": "c", "rel": true, "why": "a line\u2028and\x85more"}',
+    "lines.jsonl": "".join(
+        json.dumps({"topic": int(t), "document": d, "grade": str(g)}) + "\n\n"
+        for t, of in GRADES.items()
+        for d, g in of.items()
+    ),
+}
+
+
+RUN_FILES = {
+    "r.json": json.dumps(SCORES),
+    "r.csv": "qid,docid,rank,score\n1,a,1,1.5\n1,b,2,.25\n2,c,1,1e-3\n2,a,2,-2\n",
+    "r": "topic Q0 document rank score\n1 Q0 a 1 1.5\n1 Q0 b 2 .25\n2 Q0 c 1 1e-3\n2 Q0 a 2 -2\n",
+    "r.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1.5\n1\tb\t.25\n2\tc\t1e-3\n2\ta\t-2\n",
+    "tag.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
+    "capitals.csv": "SYSTEM,QID,DOCID,SCORE\nr,1,a,1.5\nr,1,b,.25\nr,2,c,1e-3\nr,2,a,-2\n",
+    "named.json": json.dumps({"r": SCORES}),
+    "joined.csv": "tag,qid,docid,score\nr,1,a,1.5\nr,1,b,.25\ntag,qid,docid,score\n"
+    "r,2,c,1e-3\nr,2,a,-2\n",
+    "rank.csv": "run,qid,docid,Rank,grade\nr,1,a,1,0\nr,1,b,2,2\nr,2,a,10,1\nr,2,c,2,1\n",
+    "zero.csv": "run,qid,docid,position\nr,1,b,1\nr,1,a,0\nr,2,a,1\nr,2,c,0\n",
+    "rank.json": json.dumps(
+        [
+            {"tag": "r", "qid": topic, "docno": document, "rank": rank}
+            for topic, document, rank in ((1, "a", 1), (1, "b", 2), (2, "c", 0), (2, "a", "1"))
+        ]
+    ),
+    "both.csv": "tag,qid,docid,rank,score\nr,1,a,2,1.5\nr,1,b,1,.25\nr,2,c,9,1e-3\nr,2,a,8,-2\n",
+    "one.json": '{"system": "r", "qid": "1", "docno": "a", "score": 1.5}',
+}
+
+
+@pytest.fixture(scope="module")
+def of_lines():
+    return be.read_collection(GRADES, {"r": SCORES})
+
+
+def written(folder, name, text):
+    (folder / name).write_text(text, newline="")
+    return folder / name
+
+
+@pytest.mark.parametrize("name", QRELS_FILES)
+def test_judgments_are_those_of_a_qrels_file(of_lines, name, tmp_path):
+    found = be.read_collection(written(tmp_path, name, QRELS_FILES[name]), {"r": SCORES})
+    xr.testing.assert_identical(found, of_lines)
+
+
+@pytest.mark.parametrize("name", RUN_FILES)
+def test_a_run_is_that_of_a_run_file_and_named_by_its_file_where_it_has_no_name(
+    of_lines, name, tmp_path
+):
+    found = be.read_collection(GRADES, written(tmp_path, name, RUN_FILES[name]))
+    if name == "one.json":
+        of_lines = be.read_collection(GRADES, {"r": {"1": {"a": 1.5}}})
+    xr.testing.assert_identical(found, of_lines)
+
+
+def test_a_file_may_hold_several_runs_and_be_compressed(tmp_path):
+    other = {"1": {"a": 1.0}}
+    data = json.dumps({"x": SCORES, "y": other}).encode()
+    (tmp_path / "both.json.gz").write_bytes(gzip.compress(data))
+    plain = written(tmp_path, "z", "1 Q0 b 1 2.0 z\n")
+    found = be.read_collection(None, [tmp_path / "both.json.gz", plain])
+    same = be.read_collection(None, {"x": SCORES, "y": other, "z": {"1": {"b": 2.0}}})
+    xr.testing.assert_identical(found, same)
+    with pytest.raises(ValueError, match="run 'mine' is one run, and .*both.json.gz holds 2"):
+        be.read_collection(None, {"mine": str(tmp_path / "both.json.gz")})
+    paths = [tmp_path / "both.json.gz", written(tmp_path, "x", "1 Q0 b 1 2 x")]
+    with pytest.warns(UserWarning, match="names of runs clash"):
+        assert be.read_collection(None, paths)["run"].to_numpy().tolist()[:2] == ["x", "y"]
+
+
+def test_a_dict_names_the_run_of_a_file(of_lines, tmp_path):
+    for name in ("r.json", "tag.csv"):
+        path = written(tmp_path, name, RUN_FILES[name].replace("r,", "other,"))
+        found = be.read_collection(GRADES, {"r": path})
+        xr.testing.assert_identical(found, of_lines)
+
+
+def test_runs_of_files_with_one_name_are_called_by_their_files(tmp_path):
+    text = "tag,qid,docno,score\nmine,1,a,2\n"
+    paths = [written(tmp_path, name, text) for name in ("one.csv", "two.csv")]
+    with pytest.warns(UserWarning, match="names of runs clash.*'mine' is now 'one.csv'"):
+        found = be.read_collection(None, paths)
+    assert found["run"].to_numpy().tolist() == ["one.csv", "two.csv"]
+
+
+def test_formats_of_samples_have_columns_of_these_names(tmp_path):
+    rows = "1 {} a 2 {}\n1 {} b 0 {}\n"
+    plain = written(tmp_path, "probs", rows.format(0, 0.5, 0, 1.0))
+    headed = written(tmp_path, "p.csv", "qid,docno,rel,probability\n1,a,2,.5\n1,b,0,1\n")
+    xr.testing.assert_identical(
+        be.read_collection(headed, qrels_format="probs"),
+        be.read_collection(plain, qrels_format="probs"),
+    )
+    plain = written(tmp_path, "sampleval", "1 0 a 3 2\n1 0 b 3 -1\n")
+    headed = written(tmp_path, "s.csv", "qid,docno,stratum,rel\n1,a,3,2\n1,b,3,-1\n")
+    xr.testing.assert_identical(
+        be.read_collection(headed, qrels_format="sampleval"),
+        be.read_collection(plain, qrels_format="sampleval"),
+    )
+
+
+def test_missing_grades_of_a_file_are_not_judged(tmp_path):
+    path = written(tmp_path, "q.csv", "qid,docno,rel\n1,a,2\n1,b,\n")
+    with pytest.warns(UserWarning, match=r"missing \(NaN\) in 1 of 2 rows of .*q.csv, the first"):
+        found = be.read_collection(path)
+    assert found["judgments/pooled"].to_numpy().tolist() == [True, True]
+    assert found["judgments/grade"].isnull().to_numpy().tolist() == [False, True]
+
+
+def test_names_that_differ_from_line_to_line_are_no_names(of_lines, tmp_path):
+    text = "qid,docno,score,name\n1,a,1.5,x\n1,b,.25,y\n2,c,1e-3,z\n2,a,-2,x\n"
+    with pytest.warns(UserWarning, match="'name' differs from document to document.*, 'r'"):
+        found = be.read_collection(GRADES, written(tmp_path, "r.csv", text))
+    xr.testing.assert_identical(found, of_lines)
+
+
+def test_a_column_of_a_sample_is_not_passed_over_in_silence(tmp_path):
+    for name in ("stratum", "probability"):
+        path = written(tmp_path, "q.csv", f"qid,docno,rel,{name}\n1,a,2,1\n")
+        with pytest.warns(UserWarning, match=f"a column '{name}'.*ignored.*set qrels_format"):
+            be.read_collection(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("[1] {} a {}", "{{a}} {} a {}", " [x {} a {}", "qid {} docid {}"),
+        *("topic {} document {}", "x {} a,b;c {}"),
+    ],
+)
+def test_lines_of_trec_stay_so_whatever_they_begin_with(line, tmp_path):
+    """Only the grade, or rank and score, tell a line from a header."""
+    topic, document = line.split()[0].replace("{{a}}", "{a}"), line.split()[2]
+    qrels = written(tmp_path, "q", line.format("0", 1) + "\n")
+    run = written(tmp_path, "r", line.format("Q0", "1 2.0 r") + "\n")
+    found = be.read_collection(qrels, run)
+    same = be.read_collection({topic: {document: 1}}, {"r": {topic: {document: 2.0}}})
+    xr.testing.assert_identical(found, same)
+
+
+def test_ranks_of_a_frame_stand_for_scores_in_any_order_of_its_rows(of_lines):
+    rows = [("2", "a", 7), ("2", "c", 4), ("1", "b", 9), ("1", "a", 3)]
+    ranked = pd.DataFrame(rows, columns=["qid", "docno", "rank"])
+    xr.testing.assert_identical(be.read_collection(GRADES, {"r": ranked}), of_lines)
+
+
+def test_ranks_that_fall_are_no_scores_that_rise(tmp_path):
+    rows = "".join(f"1,d{rank},{rank}\n" for rank in range(8, 0, -1))
+    found = be.read_collection(None, written(tmp_path, "r.csv", "qid,docno,rank\n" + rows))
+    ranking = found["rankings/ranking"].to_numpy()[0, 0]
+    assert found["document"].to_numpy()[ranking].tolist() == [f"d{rank}" for rank in range(1, 9)]
+
+
+def test_scores_that_rise_are_told_of_any_file(tmp_path):
+    rows = "".join(f"1,d{rank},{rank}\n" for rank in range(1, 8))
+    with pytest.warns(UserWarning, match="r.csv: scores rise from line to line"):
+        be.read_collection(None, written(tmp_path, "r.csv", "qid,docno,score\n" + rows))
