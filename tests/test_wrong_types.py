@@ -86,7 +86,6 @@ def test_a_collection_is_no_fit(sampled, tmp_path):
         lambda s, **options: be.models.grade_model(s, **options),
         lambda s, **options: be.models.count_model(s, **options),
         lambda s, **options: be.models.urn_model(s, depth=3, frame="retrieved", **options),
-        lambda s, **options: be.models.score_model(s, s, **options),
     ],
 )
 def test_priors_have_names(make, sampled):
@@ -317,11 +316,9 @@ def test_single_rankings_are_no_set_of_rankings():
     assert be.rankings.rank_similarity(one, one).values == 1.0
 
 
-def test_scores_are_neither_combined_nor_judgments_and_a_frame_is_no_dataset(sampled):
+def test_scores_are_no_judgments_and_a_frame_is_no_dataset(sampled):
     scores = be.evaluate(sampled, "P@10", estimator="stat")
     means = be.mean_over_topics(scores)
-    with pytest.raises(ValueError, match="what combine or combined_scores returns"):
-        be.sign_turning_bias(means, "run1", "run2")
     with pytest.raises(ValueError, match="what be.inference.predicted_judgments returns"):
         be.plots.plot_judgments(means)
     with pytest.raises(TypeError, match="stat must be a Dataset, not a DataFrame"):

@@ -51,7 +51,7 @@ class Posterior:
     @property
     def estimate(self) -> Floats:
         """Posterior mean."""
-        return (self.weight * self.mean).sum(axis=0)
+        return self.mean[0] + self.weight[1] * (self.mean[1] - self.mean[0])
 
     @property
     def variance(self) -> Floats:
@@ -60,15 +60,16 @@ class Posterior:
         return (self.weight * (self.within + off**2)).sum(axis=0)
 
     def quantile(self, probability: float) -> Floats:
-        """Quantile, by halving the bracket of those of the two components."""
-        from scipy.stats import truncnorm
-
-        each = self.centre + self.sd * truncnorm.ppf(probability, self.low, self.high)
-        low, high = each.min(axis=0), each.max(axis=0)
+        """Quantile, by halving the bracket that the one-sided inequality of Chebyshev gives."""
+        reach = np.sqrt(self.variance)
+        odds = np.sqrt(probability / (1.0 - probability))
+        low, high = self.estimate - reach / odds, self.estimate + reach * odds
         unit = np.where(self.sd > 0, self.sd, 1.0)
+        whole = _log_probability(self.low, self.high)
         for _ in range(40):
             middle = 0.5 * (low + high)
-            below = truncnorm.cdf((middle - self.centre) / unit, self.low, self.high)
+            off = np.clip((middle - self.centre) / unit, self.low, self.high)
+            below = np.exp(_log_probability(self.low, off) - whole)
             below = np.where(self.sd > 0, below, middle >= self.centre)
             short = (self.weight * below).sum(axis=0) < probability
             low, high = np.where(short, middle, low), np.where(short, high, middle)
@@ -116,15 +117,15 @@ def robust_posterior(prior: Prior, estimate: Floats, variance: Floats) -> Poster
     low, high = ((bound - centre) / np.where(sure, 1.0, sd) for bound in (prior.lower, prior.upper))
     # the restriction means nothing for a component without a spread
     low, high = np.where(sure, -np.inf, low), np.where(sure, np.inf, high)
-    log_probability, mean, within = _restricted(low, high)
+    mean, within = _moments(low, high)
     with np.errstate(divide="ignore"):
         weight = np.stack([np.log1p(-prior.weight), np.log(prior.weight)])
-    weight = weight - 0.5 * (off**2 / unit + np.log(unit)) + log_probability
+    weight = weight - 0.5 * (off**2 / unit + np.log(unit)) + _log_probability(low, high)
     weight = np.exp(weight - weight.max(axis=0))
     weight /= weight.sum(axis=0)
     return Posterior(
         weight=weight,
-        mean=centre + sd * mean,
+        mean=np.clip(centre + sd * mean, prior.lower, prior.upper),
         within=sd**2 * within,
         centre=centre,
         sd=sd,
@@ -134,8 +135,17 @@ def robust_posterior(prior: Prior, estimate: Floats, variance: Floats) -> Poster
     )
 
 
-def _restricted(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    r"""Log probability, mean and variance of a standard normal variable between two bounds.
+def _log_probability(low: Floats, high: Floats) -> Floats:
+    """Log of the probability that a standard normal variable lies between two bounds."""
+    from scipy.special import log_ndtr
+
+    low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)  # in the lower tail
+    with np.errstate(divide="ignore"):
+        return log_ndtr(high) + np.log1p(-np.exp(log_ndtr(low) - log_ndtr(high)))
+
+
+def _moments(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    r"""Mean and variance of a standard normal variable between two bounds.
 
     With :math:`h(x) = \phi(x) / \Phi(x)` and :math:`r = \Phi(l) / \Phi(u)` the mean is
     :math:`(r\, h(l) - h(u)) / (1 - r)`, which is exact far out in the lower tail too; in the upper
@@ -154,4 +164,4 @@ def _restricted(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     mean = (density[0] - density[1]) / (1.0 - share)
     edges = (finite[0] * density[0] - finite[1] * density[1]) / (1.0 - share)
     variance = np.clip(1.0 + edges - mean**2, 0.0, 1.0)
-    return log_ndtr(high) + np.log1p(-share), np.where(mirrored, -mean, mean), variance
+    return np.where(mirrored, -mean, mean), variance

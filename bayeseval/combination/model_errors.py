@@ -118,22 +118,21 @@ def with_model_errors(
 
 
 def _with_errors_of_lists(post: xr.Dataset, ratio: xr.DataArray) -> xr.Dataset:
-    """Scores with errors in the log odds of the share that the urns fill.
+    """Draws with errors in the log odds of the share that the urns fill.
 
-    Every draw is there once with each of the middle quantiles of the errors' normal distribution.
+    The errors are the normal quantiles of a Kronecker sequence: no seed changes the answer.
     """
     from scipy.special import ndtri
 
     judged, weight = post["judged_score"], post["filled_weight"]
     share = ((post["estimate"] - judged) / weight.where(weight > 0.0, 1.0)).clip(0.0, 1.0)
-    n_errors = 20
-    error = xr.DataArray(ndtri((np.arange(n_errors) + 0.5) / n_errors), dims="error")
+    shape = tuple(post.sizes[dim] for dim in ("chain", "draw"))
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    sequence = ((np.arange(np.prod(shape)) + 0.5) * golden) % 1.0
+    error = xr.DataArray(ndtri(sequence).reshape(shape), dims=("chain", "draw"))
     odds = np.exp(ratio * error)
-    scores = (judged + weight * share * odds / (1.0 + share * (odds - 1.0))).where(
-        weight > 0.0, post["estimate"]
-    )
-    scores = scores.rename(draw="one_draw").stack(draw=("one_draw", "error"), create_index=False)
-    return post.drop_vars("draw", errors="ignore").assign(estimate=scores)
+    scores = judged + weight * share * odds / (1.0 + share * (odds - 1.0))
+    return post.assign(estimate=scores.where(weight > 0.0, post["estimate"]))
 
 
 def _check(post: xr.Dataset) -> None:
