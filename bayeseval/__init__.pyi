@@ -18,7 +18,6 @@ from .combination import (
     combine,
     combined_scores,
     compare_intervals,
-    sign_turning_bias,
     with_model_errors,
 )
 from .comparison import compare
@@ -102,7 +101,6 @@ __all__ = [
     "save_design",
     "save_fit",
     "select",
-    "sign_turning_bias",
     "simulate",
     "summarize",
     "to_frame",

@@ -28,7 +28,7 @@ def main() -> None:
     print(prior_overlap(drawn).to_dataframe().to_string(float_format="{:.2f}".format))
     measure = f"RBP(p={PERSISTENCE})"
     scores = be.posterior_scores(fitted, sampled, measure, random_seed=options.seed)
-    summary = be.summarize(be.with_model_errors(scores), ci_prob=0.9)
+    summary = be.with_model_errors(scores, ci_prob=0.9)
     found = table(summary, sampled)
     print(found.to_string(float_format="{:.3f}".format))
 

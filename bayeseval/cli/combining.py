@@ -27,7 +27,7 @@ def check_combined(collection: DataTree, request: dict[str, Any]) -> None:
 def check_combinable(collection: DataTree, measures: list[str], relevance_level: int) -> None:
     """Refuse, before any estimate, what dyn and a model of documents cannot be combined for."""
     from bayeseval.frame.frame import BY_CHANCE, Frame
-    from bayeseval.posterior.modelled import told_measures
+    from bayeseval.posterior.modelled import scored_by_relevance
 
     scheme = collection["design"].attrs["scheme"] if "design" in collection.children else None
     if scheme not in BY_CHANCE:
@@ -40,7 +40,7 @@ def check_combinable(collection: DataTree, measures: list[str], relevance_level:
             "--estimator combined predicts every document that could have been sampled, and these "
             "judgments list the sampled ones alone; take --estimator stat"
         )
-    told_measures(collection, measures, relevance_level)
+    scored_by_relevance(collection, measures, relevance_level)
 
 
 def with_model(
@@ -57,7 +57,7 @@ def with_model(
     with working("fitting a model, and combining"):
         found = combined_means(collection, mean, **asked, **how)
     remark_late(int((found["group"] == "new").sum()))
-    _remark_flagged(found["flagged"])
+    _remark_unlike(found["unlike_model"])
     return found
 
 
@@ -130,7 +130,7 @@ def write_combined(
     if plots:
         written += _pictures(table, output)
     remark_lengths(table["length_ratio"].sel(source="combined", drop=True).mean("run"))
-    _remark_flagged(table["flagged"], f"; see {INTERVALS}")
+    _remark_unlike(table["unlike_model"], f"; see {INTERVALS}")
     return written
 
 
@@ -167,16 +167,19 @@ def _rows(table: Dataset) -> DataFrame:
     """One row for each run, measure and source."""
     from bayeseval.tidy import BOUNDS, with_bounds
 
-    kept = ["estimate", "standard_error", "length_ratio", "conflict", "model_weight", "flagged"]
+    kept = ["estimate", "standard_error", "length_ratio", "model_weight", "unlike_model"]
     flat = with_bounds(table)[[*kept, *BOUNDS]]
     rows = flat.to_dataframe(dim_order=["run", "measure", "source"]).reset_index()
     rows = rows.assign(topic="all").rename(columns={"source": "estimator"})
     return rows.loc[:, COLUMNS + kept[2:]]
 
 
-def _remark_flagged(flagged: DataArray, where_to_look: str = "") -> None:
+def _remark_unlike(probability: DataArray, where_to_look: str = "") -> None:
     """Name the runs that are unlike the model."""
-    names = flagged["run"].to_numpy()[flagged.any("measure").to_numpy()].tolist()
+    from bayeseval.combination import UNLIKE
+
+    unlike = (probability > UNLIKE).any("measure")
+    names = unlike["run"].to_numpy()[unlike.to_numpy()].tolist()
     if names:
         remark(
             f"warning: dyn contradicts the model on {counted(len(names), 'run')}: "

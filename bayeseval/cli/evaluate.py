@@ -54,8 +54,8 @@ def evaluate(
     topics rest on standard_error and degrees_of_freedom. Combined scores have a posterior's
     standard_error, and further columns: length_ratio (interval length over dyn's), model (what the
     measure is combined with: relevance_model, or grade_model where it counts grades or another
-    level), model_weight (share of the model), conflict (probability that the run is not as
-    modelled), flagged (dyn contradicts the model).
+    level), model_weight (share of the model), unlike_model (probability that the run is not as
+    modelled).
     """
     from bayeseval.evaluation.topic_groups import check_groups
 

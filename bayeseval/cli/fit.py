@@ -116,14 +116,13 @@ def fit(
     For judgments of a random sample, design (dyn) and model are also combined: intervals are short,
     and honest for runs that the model predicts badly. The combined scores are printed too (table,
     markdown, latex). intervals.csv has design, model and combination side by side, with
-    length_ratio (interval length over dyn's), conflict (probability that the run is not as
-    modelled), model_weight (share of the model in the combined estimate) and flagged (design and
-    model contradict each other).
+    length_ratio (interval length over dyn's), model_weight (share of the model in the combined
+    estimate) and unlike_model (probability that the run is not as modelled).
 
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
-    from bayeseval.posterior.modelled import learned_runs
+    from bayeseval.posterior.modelled import fitted_runs
 
     _check_asked(measure, model, relevance_level, ci_prob)
     check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
@@ -136,7 +135,7 @@ def fit(
     asked = {"measures": measure, "outside": outside, "population": population}
     with working("making the model"):
         known = list(label_files(judged.labels)), relevance_level, pool_depth
-        made = MODELS[model].make(collection, *known, learned_runs(collection, learn_from))
+        made = MODELS[model].make(collection, *known, fitted_runs(collection, learn_from))
         rehearsed = None if sampling.approximation else _rehearse(made, collection, asked)
         check_combined(collection, asked | {"relevance_level": relevance_level})
     check_level(collection, relevance_level, measure, fitting=takes(model, "--relevance-level"))
@@ -145,7 +144,7 @@ def fit(
     remark_filled(rehearsed)
     fitted = _fitted(made, asdict(sampling), seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
-    summary = _summary(post, ci_prob, seed, wider=model_errors and population == "sample")
+    summary = _summary(post, ci_prob, wider=model_errors and population == "sample")
     found, seen, right = _verdicts(fitted, collection, post)
     remark_fit(summary, found, right, output)
     about, older = _about(summary, found, right, seed, learn_from), older_files(output)
@@ -166,10 +165,10 @@ def fit(
     remark(f"{', '.join(files)}{beside} in {output}, seed {seed}")
 
 
-def _summary(post: Dataset, ci_prob: float, seed: int, *, wider: bool) -> Dataset:
+def _summary(post: Dataset, ci_prob: float, *, wider: bool) -> Dataset:
     """Means and intervals, with the errors that such models made elsewhere or without."""
-    answer = be.with_model_errors(post, random_seed=seed) if wider else post
-    return be.summarize(answer, ci_prob=ci_prob)
+    answer = be.with_model_errors if wider else be.summarize
+    return answer(post, ci_prob=ci_prob)
 
 
 def _verdicts(fitted: DataTree, collection: DataTree, post: Dataset) -> tuple:
@@ -188,12 +187,12 @@ def _check_asked(measures: list[str], model: str, relevance_level: int, ci_prob:
     """
     from bayeseval.collection.choices import check_ci_prob
     from bayeseval.measures.names import parse_measures
-    from bayeseval.posterior.modelled import check_modelled, check_told
+    from bayeseval.posterior.modelled import check_level_of_model, check_modelled
 
     parsed = parse_measures(measures, relevance_level=relevance_level)
     check_modelled(parsed)
     if takes(model, "--relevance-level"):
-        check_told(parsed, relevance_level)
+        check_level_of_model(parsed, relevance_level)
     check_ci_prob(ci_prob)
 
 
@@ -253,7 +252,7 @@ def _rehearse(made, collection: DataTree, asked: dict[str, Any]) -> Dataset:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = be.inference.prior_fit(made, draws=1, random_seed=1)
-        return be.posterior_scores(prior, collection, **asked, denominator="model", random_seed=1)
+        return be.posterior_scores(prior, collection, **asked, random_seed=1)
 
 
 def _fitted(made, how: dict[str, Any], seed: int) -> DataTree:

@@ -99,14 +99,6 @@ def check_several_draws(estimate: xr.DataArray) -> None:
         raise ValueError("one posterior draw says nothing of errors; give two draws or more")
 
 
-def check_errors_once(scores: xr.Dataset) -> None:
-    """Refuse draws to which a model's own errors were added before."""
-    if scores.attrs.get("model_errors"):
-        raise ValueError(
-            "these draws have the model's own errors already; give those of posterior_scores"
-        )
-
-
 def check_alike(first, second, names: tuple[str, str]) -> None:
     """Refuse to join results, called by ``names``, that are of different things.
 

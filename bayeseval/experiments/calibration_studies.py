@@ -107,7 +107,6 @@ def relevance_study(
             sampled,
             list(measures),
             over=None,
-            denominator="model",  # the model is what is put to the test
             random_seed=of_scores,
         )["estimate"]
         posterior = fitted["posterior"].to_dataset()

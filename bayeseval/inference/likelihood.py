@@ -46,8 +46,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     ValueError
         A fit without observations, such as a Laplace approximation; a fit of another model; one
         of ``urn_model``, whose
-        lists share documents and are weighted: to leave one out says nothing of new judgments; one
-        of ``score_model``, whose observations are scores of runs that go together.
+        lists share documents and are weighted: to leave one out says nothing of new judgments.
 
     References
     ----------

@@ -10,7 +10,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import check_collection
-from bayeseval.combination import Combination
+from bayeseval.combination import UNLIKE, Combination
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.rankings import Rankings
@@ -137,7 +137,7 @@ def combined_answers(
             "rest on the model."
         )
     for label in table["measure"].to_numpy().tolist():
-        odd = table["flagged"].sel(measure=label)
+        odd = table["unlike_model"].sel(measure=label) > UNLIKE
         names = table["run"].to_numpy()[odd.to_numpy()].tolist()
         if names:
             notes.add(f"{label}: the sample contradicts the model on {', '.join(names)}.")

@@ -8,13 +8,13 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.schema import design_parameters, label_names
-from bayeseval.combination import N_CHAINS
+from bayeseval.combination import N_CHAINS, UNLIKE
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.estimators.denominators import POOR_SHARE
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, counted, percent
-from bayeseval.posterior.modelled import learned_runs
+from bayeseval.posterior.modelled import fitted_runs
 from bayeseval.report.answers import (
     Answers,
     Notes,
@@ -107,7 +107,7 @@ def evaluation_page(
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, draws=draws)
-    learned_runs(sampled, learn_from)
+    fitted_runs(sampled, learn_from)
     chosen = chosen_estimator(sampled, estimator)
     options = {"estimator": chosen, "predictor": predictor, "ci_prob": ci_prob}
     options["relevance_level"] = relevance_level
@@ -187,7 +187,9 @@ def _measure_section(
     place = {"measure": label}
     one = with_bounds(answers.scores).sel(place)
     sets = None if answers.sets is None else answers.sets.sel(place)
-    flagged = None if answers.compared is None else answers.compared["flagged"].sel(place)
+    flagged = None
+    if answers.compared is not None:
+        flagged = answers.compared["unlike_model"].sel(place) > UNLIKE
     order = np.argsort(-one["estimate"].fillna(-np.inf).to_numpy(), kind="stable")
     best = one.isel(run=order)
     group = np.ones(order.size) if sets is None else sets["tie_group"].sel(run=best["run"])
@@ -308,7 +310,7 @@ def _how(
             f"{number:,} posterior draws; other draws would move the ends of intervals by some "
             f"{END_ERROR / number**0.5:.1%} of half their length"
         )
-        learned = learned_runs(sampled, how["learn_from"])
+        learned = fitted_runs(sampled, how["learn_from"])
         if learned is not None:
             named["Model"] += f"; it learns from {counted(len(learned), 'run')}"
     named["Relevant"] = f"grades of {options['relevance_level']} or more"

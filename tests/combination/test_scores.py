@@ -35,7 +35,7 @@ def scores(sampled):
     )
 
 
-def stepwise(sampled, how, external=(), **options):
+def stepwise(sampled, how, external=()):
     """The same step by step."""
     level = how.get("relevance_level", 1)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn", **how), ci_prob=0.8)
@@ -43,19 +43,17 @@ def stepwise(sampled, how, external=(), **options):
     model = be.models.relevance_model(sampled, relevance_level=level, external=external)
     fitted = be.fit(model, approximation="laplace", draws=100, random_seed=2)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=2)
-    both = be.combine(mean, post, covariance=matrix, **options)
-    groups = options.get("groups")
-    alone = be.summarize(be.with_model_errors(post, groups=groups, random_seed=2), ci_prob=0.8)
+    both = be.combine(mean, post, covariance=matrix)
+    alone = be.with_model_errors(post, ci_prob=0.8)
     return mean, both, be.compare_intervals(mean, alone, both)
 
 
 def check_alike(scores, mean, both, table):
     """Every variable is that of the steps."""
     xr.testing.assert_equal(scores[list(both)], both)
-    np.testing.assert_array_equal(scores["flagged"], table["flagged"])
     ratio = table["length_ratio"].sel(source="combined").transpose("measure", "run")
     np.testing.assert_array_equal(scores["length_ratio"], ratio)
-    for name in ("outside_weight", "n_topics", "n_limited", "poorly_known_topics"):
+    for name in ("outside_weight", "n_topics"):
         np.testing.assert_array_equal(scores[name], mean[name])
 
 
@@ -64,7 +62,7 @@ def test_they_are_those_of_the_steps_one_by_one(sampled, scores):
     assert scores["group"].to_numpy().tolist() == ["contributed"] * 3 + ["new"]
 
 
-def test_labels_levels_and_what_is_promised_are_handed_on():
+def test_labels_and_levels_are_handed_on():
     """Grades 2 and 4, of which 3 or more are relevant, and labels."""
     graded = drawn(2, 4)
     pairs = graded.to_dataset()
@@ -76,13 +74,9 @@ def test_labels_levels_and_what_is_promised_are_handed_on():
         }
     )
     labelled = be.add_predictions(graded, "judge", labels)
-    groups = dict.fromkeys(pairs["run"].to_numpy().tolist(), "new")
     how = {"relevance_level": 3}
-    promised = {"guarantee": "each", "groups": groups}
-    found = be.combined_scores(
-        labelled, MEASURES, ci_prob=0.8, draws=100, random_seed=2, **how, **promised
-    )
-    check_alike(found, *stepwise(labelled, how, ["judge"], **promised))
+    found = be.combined_scores(labelled, MEASURES, ci_prob=0.8, draws=100, random_seed=2, **how)
+    check_alike(found, *stepwise(labelled, how, ["judge"]))
 
 
 def test_the_model_learns_from_the_runs_that_it_is_told_to_learn_from(sampled):
@@ -242,8 +236,6 @@ def test_measures_of_grades_are_combined_with_a_model_of_grades():
         ("Bpref", {}, "Bpref has no posterior scores"),
         ("P@10", {"relevance_level": 1.5}, "relevance_level"),
         ("P@10", {"ci_prob": 2.0}, "ci_prob must lie between 0 and 1"),
-        ("P@10", {"guarantee": "all"}, "guarantee must be one of average, each"),
-        ("P@10", {"groups": {"run001": "new"}}, "groups has no group for run"),
         ("P@10", {"draws": 1}, "draws is 1; allowed: a whole number, 2 or more"),
     ],
 )

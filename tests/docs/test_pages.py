@@ -186,7 +186,7 @@ def test_a_sampler_of_ones_own_gives_a_fit_that_is_scored_and_checked(hidden, ca
     small = be.models.relevance_model(hidden["sampled"], n_components=0, agreement=False)
     names = ran("pymc.md", "sampler", hidden | {"model": small})
     prior = be.inference.prior_fit(small, draws=200, random_seed=1)
-    prior = be.posterior_scores(prior, hidden["sampled"], "P@10", denominator="model")
+    prior = be.posterior_scores(prior, hidden["sampled"], "P@10")
     before, after = (float(be.summarize(p).standard_error.mean()) for p in (prior, names["post"]))
     assert after < 0.5 * before
     ran("pymc.md", "checks", names)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts.cells import Counts, cells
 from bayeseval.estimators.counts.fit import DRAWS_PER_POINT, draw_directions, fit_counts
 from bayeseval.frame.sample import Sample
-from bayeseval.measures.ratio import discount_sum
+from bayeseval.measures.table import discount_sum
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
 
