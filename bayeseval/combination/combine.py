@@ -108,7 +108,7 @@ def combine(
         {
             "estimate": (dims, posterior.estimate),
             "standard_error": (dims, settled(np.sqrt(variance), posterior.estimate)),
-            "interval": ((*dims, "ci_bound"), _interval(sources, posterior, ci_prob)),
+            "interval": ((*dims, "ci_bound"), _interval(sources, prior, posterior, ci_prob)),
             "model_weight": (dims, independent.gain * posterior.model_weight),
             "unlike_model": (dims, unlike),
         },
@@ -149,8 +149,12 @@ def _prior(
     )
 
 
-def _interval(sources: Sources, posterior: Posterior, ci_prob: float) -> Floats:
-    """Interval (measure, run, bound) that holds its estimate, with the error of the topics."""
+def _interval(sources: Sources, prior: Prior, posterior: Posterior, ci_prob: float) -> Floats:
+    """Interval (measure, run, bound) that holds its estimate, with the error of the topics.
+
+    It ends at 0 or 1 where it would go beyond if scores had no bounds: a quantile within the bounds
+    would exclude a score that neither design nor model speaks against.
+    """
     from scipy.special import ndtri
 
     tail, estimate = 0.5 * (1.0 - ci_prob), posterior.estimate
@@ -164,7 +168,13 @@ def _interval(sources: Sources, posterior: Posterior, ci_prob: float) -> Floats:
         )
     )
     bounds = np.stack([estimate - below, estimate + above], axis=-1)
-    return np.where(sources.bounded[..., None], np.clip(bounds, 0.0, 1.0), bounds)
+    unbounded = robust_posterior(
+        prior._replace(lower=-np.inf, upper=np.inf), sources.design, sources.design_variance
+    )
+    low, high = unbounded.quantile(tail) <= 0.0, unbounded.quantile(1.0 - tail) >= 1.0
+    clipped = np.clip(bounds, 0.0, 1.0)
+    clipped[..., 0][low], clipped[..., 1][high] = 0.0, 1.0
+    return np.where(sources.bounded[..., None], clipped, bounds)
 
 
 def _covariance(sources: Sources, prior: Prior, posterior: Posterior) -> Floats:

@@ -11,7 +11,7 @@ from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.combination.combine import combine
 from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
-from bayeseval.evaluation import covariance, evaluate, mean_over_topics
+from bayeseval.evaluation import covariance, means_with_covariance
 from bayeseval.evaluation.scores import topics_said
 from bayeseval.inference import fit
 from bayeseval.models.identity import model_name
@@ -101,9 +101,7 @@ def combined_scores(
     fitted_runs(sampled, learn_from)
     scored_by_relevance(sampled, measures, relevance_level)  # refused before the estimates
     options = {"predictor": predictor, "relevance_level": relevance_level}
-    mean = mean_over_topics(
-        evaluate(sampled, measures, estimator="dyn", **options), ci_prob=ci_prob
-    )
+    mean = means_with_covariance(sampled, measures, estimator="dyn", ci_prob=ci_prob, **options)
     return combined_means(
         sampled, mean, learn_from=learn_from, draws=draws, random_seed=random_seed, **options
     )
@@ -147,7 +145,7 @@ class Combination:
         """Fit the model, and combine, as :func:`combined_scores` does.
 
         ``mean`` (measure, run) is of :func:`mean_over_topics` for these topics, by ``dyn`` with the
-        same ``predictor`` and ``relevance_level``.
+        same ``predictor`` and ``relevance_level``; with a ``covariance``, or it is computed.
         """
         if mean["standard_error"].isnull().any():
             raise ValueError(
@@ -158,8 +156,11 @@ class Combination:
         by_relevance = scored_by_relevance(sampled, labels, relevance_level)
         sampling = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
         with topics_said():  # with ``mean``
-            options = {"predictor": predictor, "relevance_level": relevance_level}
-            matrix = covariance(sampled, labels, estimator="dyn", **options)
+            if "covariance" in mean:
+                mean, matrix = mean.drop_vars(["covariance", "run_other"]), mean["covariance"]
+            else:
+                options = {"predictor": predictor, "relevance_level": relevance_level}
+                matrix = covariance(sampled, labels, estimator="dyn", **options)
             parts = []
             for binary in (True, False):
                 scored = by_relevance == binary

@@ -267,12 +267,7 @@ def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
         own = mean["design_error"] ** 2
         topics = (mean["standard_error"] ** 2 - own).clip(min=0.0)
         return _array(own), _array(topics * _widening(freedom) ** 2)
-    # until means have one error: `raised_error` and `raised_freedom`, where these are given
-    error, freedom = (
-        mean.get("raised_error", mean["standard_error"]),
-        mean.get("raised_freedom", freedom),
-    )
-    own = (_array(error) * _array(_widening(freedom))) ** 2
+    own = (_array(mean["standard_error"]) * _array(_widening(freedom))) ** 2
     return own, np.zeros(own.shape)
 
 
