@@ -298,6 +298,56 @@ def test_bad_tables_and_options_are_refused_in_one_sentence(call, message):
         call()
 
 
+GRADES = {topic: {"a": 1, "b": 0} for topic in ("1", "2", "10")}
+SCORES = {topic: {"a": 2.0, "b": 1.0} for topic in ("01", "02", "10")}
+ZEROS = {"r": {"1": {"007": 2.0, "12": 1.0, "a": 0.5}}}  # where a table lost its zeros
+MANY = {"1": {f"d{n}": n % 2 for n in range(12)}}
+UNLIKE = {"1": {f"x{n}": float(n) for n in range(12)}}
+OTHER_TOPICS = {"1": {"z": 1}, "2": {"x": 1}}
+SUSPECTED = [
+    (lambda: read_collection(QRELS.assign(document=["1", "2"]), RUN),
+     "they have '1' and so on, the runs 'a' and so on"),
+    (lambda: read_collection(OTHER_TOPICS, {"1": {"x": 1.0}, "2": {"z": 1.0}}),
+     "for other topics: are the topics the same"),
+    (lambda: read_collection(GRADES, SCORES),
+     "topic '01' of the runs has no judgment and '1' of the judgments no run, .* with 2 in all"),
+    (lambda: read_collection({"1": {"7": 1, "12": 0}}, ZEROS),
+     "topic '1' has documents '007' and '7', .* with 1 in all: are they the same"),
+    (lambda: read_collection(None, ZEROS | {"s": {"1": {"A": 1.0}}}), "'A' and 'a'"),
+    (lambda: add_runs(read_collection(None, ZEROS), {"s": {"1": {"A": 1.0}}}), "'A' and 'a'"),
+    (lambda: read_collection(MANY, {"a": MANY, "b": UNLIKE}),
+     "no document of run 'b' is among the judged ones: it has 'x11' .* they have 'd0'"),
+    (lambda: add_runs(read_collection(MANY, {"a": MANY}), {"c": UNLIKE, "d": UNLIKE, "e": MANY}),
+     "no document of run 'c' is among the judged ones, nor of 1 other run: it has"),
+    *((lambda n=name: read_collection(QRELS.assign(**{n: 1})),
+       f"a column '{name}'.*ignored.*set qrels_format") for name in ("stratum", "probability")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), SUSPECTED, ids=[text[:50] for _, text in SUSPECTED])
+def test_what_may_be_a_mistake_is_read_with_one_warning(call, message):
+    with pytest.warns(UserWarning, match=message) as warned:
+        call()
+    assert len(warned) == 1
+
+
+def test_what_is_no_mistake_is_read_without_a_warning():
+    read_collection(QRELS.assign(document=["b", "3"]), RUN)
+    read_collection(QRELS)
+    read_collection(GRADES | {"3": {"a": 1}}, {"r": {"10": SCORES["10"]}})  # not all topics
+    cut = read_collection(QRELS[1:], RUN, depth=1)
+    assert cut["rankings/ranking"].sizes["rank"] == 1
+    read_collection({"1": {"a": 1}}, {"r": {"1": {"A": 2.0, "a": 1.0}}})  # told apart by a run
+    read_collection({"1": {"a": 1, "A": 0}}, {"r": {"1": {"a": 1.0}}, "s": {"1": {"A": 1.0}}})
+    read_collection({"1": {"a": 1}, "2": {"A": 1}}, {"r": {"1": {"a": 1.0}, "2": {"b": 1.0}}})
+
+
+def test_qrels_with_more_fields_are_read_with_a_warning(tmp_path):
+    (tmp_path / "q").write_text("1 0 a 2 1\n")
+    with pytest.warns(UserWarning, match="line 1: 5 fields where qrels have 4"):
+        assert read_qrels(tmp_path / "q")["grade"].tolist() == [2]
+
+
 def test_files_must_be_there_and_are_read_once(tmp_path):
     for name, text in (("r", GOOD_RUN), ("qrels", "1 0 a 1\n"), ("bad", "1 Q0 a 1 high tag\n")):
         (tmp_path / name).write_text(text)

@@ -247,18 +247,6 @@ def test_who_contributed_is_said_by_true_and_false_or_1_and_0():
         assert found["contributed"].values.tolist() == [True, False]
 
 
-def test_a_run_whose_documents_are_written_unalike_is_told():
-    qrels = {"1": {f"d{n}": n % 2 for n in range(12)}}
-    run = {"1": {f"d{n}": float(n) for n in range(12)}}
-    unlike = {"1": {f"x{n}": float(n) for n in range(12)}}
-    told = r"no document of run 'b' is among the judged ones: it has 'x11' .* they have 'd0'"
-    with pytest.warns(UserWarning, match=told):
-        collection = be.read_collection(qrels, {"a": run, "b": unlike})
-    told = r"no document of run 'c' is among the judged ones, nor of 1 other run: it has"
-    with pytest.warns(UserWarning, match=told):
-        be.add_runs(collection, {"c": unlike, "d": unlike, "e": run})
-
-
 GRADES = {"1": {"a": 2, "b": 0}, "2": {"c": 1}}
 
 
@@ -373,14 +361,6 @@ def test_a_dict_names_the_run_of_a_file(of_lines, tmp_path):
         xr.testing.assert_identical(found, of_lines)
 
 
-def test_runs_of_files_with_one_name_are_called_by_their_files(tmp_path):
-    text = "tag,qid,docno,score\nmine,1,a,2\n"
-    paths = [written(tmp_path, name, text) for name in ("one.csv", "two.csv")]
-    with pytest.warns(UserWarning, match="names of runs clash.*'mine' is now 'one.csv'"):
-        found = be.read_collection(None, paths)
-    assert found["run"].to_numpy().tolist() == ["one.csv", "two.csv"]
-
-
 def test_formats_of_samples_have_columns_of_these_names(tmp_path):
     rows = "1 {} a 2 {}\n1 {} b 0 {}\n"
     plain = written(tmp_path, "probs", rows.format(0, 0.5, 0, 1.0))
@@ -410,13 +390,6 @@ def test_names_that_differ_from_line_to_line_are_no_names(of_lines, tmp_path):
     with pytest.warns(UserWarning, match="'name' differs from document to document.*, 'r'"):
         found = be.read_collection(GRADES, written(tmp_path, "r.csv", text))
     xr.testing.assert_identical(found, of_lines)
-
-
-def test_a_column_of_a_sample_is_not_passed_over_in_silence(tmp_path):
-    for name in ("stratum", "probability"):
-        path = written(tmp_path, "q.csv", f"qid,docno,rel,{name}\n1,a,2,1\n")
-        with pytest.warns(UserWarning, match=f"a column '{name}'.*ignored.*set qrels_format"):
-            be.read_collection(path)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import lzma
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -271,12 +270,6 @@ def test_listed_probabilities_are_known_and_others_are_not(write, qrels_format, 
     assert collection["judgments/pooled"].values.tolist() == [True, False, True, False]
 
 
-def test_qrels_with_more_fields_are_read_with_a_warning(write):
-    with pytest.warns(UserWarning, match="line 1: 5 fields where qrels have 4"):
-        frame = read_qrels(write("q", "1 0 a 2 1\n"))
-    assert frame["grade"].tolist() == [2]
-
-
 @pytest.mark.parametrize("qrels_format", ["qrels", "sampleval", "prels"])
 def test_runs_added_later_give_what_reading_all_at_once_gives(write, qrels_format):
     lines = {
@@ -374,12 +367,6 @@ def test_ranking_order_is_that_of_a_plain_sort(rows):
     assert rank.tolist() == counts.tolist()
 
 
-def test_reading_gives_no_warning_on_good_files(write):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        read_collection(write("qrels", QRELS), write("run", RUN))
-
-
 def test_what_a_table_of_new_runs_does_not_say_is_as_the_options_say(write):
     collection = read_collection(None, write("run", RUN))
     new = pd.DataFrame({"run": ["new"], "topic": ["1"], "document": ["x"], "score": [1.0]})
@@ -403,58 +390,6 @@ def test_scores_that_the_lines_are_not_ordered_by_are_warned_of(write, scores, m
     swapped = [*lines[1:], lines[0]]
     if message.startswith("scores"):
         read_collection(None, write("run", "".join(swapped)))
-
-
-def test_topics_that_are_written_unalike_in_runs_and_judgments_are_told():
-    qrels = {topic: {"a": 1, "b": 0} for topic in ("1", "2", "10")}
-    run = {topic: {"a": 2.0, "b": 1.0} for topic in ("01", "02", "10")}
-    said = (
-        "topic '01' of the runs has no judgment and '1' of the judgments no run, .* with 2 in all"
-    )
-    with pytest.warns(UserWarning, match=said):
-        read_collection(qrels, {"r": run})
-    read_collection(qrels | {"3": {"a": 1}}, {"r": {"10": run["10"]}})  # not all topics have a run
-
-
-def test_documents_that_are_written_unalike_in_runs_and_judgments_are_told():
-    run = {"1": {"007": 2.0, "12": 1.0, "a": 0.5}}
-    said = "topic '1' has documents '007' and '7', .* with 1 in all: are they the same"
-    with pytest.warns(UserWarning, match=said):  # as where a table lost its zeros
-        read_collection({"1": {"7": 1, "12": 0}}, {"r": run})
-    with pytest.warns(UserWarning, match="'A' and 'a'"):  # of runs alone too
-        read_collection(None, {"r": run, "s": {"1": {"A": 1.0}}})
-    collection = read_collection(None, {"r": run})
-    with pytest.warns(UserWarning, match="'A' and 'a'"):
-        add_runs(collection, {"s": {"1": {"A": 1.0}}})
-
-
-def test_documents_that_a_run_or_the_judgments_tell_apart_are_not_taken_for_one():
-    read_collection({"1": {"a": 1}}, {"r": {"1": {"A": 2.0, "a": 1.0}}})
-    read_collection({"1": {"a": 1, "A": 0}}, {"r": {"1": {"a": 1.0}}, "s": {"1": {"A": 1.0}}})
-    read_collection({"1": {"a": 1}, "2": {"A": 1}}, {"r": {"1": {"a": 1.0}, "2": {"b": 1.0}}})
-
-
-def test_judgments_of_none_of_the_documents_that_runs_retrieve_are_suspected():
-    run = pd.DataFrame({"run": "r", "topic": "1", "document": ["d-1", "d-2"], "score": [2.0, 1.0]})
-    judged = pd.DataFrame({"topic": "1", "document": ["1", "2"], "grade": 1})
-    with pytest.warns(UserWarning, match="they have '1' and so on, the runs 'd-1' and so on"):
-        read_collection(judged, run)
-    read_collection(judged.assign(document=["d-2", "3"]), run)
-    read_collection(judged)
-
-
-def test_documents_that_are_in_runs_for_other_topics_alone_are_asked_about():
-    run = pd.DataFrame({"topic": ["1", "2"], "document": ["x", "z"], "score": 1.0})
-    qrels = pd.DataFrame({"topic": ["1", "2"], "document": ["z", "x"], "grade": 1})
-    with pytest.warns(UserWarning, match="for other topics: are the topics the same"):
-        read_collection(qrels, run)
-
-
-def test_ranks_that_were_cut_do_not_make_judgments_suspect():
-    run = pd.DataFrame({"topic": "1", "document": ["x", "y"], "score": [2.0, 1.0]})
-    qrels = pd.DataFrame({"topic": ["1"], "document": ["y"], "grade": [1]})
-    cut = read_collection(qrels, run, depth=1)
-    assert cut["rankings/ranking"].sizes["rank"] == 1
 
 
 DIGITS = st.text(alphabet="0123456789", min_size=1, max_size=13)
