@@ -98,7 +98,7 @@ def with_model_errors(
         result = summarize(_with_errors_of_lists(post, ratio)[kept], ci_prob=ci_prob)
         return result.assign_attrs(model_errors="added")
     result = summarize(post[kept], ci_prob=ci_prob)
-    factor = np.sqrt(1.0 + ratio**2)
+    factor = (1.0 + ratio**2) ** 0.5
     interval = result["estimate"] + factor * (result["interval"] - result["estimate"])
     bounded = [MEASURES[one.name].bounded for one in parse_measures(labels)]
     interval = interval.where(~xr.DataArray(bounded, dims="measure"), interval.clip(0.0, 1.0))

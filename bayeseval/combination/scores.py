@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import xarray as xr
 
@@ -115,7 +116,9 @@ def combined_means(sampled: xr.DataTree, mean: xr.Dataset, **options) -> xr.Data
             f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=3
         )
     ratio = combination.intervals["length_ratio"].sel(source="combined", drop=True)
-    scores = combination.scores.assign(mean[["outside_weight", "n_topics"]])
+    # until the command has no column of it, `n_limited`
+    kept = [name for name in ("outside_weight", "n_topics", "n_limited") if name in mean]
+    scores = combination.scores.assign(mean[kept])
     return scores.assign(length_ratio=ratio.transpose("measure", "run").variable)
 
 
@@ -169,11 +172,14 @@ class Combination:
                     design = mean.isel(measure=scored), matrix.isel(measure=scored)
                     parts.append(cls._by(model, sampled, *design, sampling))
         contradictions = [part.contradiction for part in parts if part.contradiction]
-        scores, intervals = (
-            xr.concat(tables, dim="measure", combine_attrs="override").sel(measure=labels)
-            for tables in zip(*((part.scores, part.intervals) for part in parts), strict=True)
+        options: dict[str, Any] = {"dim": "measure", "combine_attrs": "override"}
+        scores: Any = xr.concat([part.scores for part in parts], **options)
+        intervals: Any = xr.concat([part.intervals for part in parts], **options)
+        return cls(
+            scores.sel(measure=labels),
+            intervals.sel(measure=labels),
+            "; ".join(dict.fromkeys(contradictions)),
         )
-        return cls(scores, intervals, "; ".join(dict.fromkeys(contradictions)))
 
     @classmethod
     def _by(
