@@ -1,5 +1,5 @@
-"""Reports: what an evaluation says, on one page of HTML that needs no other file."""
+"""Reports: an evaluation on one page of HTML that needs no other file."""
 
-from bayeseval.report.evaluation import evaluation_page
+from bayeseval.reporting.evaluation import evaluation_page
 
 __all__ = ["evaluation_page"]

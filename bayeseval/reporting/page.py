@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -96,15 +96,15 @@ def figure(axes: Any, caption: str) -> str:
         axes.figure.savefig(text, format="svg", metadata={"Date": None})
     plt.close(axes.figure)
     whole = re.sub("<metadata>.*?</metadata>", "", text.getvalue(), flags=re.DOTALL)
-    drawn = _without_idle_names(whole[whole.index("<svg") :])
+    drawn = _without_unused_ids(whole[whole.index("<svg") :])
     drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _without_idle_names(drawn: str) -> str:
+def _without_unused_ids(drawn: str) -> str:
     """A drawing without the ids that nothing refers to, which other drawings have too."""
     used = set(re.findall(r"#([\w-]+)", drawn))
-    return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
+    return re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", drawn)
 
 
 def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
@@ -126,7 +126,7 @@ def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
         f"<main><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}{way}{chr(10).join(parts)}</main>"
     )
     whole = f'<html lang="en"><head>{head}{view}</head>\n<body>\n{body}\n</body></html>'
-    escaped = CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), whole)
+    escaped = CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), whole)
     return f"<!doctype html>\n{escaped}\n"
 
 
@@ -148,82 +148,75 @@ ESTIMATORS = {
     "over its probability among the documents of the run; topics where too few of them were "
     "drawn are left out of its mean.",
 }
-COMBINED = (
-    "weigh the sample against a model that has learned from all runs; their intervals cover what "
-    "they promise on average over runs, not for each."
-)
-RANKS = "The ranks that a run may have among these, a confidence set for each run by itself."
-GROUP = (
-    "These hold for all runs at once: every run of one group is found better than every run of the "
-    "next."
-)
-# what is random, so what an interval is to hold; what degrees of freedom tell
+# what is random, so what an interval covers; what degrees of freedom mean
 OF_SAMPLE = (
     "were the documents drawn again, {level} of such intervals would hold the score that complete "
     "judgments of these topics give, all that could not be drawn not relevant.",
-    "How well the sample tells the errors themselves: with few, below 10 say, hardly; intervals of "
-    "AP and Rprec rest on them alone, others also on what was predicted.",
+    "How precisely the sample determines the standard errors: below about 10 they are rough.",
 )
 OF_TOPICS = (
     "were the topics drawn again, {level} of such intervals would hold the mean over topics like "
     "these; a bias of the estimator is not in it.",
-    "The number of topics less one: how well their spread tells the errors themselves.",
+    "The number of topics less one: how precisely their spread determines the standard errors.",
 )
-FURTHER = {
-    "new": "The run did not contribute to what was judged; what it alone retrieved is less well "
-    "known.",
+NOTED = {
+    "new": "The run did not contribute to what was judged; less is known of the documents that it "
+    "alone retrieved.",
     "unlike the model": "The sample contradicts what the model predicts of this run (a red name in "
     "the picture): look at the interval by the sample alone, the pale bar.",
-    "limited": "The estimated number of relevant documents of a topic was impossibly small, "
-    "or its score fell outside 0 to 1, and was set to the nearest possible value.",
     "picture of pairs": "Blue where the run of the row is better than the run of the column, pale "
     "where it is open.",
 }
 
 
-def meanings(answers: Answers, both: Answers | None, named: set[str]) -> dict[str, str]:
+def meanings(
+    scores: xr.Dataset, *, ranked: bool, combined: bool, named: Container[str]
+) -> dict[str, str]:
     """Words of a page with their meaning.
 
-    ``answers`` are by the estimator, ``both`` combined with a model; ``named`` are further words
-    that the page has, of ``FURTHER``, or "weight".
+    ``scores`` are by the estimator; ``ranked`` says whether runs are ranked, ``combined`` whether
+    there are scores combined with a model; ``named`` are further words that the page has, of
+    ``NOTED``, or "weight".
     """
-    scores = answers.scores
-    held, told = OF_SAMPLE if scores.attrs["estimator"] in HAS_COVARIANCE else OF_TOPICS
     estimator, level = str(scores.attrs["estimator"]), percent(scores.attrs["ci_prob"])
+    covered, freedom = OF_SAMPLE if estimator in HAS_COVARIANCE else OF_TOPICS
     words = {"Score": "The mean of the measure over the topics.", estimator: ESTIMATORS[estimator]}
-    if both is not None:
-        words[f"{estimator} and the model combined"] = f"Combined scores {COMBINED}"
+    if combined:
+        words[f"{estimator} and the model combined"] = (
+            "Combined scores weigh the sample against a model that is fitted to all runs; their "
+            "intervals cover the truth as often as stated on average over runs, not for each."
+        )
     if scores["interval"].notnull().any():
-        whose = f"By {estimator if both is None else f'{estimator} alone'}: "
-        words[f"{level} interval"] = whose + held.format(level=level)
-    if freedom(scores):
-        words["Degrees of freedom"] = told
-    if answers.sets is not None:
-        words["Told apart"] = (
+        source = f"By {estimator} alone: " if combined else f"By {estimator}: "
+        words[f"{level} interval"] = source + covered.format(level=level)
+    if degrees_of_freedom(scores):
+        words["Degrees of freedom"] = freedom
+    if ranked:
+        words["Separated"] = (
             f"Pairs of runs of which the better one is known, with {level} confidence that none of "
             "them is wrong."
         )
-        words |= {"Possible ranks": RANKS, "Group": GROUP}
+        words["Possible ranks"] = (
+            "The ranks that a run may have among these, a confidence set for each run by itself."
+        )
+        words["Group"] = (
+            "These hold for all runs at once: every run of one group is found better than every "
+            "run of the next."
+        )
     if "weight" in named:
         where = "that could not have been drawn, outside the sampling frame"
         where = "without a judgment" if estimator in WITHOUT_DESIGN else where
         words["Weight"] = (
             f"How much of a measure, of 1 for P@k and RBP, falls on documents {where}."
         )
-    return words | {name.capitalize(): text for name, text in FURTHER.items() if name in named}
+    return words | {name.capitalize(): text for name, text in NOTED.items() if name in named}
 
 
-def freedom(scores: xr.Dataset) -> str:
+def degrees_of_freedom(scores: xr.Dataset) -> str:
     """The least and the most degrees of freedom of the runs, where they are finite."""
-    of_run = scores["degrees_of_freedom"]
-    known = of_run.to_numpy()[np.isfinite(of_run.to_numpy())]
+    of_run = scores["degrees_of_freedom"].to_numpy()
+    known = of_run[np.isfinite(of_run)]
     if not known.size:
         return ""
     low, high = f"{known.min():.0f}", f"{known.max():.0f}"
     return low if low == high else f"{low} to {high}"
-
-
-def limited(scores: xr.Dataset) -> str:
-    """The largest share of a run's topics whose ratio was limited; empty where none was."""
-    share = (scores["n_limited"] / scores["n_topics"]).fillna(0.0)
-    return f"{float(share.max()):.0%}" if float(share.max()) > 0 else ""
