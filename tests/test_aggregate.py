@@ -72,7 +72,7 @@ def test_a_design_gives_the_interval_of_its_sample(data, tmp_path):
     selected = be.draw(design, random_seed=1)
     sampled = be.reveal(collection, design, selected)
     be.save_design(design.assign(selected=selected), tmp_path / "design.nc")
-    judged = be.qrels_frame(sampled)
+    judged = be.trec.qrels_frame(sampled)
     judged = judged[judged["grade"].notna()]
     listed = {t: dict(zip(rows["document"], rows["grade"], strict=True))
               for t, rows in judged[judged["grade"] >= 0].groupby("topic")}  # fmt: skip

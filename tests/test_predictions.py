@@ -104,7 +104,7 @@ def test_a_series_with_topics_and_documents_in_its_index_serves_as_labels_and_ju
     labelled = be.add_predictions(small_collection(), "gpt", column)
     assert values(labelled) == values(be.add_predictions(small_collection(), "gpt", TABLE))
     grades = column.round().astype(int)
-    read = be.qrels_frame(be.read_collection(grades, {"r": {"1": {"d0": 1}}}))
+    read = be.trec.qrels_frame(be.read_collection(grades, {"r": {"1": {"d0": 1}}}))
     assert read.grade.tolist() == grades.tolist()
 
 

@@ -36,7 +36,7 @@ def test_a_collection_is_no_design(collection, tmp_path):
     with pytest.raises(ValueError, match=said):
         be.save_design(collection, tmp_path / "design.nc")
     with pytest.raises(ValueError, match=said):
-        be.attach_judgments(collection, collection, be.qrels_frame(collection))
+        be.attach_judgments(collection, collection, be.trec.qrels_frame(collection))
     with pytest.raises(ValueError, match=said):
         be.reveal(collection, collection)
     assert not list(tmp_path.iterdir())
@@ -44,7 +44,7 @@ def test_a_collection_is_no_design(collection, tmp_path):
 
 def test_the_file_of_a_design_stands_for_it(collection, design, sampled, tmp_path):
     be.save_design(design, tmp_path / "design.nc")
-    attached = be.attach_judgments(collection, tmp_path / "design.nc", be.qrels_frame(sampled))
+    attached = be.attach_judgments(collection, tmp_path / "design.nc", be.trec.qrels_frame(sampled))
     xr.testing.assert_identical(attached["judgments/grade"], sampled["judgments/grade"])
 
 
@@ -56,7 +56,7 @@ def test_a_file_or_scores_are_no_fit(sampled):
         be.verdict(means)
     model = be.models.relevance_model(sampled)
     with pytest.raises(ValueError, match="that be.fit returns, not this Model"):
-        be.log_likelihood(model, model)
+        be.inference.log_likelihood(model, model)
 
 
 def test_a_collection_is_no_fit(sampled, tmp_path):
@@ -69,7 +69,7 @@ def test_a_collection_is_no_fit(sampled, tmp_path):
         lambda: be.inference.predictive_draws(model, sampled),
         lambda: be.inference.diagnostic_plots(sampled, tmp_path / "plots"),
         lambda: be.models.relevant_numbers(sampled),
-        lambda: be.log_likelihood(sampled, model),
+        lambda: be.inference.log_likelihood(sampled, model),
         lambda: be.save_fit(sampled, tmp_path / "fit.nc"),
     ):
         with pytest.raises(ValueError, match="that be.fit returns, not this collection$"):
@@ -160,7 +160,7 @@ def test_draws_are_summed_up_before_they_are_compared(sampled):
             "n_topics is 2.5",
         ),
         (
-            lambda c, d, s: be.rbp_uncertainty_cdf(c, 0.8, 0.2, n_points=9.5),
+            lambda c, d, s: be.residual.rbp_uncertainty_cdf(c, 0.8, 0.2, n_points=9.5),
             "n_points is 9.5",
         ),
         (
@@ -198,7 +198,7 @@ LEVELS = {
     "rank_sets": lambda s, **how: be.rankings.rank_sets(DRAWS, **how),
     "rank_probabilities": lambda s, **how: be.rankings.rank_probabilities(DRAWS, **how),
     "compare_draws": lambda s, **how: be.rankings.compare_draws(DRAWS, **how),
-    "rbp_uncertainty": lambda s, **how: be.rbp_uncertainty(s, 0.8, 0.2, **how),
+    "rbp_uncertainty": lambda s, **how: be.residual.rbp_uncertainty(s, 0.8, 0.2, **how),
     "plot_scores": lambda s, **how: be.plots.plot_scores(DRAWS, backend="none", **how),
     "plot_reliability": lambda s, **how: be.plots.plot_reliability({"flat": REACHES}, **how),
 }
@@ -277,7 +277,7 @@ def test_what_tells_nothing_of_what_is_left_to_judge(collection, design):
     with pytest.raises(ValueError, match="judged holds replicates of a sample"):
         be.designs.to_judge(sample, be.reveal(collection, design, several), random_seed=1)
     with pytest.raises(ValueError, match="judged has no judgments"):
-        bare = be.read_collection(None, be.runs_frame(collection))
+        bare = be.read_collection(None, be.trec.runs_frame(collection))
         be.designs.to_judge(sample, bare, random_seed=1)
 
 
@@ -296,8 +296,8 @@ def test_a_tilde_is_the_home_folder(collection, design, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     be.save_collection(collection, "~/collection.nc")
     be.save_design(design, "~/design.nc")
-    be.write_qrels(collection, "~/qrels")
-    labels = be.qrels_frame(collection).rename(columns={"grade": "label"})
+    be.trec.write_qrels(collection, "~/qrels")
+    labels = be.trec.qrels_frame(collection).rename(columns={"grade": "label"})
     labels.to_csv(tmp_path / "labels.csv", index=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "collection.nc", "design.nc", "labels.csv", "qrels",

@@ -105,7 +105,7 @@ def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:
     --------
     >>> import pandas as pd, bayeseval as be
     >>> qrels = pd.DataFrame({"topic": ["1", "1"], "document": ["a", "b"], "grade": [2, -1]})
-    >>> be.qrels_frame(be.read_collection(qrels))
+    >>> be.trec.qrels_frame(be.read_collection(qrels))
       topic document  grade
     0     1        a      2
     1     1        b     -1
@@ -149,7 +149,7 @@ def runs_frame(collection: xr.DataTree) -> pd.DataFrame:
     --------
     >>> import pandas as pd, bayeseval as be
     >>> runs = pd.DataFrame({"run": "a", "topic": "1", "document": ["x", "y"], "score": [1.5, 3.0]})
-    >>> be.runs_frame(be.read_collection(None, runs))
+    >>> be.trec.runs_frame(be.read_collection(None, runs))
       run topic document  score
     0   a     1        y      2
     1   a     1        x      1

@@ -26,8 +26,8 @@ def drawn(design_of, *, seed=1, n_topics=20, budget=20):
 
 def late(sampled, run, name, move):
     """A late run: some run with judged documents moved by what is known of them."""
-    known = be.qrels_frame(sampled).query("grade >= 0")
-    one = be.runs_frame(sampled).query("run == @run").merge(known, how="left")
+    known = be.trec.qrels_frame(sampled).query("grade >= 0")
+    one = be.trec.runs_frame(sampled).query("run == @run").merge(known, how="left")
     return move(one).assign(run=name)[["run", "topic", "document", "score"]]
 
 

@@ -140,7 +140,7 @@ def test_a_fit_scores_no_runs_and_has_no_judgments_to_leave_out():
     fitted = be.inference.prior_fit(model, draws=5, random_seed=1)
     fitted["observed_data"] = xr.DataTree(xr.Dataset())
     with pytest.raises(ValueError, match="score_model has one likelihood of the estimates of all"):
-        be.log_likelihood(fitted, model)
+        be.inference.log_likelihood(fitted, model)
     with pytest.raises(ValueError, match="not of a model that has scores"):
         be.posterior_scores(fitted, small_collection(), "P@10")
     with pytest.raises(ValueError, match="score_model predicts no single documents"):
