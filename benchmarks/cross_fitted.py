@@ -130,7 +130,7 @@ def without_strata(design: xr.Dataset) -> xr.Dataset:
 
 def masked_runs(collection, inside: np.ndarray, fold: int) -> pd.DataFrame:
     """Runs whose documents outside a fold give way to documents that nobody judges."""
-    frame = be.runs_frame(collection)
+    frame = be.trec.runs_frame(collection)
     topics = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
     kept = pd.MultiIndex.from_arrays([topics[inside], collection["document"].to_numpy()[inside]])
     frame = frame.sort_values(["run", "topic", "score"], ascending=[True, True, False])

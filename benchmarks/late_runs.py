@@ -60,7 +60,7 @@ def spam(collection: xr.DataTree) -> tuple[xr.DataTree, list[list[str]]]:
     """New runs, and copies of every second one: shuffled, or upside down, by turns."""
     contributed, new = honest(collection)
     kept = be.select(collection, runs=contributed + new)
-    runs, random = be.runs_frame(kept), np.random.default_rng(5)
+    runs, random = be.trec.runs_frame(kept), np.random.default_rng(5)
     copies = []
     for number, run in enumerate(new[::2]):
         copy = runs[runs["run"] == run].assign(run=f"spam{number}")

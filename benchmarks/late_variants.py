@@ -42,7 +42,7 @@ def main() -> None:
 def differences(collection: xr.DataTree, n_samples: int) -> pd.DataFrame:
     """A row for each sample, pair, measure and source: error, length, whether it held."""
     runs = collection["run"].to_numpy()[collection["contributed"].to_numpy()][:N_RUNS].tolist()
-    frame, random = be.runs_frame(be.select(collection, runs=runs)), np.random.default_rng(6)
+    frame, random = be.trec.runs_frame(be.select(collection, runs=runs)), np.random.default_rng(6)
     names = [f"{run}/{kind}/{n}" for run in runs for kind in MOVED for n in (1, 2)]
     late = pd.concat([moved(frame, name, random) for name in names])
     grown = be.add_runs(collection, late)

@@ -13,7 +13,7 @@ So its errors depend on the grade alone, which a real judge's would not.
 
 With labels the fit has more observations; only the prediction of the judgment is compared, given
 the document's own label: P(rel | ranks, label), by Bayes from P(rel | ranks) and P(label | rel)
-(``be.log_likelihood`` has the formula). Judged pairs have both, so the labels say nothing of the
+(``be.inference.log_likelihood`` has the formula). Judged pairs have both, so the labels say nothing of the
 coefficients, and one fit serves the last two variants.
 
 Reads the folder that the environment variable BAYESEVAL_REAL_DATA names. Run it with
@@ -82,7 +82,7 @@ def judge_rates(judge: str) -> pd.DataFrame:
     """P(label | grade) of a judge of LLMJudge; human grades 2 and 3 are one."""
     folder = Path(os.environ.get(REAL_DATA, "")) / "llmjudge"
     human, labels = (
-        be.qrels_frame(be.read_collection(folder / f"{name}.txt"))
+        be.trec.qrels_frame(be.read_collection(folder / f"{name}.txt"))
         .set_index(["topic", "document"])
         .grade.astype(int)
         for name in ("human-qrels", judge)
@@ -114,7 +114,7 @@ def leave_one_out(sampled: xr.DataTree, options) -> pd.DataFrame:
         fitted = be.fit(model, draws=options.draws, random_seed=options.seed)
         seconds = time.perf_counter() - began
         print(f"{name}: {seconds:.0f} s; {verdict_text(be.verdict(fitted))}", flush=True)
-        fitted = be.log_likelihood(fitted, model)
+        fitted = be.inference.log_likelihood(fitted, model)
         elpds[name] = az.loo(fitted, var_name="relevance", pointwise=True)
         if name == FULL:
             elpds[LABELLED] = az.loo(fitted, var_name="relevance_given_labels", pointwise=True)

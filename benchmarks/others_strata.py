@@ -80,7 +80,7 @@ def sampled(collection: xr.DataTree, strata: str, number: int) -> tuple[xr.DataT
     size, place = groups.transform("size"), groups.rank()
     share = np.array(shares)[frame["stratum"] - 1]
     drawn = place <= np.maximum(np.ceil(share * size - 1e-9), np.minimum(size, 2))
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     labels = collection["run"].to_numpy()
     table = pd.DataFrame({"run": labels, "contributed": collection["contributed"].to_numpy()})
     columns = frame[["topic", "document", "stratum", "grade"]].astype({"grade": int})

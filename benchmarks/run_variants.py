@@ -39,7 +39,7 @@ def main() -> None:
 def table(collection: xr.DataTree, budget: int, n_samples: int) -> pd.DataFrame:
     """Coverage by measure, of pairs of variants and of other pairs."""
     runs = collection["run"].to_numpy()[collection["contributed"].to_numpy()][:N_RUNS].tolist()
-    frame, random = be.runs_frame(be.select(collection, runs=runs)), np.random.default_rng(5)
+    frame, random = be.trec.runs_frame(be.select(collection, runs=runs)), np.random.default_rng(5)
     variants = [
         variant(frame, run, f"{run}/{n}", random) for run in runs for n in range(N_VARIANTS)
     ]

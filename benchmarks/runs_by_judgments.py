@@ -63,8 +63,8 @@ def studied(collection: xr.DataTree, budget: int, n_samples: int) -> tuple[pd.Da
 
 def late_runs(sampled: xr.DataTree, run: str) -> list[pd.DataFrame]:
     """Runs made of one by the judgments of a sample."""
-    known = be.qrels_frame(sampled).query("grade >= 0")
-    one = be.runs_frame(sampled).query("run == @run").merge(known, how="left")
+    known = be.trec.qrels_frame(sampled).query("grade >= 0")
+    one = be.trec.runs_frame(sampled).query("run == @run").merge(known, how="left")
     log_rank = np.log(one.groupby("topic")["score"].rank(ascending=False, method="first"))
     judged, relevant = one["grade"].notna(), one["grade"] >= 1
     side = np.where(judged, np.where(relevant, 1.0, -1.0), 0.0)

@@ -58,13 +58,13 @@ def main() -> None:
 def known_intervals(sampled, frame, persistence: float, truth) -> dict[str, list[float]]:
     """Bounds, and Park's interval with q the share relevant among the judged, and one half."""
     inside = within(sampled, frame)
-    bounds = be.rbp_bounds(inside, persistence, over="topic", tail="nonrelevant")
+    bounds = be.residual.rbp_bounds(inside, persistence, over="topic", tail="nonrelevant")
     middle = bounds.interval.mean("ci_bound")
     rows = {"bounds (Moffat, Zobel)": row(middle, bounds.interval, truth)}
     grade = inside["judgments/grade"].where(frame)
     share = float((grade >= 1).sum() / grade.notnull().sum())
     for q in (share, 0.5):
-        park = be.rbp_uncertainty(inside, persistence, q, over="topic")
+        park = be.residual.rbp_uncertainty(inside, persistence, q, over="topic")
         rows[f"Park, q = {q:.3f}"] = row(park.estimate, park.interval, truth)
     return rows
 

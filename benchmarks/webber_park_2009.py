@@ -37,7 +37,7 @@ def two_stages(folder: Path) -> tuple[xr.DataTree, pd.DataFrame]:
 
 
 def judgments(path: Path) -> pd.DataFrame:
-    return be.qrels_frame(be.read_collection(path))
+    return be.trec.qrels_frame(be.read_collection(path))
 
 
 def show(title: str, rows: pd.DataFrame) -> None:
@@ -92,7 +92,7 @@ def second_stage(collection, first: pd.DataFrame, options) -> None:
     """Scores by the judgments of round 1, adjusted, against those by all judgments."""
     measures = ["P@10", "RBP(p=0.8)@10"]
     other = collection["run"].values[~collection["contributed"].values]
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     early = be.read_collection(first, runs, run_table=facts(collection))
     true = be.evaluate(collection, measures, estimator="assumed").estimate
     for base, estimator in (("nonrelevant", "assumed"), ("condensed", "condensed")):
@@ -154,7 +154,9 @@ def common_rows(true, score, options) -> pd.DataFrame:
             keys = random.random(true.sizes["topic"]).argsort().argsort()
             common = xr.DataArray(keys < n, dims="topic", coords={"topic": true["topic"]})
             seed = int(random.integers(2**31))
-            result = be.adjust_by_topics(true, score, common, n_boot=400, random_seed=seed)
+            result = be.adjustment.adjust_by_topics(
+                true, score, common, n_boot=400, random_seed=seed
+            )
             parts.append(answers(result, target))
         mean = xr.concat(parts, dim="choice").mean(["choice", "run"])
         for measure in true["measure"].values:

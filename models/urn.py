@@ -68,7 +68,7 @@ def loaded(options):
 def table(summary, sampled):
     """A row for each run, the best first: posterior beside the bounds of the residual."""
     summary = summary.isel(measure=0, drop=True)
-    bounds = be.rbp_bounds(sampled, PERSISTENCE, over="topic", tail="nonrelevant")
+    bounds = be.residual.rbp_bounds(sampled, PERSISTENCE, over="topic", tail="nonrelevant")
     columns = {
         "estimate": summary.estimate,
         "standard_error": summary.standard_error,

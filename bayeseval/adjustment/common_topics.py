@@ -130,7 +130,7 @@ def adjust_by_topics(
     >>> import numpy as np, xarray as xr, bayeseval as be
     >>> true = xr.DataArray([0.5, 0.7, np.nan, np.nan], dims="topic")
     >>> cheap = xr.DataArray([0.4, 0.4, 0.3, 0.1], dims="topic")
-    >>> adjusted = be.adjust_by_topics(true, cheap, true.notnull(), random_seed=1)
+    >>> adjusted = be.adjustment.adjust_by_topics(true, cheap, true.notnull(), random_seed=1)
     >>> round(adjusted.adjustment.item(), 6), round(adjusted.adjusted.item(), 6)
     (0.2, 0.5)
     """

@@ -128,7 +128,7 @@ def adjust_scores(
     Estimand: the mean score that plain evaluation would give r, had its documents been judged to
     the pool depth on all topics. Algorithm 2: random is which topics are common, a simple random
     sample of all; unbiased for every run and both bases, with the standard error of equations 3 and
-    7 (:func:`adjust_by_topics`). What breaks it: common topics chosen for their scores, and
+    7 (:func:`adjustment.adjust_by_topics`). What breaks it: common topics chosen for their scores, and
     documents of r without judgment on them (a warning counts these; where nothing of r was judged
     there that was not before, the adjustment says nothing, and its error, interval, ``helps`` and
     ``confidence`` are NaN). They are NaN too where the bias of r is the same on all common topics,
@@ -136,7 +136,7 @@ def adjust_scores(
     judgment on other topics, down to the pool depth or the cutoff of a linear measure; where it has
     none, or all topics are common, the error is 0. Of intervals of
     90 % by 4 to 15 common topics, most of them without bias, .83 to .95 hold
-    (:func:`adjust_by_topics`).
+    (:func:`adjustment.adjust_by_topics`).
     Algorithm 1: random are the runs; unbiased only where r comes from the population of the pooled
     runs. The standard error is that of predicting the bias of one more such run (team), and says
     nothing about other runs: a run that is better or different in kind is adjusted too little, one

@@ -60,7 +60,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     ...     known = pm.Data("judged_score", [0.2, 0.4, 0.3])
     ...     score = pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
     >>> fitted = be.fit(model, draws=500, random_seed=1)
-    >>> dict(be.log_likelihood(fitted, model)["log_likelihood/score"].sizes)
+    >>> dict(be.inference.log_likelihood(fitted, model)["log_likelihood/score"].sizes)
     {'chain': 4, 'draw': 500, 'score_dim_0': 3}
     """
     check_fit(fitted)

@@ -66,7 +66,7 @@ def rbp_bounds(
     >>> import pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "c"], "grade": [1, 1]})
-    >>> bounds = be.rbp_bounds(be.read_collection(qrels, run), 0.5)
+    >>> bounds = be.residual.rbp_bounds(be.read_collection(qrels, run), 0.5)
     >>> bounds.base.item(), bounds.residual.item(), bounds.interval.values.ravel().tolist()
     (0.625, 0.375, [0.625, 1.0])
     """

@@ -34,7 +34,7 @@ def rbp_uncertainty_cdf(
     weighted sum of independent binary variables: all outcomes are listed where there are at most
     1 / `tolerance` of them; else the characteristic function is inverted with a bound of the error
     that is proved, not estimated (see `UnjudgedSum`), and returned. Assumptions as for
-    :func:`rbp_uncertainty`. Cost: milliseconds per run for fifty topics; for a few topics some
+    :func:`residual.rbp_uncertainty`. Cost: milliseconds per run for fifty topics; for a few topics some
     seconds at the default tolerance.
 
     Parameters
@@ -49,7 +49,7 @@ def rbp_uncertainty_cdf(
         Values per run, evenly from 5 standard deviations below the mean to 5 above, as far as the
         sum reaches.
     tail, relevance_level, cutoff, missing_topics
-        As for :func:`rbp_uncertainty`.
+        As for :func:`residual.rbp_uncertainty`.
     tolerance : float
         Wanted bound away from jumps.
 
@@ -62,7 +62,7 @@ def rbp_uncertainty_cdf(
     Raises
     ------
     ValueError
-        As :func:`rbp_uncertainty`; judgments with replicates; fewer than 2 points.
+        As :func:`residual.rbp_uncertainty`; judgments with replicates; fewer than 2 points.
 
     References
     ----------
@@ -74,7 +74,7 @@ def rbp_uncertainty_cdf(
     >>> import pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1]})
-    >>> law = be.rbp_uncertainty_cdf(be.read_collection(qrels, run), 0.5, 0.2, n_points=4)
+    >>> law = be.residual.rbp_uncertainty_cdf(be.read_collection(qrels, run), 0.5, 0.2, n_points=4)
     >>> law.value.values.ravel(), law.cdf.values.ravel()
     (array([0.   , 0.125, 0.25 , 0.375]), array([0.64, 0.8 , 0.96, 1.  ]))
     """

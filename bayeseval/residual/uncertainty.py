@@ -63,7 +63,7 @@ def rbp_uncertainty(
         see `rbp_uncertainty_cdf`.
     tail : {"nonrelevant", "unjudged"}
         Ranks past the end of a run: not part of U, or unjudged like the others. (The residual of
-        :func:`rbp_bounds` has them by default.)
+        :func:`residual.rbp_bounds` has them by default.)
     relevance_level : int
         Lowest relevant grade.
     cutoff : int, optional
@@ -96,10 +96,10 @@ def rbp_uncertainty(
     >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abc"), "score": [3, 2, 1]})
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1]})
     >>> collection = be.read_collection(qrels, run)
-    >>> known = be.rbp_uncertainty(collection, 0.5, 0.2)
+    >>> known = be.residual.rbp_uncertainty(collection, 0.5, 0.2)
     >>> known.estimate.item(), known.standard_error.item()  # .5 + .2 * (.25 + .125)
     (0.575, 0.1118)
-    >>> exact = be.rbp_uncertainty(collection, 0.5, 0.2, distribution="exact")
+    >>> exact = be.residual.rbp_uncertainty(collection, 0.5, 0.2, distribution="exact")
     >>> exact.interval.values.ravel()
     array([0.5  , 0.75])
     """

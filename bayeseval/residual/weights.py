@@ -16,7 +16,7 @@ MOST_RANKS = 25_000
 class UnjudgedWeights:
     """Unjudged ranks of a collection's runs with their weights and probabilities of relevance.
 
-    Persistence, cutoff and tail are those of :func:`bayeseval.rbp_uncertainty`; ``scored``
+    Persistence, cutoff and tail are those of :func:`bayeseval.residual.rbp_uncertainty`; ``scored``
     (run, topic) says whether a topic counts in the mean of a run.
     """
 

@@ -189,12 +189,12 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     Parameters
     ----------
     collection, path, replicate
-        As for :func:`write_prels`.
+        As for :func:`trec.write_prels`.
 
     Raises
     ------
     ValueError
-        As for :func:`write_prels`.
+        As for :func:`trec.write_prels`.
 
     Examples
     --------

@@ -111,12 +111,12 @@ def of_round5() -> None:
     inside = within(sampled, frame)
     grade = sampled["judgments/grade"].where(frame)
     share = float((grade >= 1).sum() / grade.notnull().sum())
-    bounds = be.rbp_bounds(inside, 0.95, over="topic", tail="nonrelevant")
+    bounds = be.residual.rbp_bounds(inside, 0.95, over="topic", tail="nonrelevant")
     sampler = {"weight": "judgments", "pool_depth": 10, "draws": 500, "tune": 500, "seed": 1}
     results = {
         "bounds": bounds.assign(estimate=bounds.interval.mean("ci_bound")),
-        "Park, judged share": be.rbp_uncertainty(inside, 0.95, share, over="topic"),
-        "Park, one half": be.rbp_uncertainty(inside, 0.95, 0.5, over="topic"),
+        "Park, judged share": be.residual.rbp_uncertainty(inside, 0.95, share, over="topic"),
+        "Park, one half": be.residual.rbp_uncertainty(inside, 0.95, 0.5, over="topic"),
         "urn": fitted_interval(sampled, frame, measure, argparse.Namespace(**sampler)),
     }
     columns = {"true": truth.isel(measure=0)}

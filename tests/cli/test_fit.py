@@ -332,7 +332,7 @@ def pooled(files) -> Path:
     collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
     pool = be.designs.depth_pool(collection, 5)
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
-    be.write_qrels(sampled, files / "judged")
+    be.trec.write_qrels(sampled, files / "judged")
     return files
 
 

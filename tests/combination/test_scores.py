@@ -15,7 +15,7 @@ def drawn(low=0, high=1):
     collection = be.simulate.urn_collection(
         [0.05, 0.3, 0.1, 0.2], n_topics=12, prevalence=0.08, shared=0.5, random_seed=3
     )
-    runs, judged = be.runs_frame(collection), be.qrels_frame(collection)
+    runs, judged = be.trec.runs_frame(collection), be.trec.qrels_frame(collection)
     table = pd.DataFrame({"run": np.unique(runs["run"]), "contributed": [True] * 3 + [False]})
     judged["grade"] = np.where(judged["grade"] > 0, high, low)
     whole = be.read_collection(judged, runs, run_table=table)
@@ -118,7 +118,7 @@ def test_runs_are_compared_by_their_covariance(scores):
 
 def test_copies_have_the_same_score_whenever_they_come(sampled):
     """Of a run that the model learned from, and of one that came later."""
-    runs = be.runs_frame(sampled)
+    runs = be.trec.runs_frame(sampled)
     copies = {"copy": "run001", "again": "run004"}
     added = [runs[runs["run"] == run].assign(run=name) for name, run in copies.items()]
     more = be.add_runs(sampled, pd.concat(added))
@@ -160,9 +160,9 @@ def test_topics_without_judgments_are_told_once():
     whole = be.simulate.urn_collection([0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, random_seed=3)
     design = be.designs.pps_strata(whole, budget=20)
     selected = be.draw(design, random_seed=4)
-    judged = be.qrels_frame(be.reveal(whole, design, selected))
+    judged = be.trec.qrels_frame(be.reveal(whole, design, selected))
     begun = judged[judged["topic"] != judged["topic"].iloc[0]]
-    runs = be.read_collection(None, be.runs_frame(whole))
+    runs = be.read_collection(None, be.trec.runs_frame(whole))
     fewer = be.attach_judgments(runs, design.assign(selected=selected), begun)
     with pytest.warns(UserWarning) as said:
         be.combined_scores(fewer, "P@10", draws=50, random_seed=1)
@@ -171,8 +171,8 @@ def test_topics_without_judgments_are_told_once():
 
 def test_topics_without_documents_are_told_once():
     whole = be.simulate.urn_collection([0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, random_seed=3)
-    runs = be.runs_frame(whole)
-    fewer = be.read_collection(be.qrels_frame(whole), runs[runs["topic"] != "8"])
+    runs = be.trec.runs_frame(whole)
+    fewer = be.read_collection(be.trec.qrels_frame(whole), runs[runs["topic"] != "8"])
     design = be.designs.pps_strata(fewer, budget=20)
     sampled = be.reveal(fewer, design, be.draw(design, random_seed=4))
     with pytest.warns(UserWarning) as said:
@@ -183,7 +183,7 @@ def test_topics_without_documents_are_told_once():
 
 def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     old = be.select(sampled, runs=["run001", "run002", "run003"])
-    runs = be.runs_frame(old)
+    runs = be.trec.runs_frame(old)
     late = be.add_runs(old, runs[runs["run"] == "run002"].assign(run="copy"))
     scores = be.combined_scores(late, "P@10", draws=50, random_seed=2)
     assert scores["group"].to_numpy().tolist() == ["contributed"] * 4

@@ -17,7 +17,7 @@ def collection() -> xr.DataTree:
 def test_stages_judged_one_by_one_make_the_simulated_sample(collection, tmp_path):
     options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
     simulated = be.designs.dynamic_sampling(collection, frame="retrieved", **options)
-    truth = be.qrels_frame(collection)
+    truth = be.trec.qrels_frame(collection)
     unjudged = collection.copy()
     del unjudged["judgments"]
     judged, design = unjudged, None
@@ -143,7 +143,7 @@ def test_a_placed_design_knows_its_stages_and_predictions(revealed, change, tmp_
 
 def test_a_judged_design_keeps_its_stages(collection, revealed):
     design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
-    judged = be.attach_judgments(collection, design, be.qrels_frame(revealed))
+    judged = be.attach_judgments(collection, design, be.trec.qrels_frame(revealed))
     xr.testing.assert_equal(judged["design/stratum_stage"], design.stratum_stage)
 
 

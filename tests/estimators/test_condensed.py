@@ -45,7 +45,7 @@ def as_frames(sampled, replicate):
     one = sampled["judgments/grade"].isel(replicate=replicate).to_numpy()
     documents = sampled["document"].to_numpy()
     topics = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
-    runs = be.runs_frame(sampled)
+    runs = be.trec.runs_frame(sampled)
     return topics, documents, one, runs
 
 

@@ -347,9 +347,9 @@ def pool_judged_most(form, share):
         design = design.assign(inclusion_probability=probability)
         return be.reveal(truth, design, xr.DataArray(drawn, dims="pair")), truth
     grade = truth["judgments/grade"].to_numpy()
-    table = be.qrels_frame(truth).assign(stratum=np.where(pool, 1, 2))
+    table = be.trec.qrels_frame(truth).assign(stratum=np.where(pool, 1, 2))
     table["grade"] = np.where(drawn, grade, -1)
-    return be.read_collection(table, be.runs_frame(truth), qrels_format="sampleval"), truth
+    return be.read_collection(table, be.trec.runs_frame(truth), qrels_format="sampleval"), truth
 
 
 @pytest.mark.parametrize(("form", "share"), [("sampleval", 1), ("poisson", 1), ("sampleval", 0.5)])
@@ -372,8 +372,8 @@ def test_a_sample_by_fused_rank_has_the_counts_whatever_file_it_comes_from(
 ):
     design = be.designs.pps_strata(truth, budget=40, n_strata=n_strata)
     drawn = be.reveal(truth, design, be.draw(design, random_seed=1))
-    be.write_sampleval(drawn, tmp_path / "sample")
-    runs = be.runs_frame(drawn)
+    be.trec.write_sampleval(drawn, tmp_path / "sample")
+    runs = be.trec.runs_frame(drawn)
     read = be.read_collection(tmp_path / "sample", runs, qrels_format="sampleval")
     scores = be.evaluate(read, "AP", estimator="dyn")  # a warning would be an error
     assert "denominator_error" in scores
@@ -384,8 +384,8 @@ def test_few_strata_that_were_judged_about_alike_have_the_counts(truth, tmp_path
     design = be.designs.uniform_strata(truth, budget=40, n_strata=3, random_seed=1)
     assert np.unique(design["inclusion_probability"]).size > 3
     drawn = be.reveal(truth, design, be.draw(design, random_seed=1))
-    be.write_sampleval(drawn, tmp_path / "sample")
-    runs = be.runs_frame(drawn)
+    be.trec.write_sampleval(drawn, tmp_path / "sample")
+    runs = be.trec.runs_frame(drawn)
     read = be.read_collection(tmp_path / "sample", runs, qrels_format="sampleval")
     scores = be.evaluate(read, "AP", estimator="dyn")  # a warning would be an error
     assert "denominator_error" in scores

@@ -366,7 +366,7 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
 
 def test_runs_with_the_same_documents_in_another_order_have_no_error_of_recall():
     collection = small_collection()
-    runs = be.runs_frame(collection).query("run == 'a'")
+    runs = be.trec.runs_frame(collection).query("run == 'a'")
     other = runs.assign(run="again", score=-runs["score"])
     both = be.add_runs(collection, other)
     design = be.designs.pps_strata(both, budget=4, n_strata=2)

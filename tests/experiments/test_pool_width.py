@@ -20,7 +20,7 @@ def collection():
     table = pd.DataFrame(
         {"run": runs, "contributed": [True] * 6 + [False] * 3, "team": list("uvwuvwuvw")}
     )
-    return be.read_collection(be.qrels_frame(urn), be.runs_frame(urn), run_table=table)
+    return be.read_collection(be.trec.qrels_frame(urn), be.trec.runs_frame(urn), run_table=table)
 
 
 def pool_collection(collection, members, run, pool_depth):
@@ -36,7 +36,7 @@ def pool_collection(collection, members, run, pool_depth):
         {"topic": topic, "document": collection.document.values, "grade": grade}
     ).loc[judged]
     kept = [*members, run]
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     table = pd.DataFrame({"run": kept, "contributed": [name != run for name in kept]})
     return be.read_collection(
         rows.astype({"grade": int}), runs[runs["run"].isin(kept)], run_table=table
@@ -103,7 +103,7 @@ def test_the_errors_are_those_of_adjust_by_topics():
     errors = be.experiments.pool_width_errors(pools, n_common=[4], n_samples=1, random_seed=6)
     keys = np.random.default_rng(6).random((1, 1, 1, 10))
     common = xr.DataArray(keys[0, 0, 0].argsort().argsort() < 4, dims="topic")
-    result = be.adjust_by_topics(pools["true"], pools["unpooled"], common, n_boot=0)
+    result = be.adjustment.adjust_by_topics(pools["true"], pools["unpooled"], common, n_boot=0)
     truth = pools["true"].mean("topic")
     assert errors.adjusted.item() == pytest.approx(abs(truth - result.adjusted).item())
     mixed = xr.where(common, pools["true"], pools["unpooled"]).mean("topic")

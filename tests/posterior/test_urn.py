@@ -130,7 +130,7 @@ def test_scores_lie_within_the_bounds_of_what_the_unjudged_documents_can_add():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=50, documents="unshared")
     post = be.posterior_scores(fitted, sampled, "RBP(p=0.8)", over=None, random_seed=1)
-    bounds = be.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
+    bounds = be.residual.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
     drawn = post["estimate"].isel(measure=0)
     assert bool((drawn >= bounds.sel(ci_bound="lower") - 1e-12).all())
     assert bool((drawn <= bounds.sel(ci_bound="upper") + 1e-7).all())
@@ -141,7 +141,7 @@ def test_what_urns_fill_and_what_is_judged_are_the_bounds():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="unshared")
     post = be.posterior_scores(fitted, sampled, ["RBP(p=0.8)", "P@3", "P@30"], over=None)
-    bounds = be.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
+    bounds = be.residual.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
     lower, upper = (bounds.sel(ci_bound=bound) for bound in ("lower", "upper"))
     judged, filled = (
         post[name].sel(measure="RBP(p=0.8)").transpose(*lower.dims)

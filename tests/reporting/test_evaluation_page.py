@@ -68,11 +68,11 @@ def sampled():
     collection = be.simulate.urn_collection(
         [0.05, 0.3, 0.1, 0.2, 0.1], n_topics=15, prevalence=0.08, shared=0.5, random_seed=3
     )
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     names = {"run001": "<b>&run", "run002": "r2", "run003": "r3", "run004": "n4", "run005": "n5"}
     runs["run"] = runs["run"].map(names)
     table = pd.DataFrame({"run": list(names.values()), "contributed": [True] * 3 + [False] * 2})
-    whole = be.read_collection(be.qrels_frame(collection), runs, run_table=table)
+    whole = be.read_collection(be.trec.qrels_frame(collection), runs, run_table=table)
     design = be.designs.pps_strata(whole, budget=60)
     return be.reveal(whole, design, be.draw(design, random_seed=4))
 
@@ -211,7 +211,7 @@ def test_what_labels_were_used_for_is_told(sampled, predictor, model, told):
 
 
 def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_told(sampled):
-    bare = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     page = Page(evaluation_page(bare, "P@10", random_seed=5))
     scores = be.evaluate(bare, "P@10", estimator="assumed")
     lost = be.mean_over_topics(scores)["outside_weight"]
@@ -256,8 +256,8 @@ def test_labels_are_escaped_in_tables_and_lists():
 
 
 def test_runs_without_some_topics_are_told(sampled):
-    runs = be.runs_frame(sampled)
-    whole = be.qrels_frame(sampled)
+    runs = be.trec.runs_frame(sampled)
+    whole = be.trec.qrels_frame(sampled)
     some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
     page = Page(evaluation_page(be.read_collection(whole, some), "P@10", random_seed=5))
     assert "1 run lacks topics and scores 0 there; r2 lacks most, 12 of 15." in page.points
@@ -277,15 +277,17 @@ def test_runs_without_some_topics_are_told(sampled):
     ],
 )
 def test_what_becomes_of_unjudged_documents_is_told_as_it_is(sampled, estimator, measure, fate):
-    bare = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     page = Page(evaluation_page(bare, measure, estimator=estimator, random_seed=5))
     (told,) = [point for point in page.points if "falls on unjudged documents" in point]
     assert told.endswith(fate) and told.count(";") == fate.count(";")
 
 
 def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
-    be.write_prels(sampled, tmp_path / "prels")
-    listed = be.read_collection(tmp_path / "prels", be.runs_frame(sampled), qrels_format="prels")
+    be.trec.write_prels(sampled, tmp_path / "prels")
+    listed = be.read_collection(
+        tmp_path / "prels", be.trec.runs_frame(sampled), qrels_format="prels"
+    )
     text = evaluation_page(listed, "P@10", random_seed=5)
     assert text == evaluation_page(listed, "P@10", estimator="stat", random_seed=5)
     page = Page(text)
@@ -293,10 +295,10 @@ def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
 
 
 def test_scores_without_errors_are_told_without_ranks(sampled):
-    design = be.designs.pps_strata(be.read_collection(None, be.runs_frame(sampled)), budget=1,
+    design = be.designs.pps_strata(be.read_collection(None, be.trec.runs_frame(sampled)), budget=1,
                                    n_strata=1)  # fmt: skip
     selected = be.draw(design, random_seed=6)
-    known = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    known = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     tiny = be.reveal(known, design, selected, unjudged="nonrelevant")
     one = be.select(known, topics=known["topic"].to_numpy()[:1].tolist())
     for few, why in ((tiny, "one judged document to a topic"), (one, "one topic")):
@@ -307,7 +309,7 @@ def test_scores_without_errors_are_told_without_ranks(sampled):
 
 
 def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
-    whole = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    whole = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     design = be.designs.with_replacement(whole, budget=20)
     drawn = be.reveal(whole, design, be.draw(design, random_seed=7))
     text = evaluation_page(drawn, "P@10", random_seed=5)
