@@ -234,14 +234,14 @@ def test_whole_numbers_of_numpy_are_whole_numbers(make, collection, tmp_path):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
 @pytest.mark.parametrize(
-    "name", ["uniform_strata", "dynamic_sampling", "evaluate", "dual_runs", "urn_collection"]
+    "name", ["uniform_strata", "dynamic_stage", "evaluate", "dual_runs", "urn_collection"]
 )
 def test_what_is_no_seed(collection, sampled, name, seed):
     calls = {
         "uniform_strata": lambda: be.designs.uniform_strata(
             collection, budget=10, n_strata=2, random_seed=seed
         ),
-        "dynamic_sampling": lambda: be.designs.dynamic_sampling(
+        "dynamic_stage": lambda: be.designs.dynamic_stage(
             collection, budget=10, n_strata=2, n_stages=2, random_seed=seed
         ),
         "evaluate": lambda: be.evaluate(sampled, "P@10", estimator="dyn", random_seed=seed),
