@@ -139,7 +139,7 @@ def adjust(
 
 def _checked_measures(measures: list[str], relevance_level: int) -> list[Measure]:
     """The measures; refused, before files are read, are those that are none or are not adjusted."""
-    from bayeseval.adjustment.request import check_adjusted
+    from bayeseval.adjustment.scores import check_adjusted
     from bayeseval.measures.names import parse_measures
 
     parsed = parse_measures(measures, relevance_level=relevance_level)
