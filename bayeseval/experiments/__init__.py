@@ -7,9 +7,8 @@ from bayeseval.experiments.calibration_studies import prior_predictive, prior_tr
 from bayeseval.experiments.calibration_uniformity import plot_ranks, rank_band, rank_uniformity
 from bayeseval.experiments.comparison import comparison
 from bayeseval.experiments.dual import dual_runs
-from bayeseval.experiments.error import error_summary
 from bayeseval.experiments.pool_width import pool_width_errors, sampled_pools
-from bayeseval.experiments.replicate import replicate
+from bayeseval.experiments.replicate import error_summary, replicate
 
 __all__ = [
     "RepeatedFits",

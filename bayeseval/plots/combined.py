@@ -7,8 +7,18 @@ import xarray as xr
 
 from bayeseval.combination import UNLIKE
 from bayeseval.messages import percent
-from bayeseval.plots.shown import name_of, of_measure, runs_in_order
-from bayeseval.plots.style import COLORS, Axes, bare, cut_long, key_above, name_rows, rows_axes
+from bayeseval.plots.style import (
+    COLORS,
+    Axes,
+    bare,
+    cut_long,
+    key_above,
+    name_of,
+    name_rows,
+    of_measure,
+    rows_axes,
+    runs_in_order,
+)
 
 DESIGN, MODEL, COMBINED, FLAG = "#C9C9C9", COLORS[1], COLORS[0], "#CC0000"
 

@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.adjustment.leaving_out import adjusted_by_runs
+from bayeseval.adjustment.algorithms import adjusted_by_runs
 from bayeseval.collection import pair_positions
 from tests.adjustment.toy import (
     POOL_DEPTH,

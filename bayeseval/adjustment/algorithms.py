@@ -1,4 +1,4 @@
-"""Algorithm 2 of Webber and Park (2009): the bias of an unpooled run, seen on common topics."""
+"""The two algorithms of Webber and Park (2009): the bias of an unpooled run, and its error."""
 
 import warnings
 from collections.abc import Callable
@@ -7,11 +7,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.adjustment.pool import Pool, rescored
 from bayeseval.collection.choices import check_whole_numbers, generator
+from bayeseval.progress import track
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
 
-# What rests on the error of the adjustment, not known where common topics tell nothing of it.
+# variables that need the error of the adjustment
 ERRORS = ("standard_error", "interval", "helps", "confidence")
 ERRORS += ("bootstrap_interval", "bootstrap_confidence")
 
@@ -35,20 +37,18 @@ def adjust_by_topics(
     .. math:: \widehat{var}(\hat\mu_a) = \frac{N - n}{N} \frac{s_a^2}{n} \quad (3), \qquad
               s_a^2 = \frac{1}{n - 1} \sum_{i=1}^n (t_i - u_i - a)^2 \quad (7)
 
-    Counting the true scores where they are known and u + a elsewhere gives the same mean, for a is
-    exactly right on the common topics. The comparator :math:`\hat\mu_n = \bar t`, the mean over the
-    common topics alone, has variance :math:`\frac{N - n}{N} \frac{s_t^2}{n}` (5). Adjusting has a
-    smaller expected error than not adjusting where :math:`SE < |A|` (6); with a in the place of A,
-    the chance that it has the smaller error, :math:`P(0 < a / A < 2)`, is
-    :math:`2 \Phi(|a| / SE) - 1`.
+    The comparator :math:`\hat\mu_n = \bar t`, the mean over the common topics alone, has variance
+    :math:`\frac{N - n}{N} \frac{s_t^2}{n}` (5). Adjusting has a smaller expected error than not
+    adjusting where :math:`SE < |A|` (6); with a in the place of A, the probability of a smaller
+    error, :math:`P(0 < a / A < 2)`, is :math:`2 \Phi(|a| / SE) - 1`.
 
     Parameters
     ----------
     true : DataArray (..., topic)
-        True scores; those outside the common topics are not looked at and may be NaN or absent.
+        True scores; only those on the common topics are used.
     unadjusted : DataArray (..., topic)
-        Cheap scores of all topics: unpooled, or by a cheaper assessor. NaN is left out. Its labels
-        (topics, runs, measures) are those of the answer; the other two are matched to them.
+        Cheap scores of all topics: unpooled, or by a cheaper assessor. NaN is left out. The others
+        are matched to its labels.
     common : DataArray of bool (topic,)
         Topics with true scores; a topic that it does not list is not common.
     n_boot : int
@@ -64,12 +64,9 @@ def adjust_by_topics(
         ``unadjusted``, ``adjustment``, ``adjusted``; ``standard_error`` and ``interval`` (Student's
         t with n - 1 degrees of freedom); ``common_mean`` and ``common_mean_error``, the comparator;
         ``topic_deviation`` and ``common_deviation``, the roots of s_a^2 and s_t^2; ``helps`` (1 or
-        0) and ``confidence``, condition 6; ``n_topics`` and ``n_common``. Error, interval,
-        ``helps`` and ``confidence`` are NaN where the n differences are all the same and n is not N
-        (see Notes). With a bootstrap also
+        0) and ``confidence``, condition 6; ``n_topics`` and ``n_common``. With a bootstrap also
         ``bootstrap_interval`` and ``bootstrap_confidence``: the common topics are resampled and the
-        deviations of a scaled by :math:`\sqrt{(1 - n / N)\, n / (n - 1)}`, so that their variance
-        is that of (3).
+        deviations of a scaled by :math:`\sqrt{(1 - n / N)\, n / (n - 1)}`.
 
     Raises
     ------
@@ -78,46 +75,13 @@ def adjust_by_topics(
         missing on a common topic that has an unadjusted one; ``ci_prob`` outside (0, 1); ``n_boot``
         below 0.
 
-    Warns
-    -----
-    UserWarning
-        Means of which all common topics, but not all topics, show the same difference.
-
     Notes
     -----
-    Estimand: the mean true score over the N topics. Random: which n of the N topics are common, a
-    simple random sample. The estimate is unbiased whatever the cheap scores are, and so are
-    :math:`s_a^2` and the variance estimate, where :math:`\sigma_a^2` is centred on the mean A over
-    all topics; equation 4 of the paper centres it on a, which is too large by
-    :math:`N / (N - 1) \, var(a)` on average. What breaks it: common topics chosen for their
-    scores; the plug-in of a for A in condition 6, which says too often that adjusting helps. With
-    one common topic there is no error estimate, and none with differences that are all the same:
-    mostly 0, because no newly judged document was relevant, which other topics need not share. By
-    (3) the error would be 0, and on simulated pools such intervals held the truth in .02 to .38 of
-    the cases.
-
-    How far 90 % intervals hold where most topics have no bias: six kinds of simulated pools (5 to
-    30 runs to depth 10, 30 or 50 topics, unjudged documents non-relevant), 60 worlds of each, 3
-    more runs, 100 draws of n topics. Of RBP@10 3 to 38 % of the topics had a bias, of AP 7 to 59 %.
-
-    == ======= =========== =============== =============
-    n  measure error known held, of these  with error 0
-    == ======= =========== =============== =============
-    4  RBP@10  .36         .95             .47 of all
-    8  RBP@10  .52         .93             .61 of all
-    15 RBP@10  .67         .90             .73 of all
-    4  AP      .58         .88             .52 of all
-    8  AP      .76         .83             .64 of all
-    15 AP      .88         .83             .74 of all
-    == ======= =========== =============== =============
-
-    Monte Carlo errors are .005 or less in the fourth column, .007 to .013 in the last. Scores are
-    unbiased over all choices of topics, and not over those with an error alone. Condensed
-    rankings, whose differences are rarely all the same, have an error for .82 to 1 and hold .85 to
-    .89. Intervals of few nonzero differences stay too short by some per cent of coverage. A floor
-    from the spread of other runs brings them to .91 to .98, but makes all intervals 1.1 to 1.5
-    times as long, and where a run has no spread of its own that of others held .63 to 1 by the kind
-    of pool; so there is none. Cost: none to speak of.
+    Estimand: the mean true score over the N topics. Random: the common topics, a simple random
+    sample. The estimate is unbiased whatever the cheap scores are, and so is the variance estimate.
+    What breaks it: common topics chosen for their scores. Where the n differences are all the same
+    and n is not N, no error is known: standard error, interval, ``helps`` and ``confidence`` are
+    NaN, with a warning.
 
     References
     ----------
@@ -127,10 +91,11 @@ def adjust_by_topics(
 
     Examples
     --------
-    >>> import numpy as np, xarray as xr, bayeseval as be
+    >>> import numpy as np, xarray as xr
+    >>> from bayeseval.adjustment import adjust_by_topics
     >>> true = xr.DataArray([0.5, 0.7, np.nan, np.nan], dims="topic")
     >>> cheap = xr.DataArray([0.4, 0.4, 0.3, 0.1], dims="topic")
-    >>> adjusted = be.adjustment.adjust_by_topics(true, cheap, true.notnull(), random_seed=1)
+    >>> adjusted = adjust_by_topics(true, cheap, true.notnull(), random_seed=1)
     >>> round(adjusted.adjustment.item(), 6), round(adjusted.adjusted.item(), 6)
     (0.2, 0.5)
     """
@@ -142,8 +107,8 @@ def adjust_by_topics(
     if unseen.any():
         warnings.warn(
             f"{int(unseen.sum())} of {unseen.size} mean scores have the same difference on all "
-            "common topics: so few of them tell no error of the adjustment, which is NaN; name "
-            "more common topics",
+            "common topics, so that the error of the adjustment is not known (NaN); name more "
+            "common topics",
             stacklevel=2,
         )
     return without_errors(result, unseen)
@@ -168,9 +133,9 @@ def adjusted_by_topics(
         raise ValueError("no common topic has a score to compare; name topics that the runs have")
     n_topics, n_common = unadjusted.notnull().sum("topic"), delta.notnull().sum("topic")
     adjustment = delta.mean("topic", skipna=True)
-    left = 1.0 - n_common / n_topics
+    correction = 1.0 - n_common / n_topics
     spread = deviation(delta)
-    error = (left * spread**2 / n_common) ** 0.5
+    error = (correction * spread**2 / n_common) ** 0.5
     unadjusted_mean = unadjusted.mean("topic", skipna=True)
     adjusted = unadjusted_mean + adjustment
     known = true.where(delta.notnull())
@@ -184,7 +149,7 @@ def adjusted_by_topics(
             "standard_error": error,
             "interval": interval(adjusted, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
             "common_mean": known.mean("topic", skipna=True),
-            "common_mean_error": (left * common_deviation**2 / n_common) ** 0.5,
+            "common_mean_error": (correction * common_deviation**2 / n_common) ** 0.5,
             "topic_deviation": spread,
             "common_deviation": common_deviation,
             "helps": helps(adjustment, error),
@@ -196,7 +161,7 @@ def adjusted_by_topics(
     )
     if n_boot:
         moved = _bootstrap(delta - adjustment, n_boot, random_seed)
-        moved = moved * np.sqrt(left * n_common / freedom)
+        moved = moved * np.sqrt(correction * n_common / freedom)
         result = result.assign(_bootstrap_answers(adjustment, adjusted, moved, ci_prob))
     return result
 
@@ -208,7 +173,7 @@ def no_spread(spread: xr.DataArray, unadjusted: xr.DataArray) -> xr.DataArray:
 
 
 def without_errors(result: xr.Dataset, unknown: xr.DataArray) -> xr.Dataset:
-    """Take away what rests on the error of the adjustment where that is not known."""
+    """NaN for the variables that need the error of the adjustment, where that is not known."""
     known = {name: result[name].where(~unknown) for name in ERRORS if name in result}
     return result.assign(known)
 
@@ -229,9 +194,9 @@ def _differences(true: xr.DataArray, unadjusted: xr.DataArray, known) -> xr.Data
     """True less unadjusted scores on the common topics, NaN elsewhere."""
     if not known.any():
         raise ValueError("common topics must be at least 1, and there is none")
-    lacking = known & true.isnull() & unadjusted.notnull()
-    if lacking.any():
-        topic = int(np.argmax(lacking.any([dim for dim in lacking.dims if dim != "topic"]).values))
+    missing = known & true.isnull() & unadjusted.notnull()
+    if missing.any():
+        topic = int(np.argmax(missing.any([dim for dim in missing.dims if dim != "topic"]).values))
         label = true["topic"].values[topic] if "topic" in true.coords else topic
         raise ValueError(f"topic '{label}' is common and lacks a true score")
     return (true - unadjusted).where(known)
@@ -289,3 +254,88 @@ def _bootstrap_answers(adjustment, adjusted, spread: xr.DataArray, ci_prob: floa
         ),
         "bootstrap_confidence": nearer,
     }
+
+
+def left_out_bias(
+    collection: xr.DataTree,
+    pool: Pool,
+    group: NDArray[np.int64],
+    visible: NDArray[np.bool_],
+    scored: xr.DataArray,
+    measures,
+    *,
+    base: str,
+    **options,
+) -> xr.DataArray:
+    r"""Bias against every pooled run when it is left out and an unpooled run pooled in its place.
+
+    .. math:: \beta_s(r) = p_s - u_s(r)
+
+    with p the mean score by all judgments Q and u that by :math:`Q' = Q \setminus \{\text{uniquely
+    pooled from } s\} \cup \{\text{returned by } r\}`, over the topics on which both s and r have a
+    score. (measure, run, left_out), for every unpooled run r and pooled run s; NaN where they have
+    no topic in common. Q are the ``visible`` judgments (pair,); pooled runs of a ``group``
+    (pooled_run,), numbered from 0, leave together; ``scored`` (measure, run, topic) says on which
+    topics an unpooled run has a score.
+    """
+    plain = options | {"base": "nonrelevant"}
+    pooled = rescored(collection, pool.pooled_runs, visible[None], measures, **plain)
+    truth = pooled.isel(replicate=0).rename(run="left_out")
+    parts = []
+    unique = pool.unique(group)
+    for number in track(range(unique.shape[0]), "leaving out pooled runs"):
+        only = np.flatnonzero(unique[number])
+        kept, of_run = np.unique(pool.unpooled[:, only], axis=0, return_inverse=True)
+        masks = np.repeat(visible[None], kept.shape[0] + 1, axis=0)
+        masks[1:, pool.judged[only]] &= kept  # the first keeps all, so that every topic counts
+        members = pool.pooled_runs[group == number]
+        scores = rescored(collection, members, masks, measures, base=base, **options)
+        scores = scores.rename(run="left_out", replicate="run").isel(run=1 + of_run.ravel())
+        lost = truth.sel(left_out=scores["left_out"]) - scores.assign_coords(run=scored["run"])
+        parts.append(lost.where(scored).mean("topic", skipna=True))
+    bias = xr.concat(parts, dim="left_out", join="exact").sel(left_out=truth["left_out"])
+    return bias.transpose("measure", "run", "left_out")
+
+
+def adjusted_by_runs(
+    unadjusted: xr.DataArray, bias: xr.DataArray, group: NDArray[np.int64], *, ci_prob: float
+) -> xr.Dataset:
+    r"""Adjusted scores from the biases of the pooled runs.
+
+    .. math:: a = \sum_{s \in S} \beta_s / |S|, \quad
+              SE^2(a) = \frac{G}{G - 1} \sum_g \Bigl(\sum_{s \in g} (\beta_s - a) / |S|\Bigr)^2,
+              \quad SE^2 = \frac{1}{|S|} \sum_s (\beta_s - a)^2 + 2\, SE^2(a)
+
+    SE is the error of predicting the bias of one more run of the same kind: the spread of the
+    biases (its estimate over S, plus what S underestimates it by) and the error of their mean. With
+    every run a group of its own it is :math:`s_\beta^2 (1 + 1/|S|)`. Student's t has G - 1 degrees
+    of freedom. S and G leave out runs whose bias is NaN. Groups (left_out,) of pooled runs are
+    independent of each other: runs or teams.
+    """
+    from scipy.special import ndtr
+
+    known = bias.notnull()
+    groups = xr.DataArray(group, dims="left_out", name="group")
+    n_groups = known.groupby(groups).any().sum("group")
+    freedom = (n_groups - 1.0).where(n_groups > 1)
+    adjustment = bias.mean("left_out", skipna=True)
+    deviation = ((bias - adjustment) / known.sum("left_out")).fillna(0.0)
+    of_group = deviation.groupby(groups).sum()
+    of_mean = n_groups / freedom * (of_group**2).sum("group")
+    spread = ((bias - adjustment) ** 2).mean("left_out", skipna=True)
+    error = (spread + 2.0 * of_mean) ** 0.5
+    adjusted = unadjusted + adjustment
+    error_of_mean = of_mean**0.5
+    return xr.Dataset(
+        {
+            "unadjusted": unadjusted,
+            "adjustment": adjustment,
+            "adjusted": adjusted,
+            "standard_error": error,
+            "interval": interval(adjusted, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
+            "adjustment_error": error_of_mean,
+            "helps": helps(adjustment, error_of_mean),
+            "confidence": confidence(adjustment, error, lambda ratio: ndtr(0.5 * ratio)),
+            "bias": bias,
+        }
+    )

@@ -1,12 +1,93 @@
-"""Pictures of rank probabilities, and of the probabilities of one run being better than another."""
+"""Plots of orders of runs: sets of ranks, rank probabilities, probabilities of being better."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
-from bayeseval.plots.shown import having, name_of, of_measure, runs_in_order
-from bayeseval.plots.style import Axes, label_rows, new_axes
+from bayeseval.messages import percent
+from bayeseval.plots.style import (
+    COLORS,
+    Axes,
+    bare,
+    having,
+    key_above,
+    label_rows,
+    name_of,
+    name_rows,
+    new_axes,
+    of_measure,
+    rows_axes,
+    runs_in_order,
+)
+
+
+def plot_rank_sets(
+    sets: xr.Dataset,
+    measure: str | None = None,
+    *,
+    runs: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Possible ranks of every run as bars, the best estimate at the top, tie groups shaded in turn.
+
+    Parameters
+    ----------
+    sets : Dataset
+        What :func:`rankings.rank_sets` returns. Runs that may be among the best ``top`` are drawn
+        in another colour where that was asked for.
+    measure, runs, ax
+        As for :func:`plot_intervals`.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        No such measure or run, or no rank sets.
+
+    Examples
+    --------
+    >>> import matplotlib, xarray as xr, bayeseval as be
+    >>> matplotlib.use("Agg")
+    >>> sets = xr.Dataset(
+    ...     {"rank": ("run", [2, 1]), "tie_group": ("run", [1, 1]),
+    ...      "interval": (("run", "ci_bound"), [[1, 2], [1, 2]])},
+    ...     coords={"run": ["a", "b"], "ci_bound": ["lower", "upper"]})
+    >>> [label.get_text() for label in be.plots.plot_rank_sets(sets).get_yticklabels()]
+    ['b', 'a']
+    """
+    shown = of_measure(having(sets, ("rank", "interval", "tie_group")), measure)
+    order = runs_in_order(shown["rank"], runs)
+    shown = shown.sel(run=order)
+    if ax is None:
+        ax = rows_axes(0.16 * len(order), (1.6, 18.0), width=7.5, margin=1.0)
+    group = shown["tie_group"].to_numpy()
+    ends = np.flatnonzero(np.diff(group)) + 0.5
+    edges = np.concatenate([[-0.6], ends, [group.size - 0.4]])
+    for start, end in zip(edges[:-1:2], edges[1::2], strict=True):  # every other group
+        ax.axhspan(start, end, color="0.94", zorder=0, linewidth=0)
+    row = np.arange(len(order))
+    lower, upper = shown["interval"].transpose("ci_bound", "run").to_numpy()
+    color = np.full(len(order), COLORS[0])
+    if "best" in shown:
+        color = np.where(shown["best"].to_numpy(), COLORS[1], COLORS[0])
+    width = float(np.clip(150 / len(order), 2.2, 4.0))
+    # a set of one rank still is a mark
+    ax.hlines(row, lower - 0.3, upper + 0.3, color=color, linewidth=width, alpha=0.6)
+    ax.scatter(shown["rank"].to_numpy(), row, s=2.5 * width**2, color=color, zorder=3)
+    name_rows(ax, order)
+    last = int(upper.max())
+    step = next((size for size in (1, 2, 5, 10, 20, 50) if last <= 10 * size), 100)
+    ax.set_xticks([1, *range(max(step, 2), last + 1, step)])
+    ax.set_xlim(0.3, max(float(upper.max()), len(order)) + 0.7)
+    ax.set_xlabel(f"rank by {name_of(shown, measure)}")
+    ax.set_ylabel("run")
+    bare(ax, rows=True)
+    _legend(ax, sets)
+    return ax
 
 
 def plot_rank_probabilities(
@@ -113,6 +194,21 @@ def plot_better(
     text = f"probability that the row is better by {name_of(shown, measure)}"
     _color_bar(ax, image, text, [0.0, 0.1, 0.5, 0.9, 1.0], np.asarray)
     return ax
+
+
+def _legend(ax: Axes, sets: xr.Dataset) -> None:
+    """The legend, with entries that the data of many rows would not make."""
+    ax.plot([], [], "o", color=COLORS[0], label="rank of the estimate")
+    ax.plot([], [], color=COLORS[0], linewidth=4, alpha=0.6, label="possible ranks")
+    if "best" in sets:
+        best = f"the best {sets.attrs['top']}" if "top" in sets.attrs else "the best"
+        ax.plot([], [], color=COLORS[1], linewidth=4, alpha=0.6, label=f"may be among {best}")
+    ax.plot([], [], "s", color="0.9", markersize=9, label="band: a group told apart")
+    title, level = "sets of ranks", sets.attrs.get("ci_prob")
+    if level is not None:
+        held = "all at once" if sets.attrs.get("simultaneous") else "each by itself"
+        title = f"{percent(level)} sets of ranks, {held}"
+    key_above(ax, title, n_columns=2)
 
 
 def _square_axes(n_rows: int, n_columns: int) -> Axes:
