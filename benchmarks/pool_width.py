@@ -11,7 +11,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.names import parse_measures
@@ -43,7 +42,7 @@ def sampled_pools(
     """
     parsed = parse_measures(measure, relevance_level=1, grades=(0.0, 1.0))[0]
     assert parsed.kind == "linear" and parsed.cutoff is not None
-    ranking, grade = Rankings.of(collection).pair, grade_columns(collection)[0]
+    ranking, grade = Rankings.of(collection).pair, collection["judgments/grade"].to_numpy()
     scores = PoolScores.prepared(ranking, grade, parsed, pool_depth)
     contributed = collection["contributed"].to_numpy()
     pooled = np.flatnonzero(contributed)
