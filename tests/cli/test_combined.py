@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from bayeseval.cli.combining import remark_differences
 
 import bayeseval as be
 from bayeseval.cli import main
-from bayeseval.cli.combining import remark_differences
 from bayeseval.cli.rank import remark_groups
 
 MEASURE = ["-m", "P@10"]

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from bayeseval.cli.combining import write_combined
 
 import bayeseval as be
 from bayeseval.cli import main
-from bayeseval.cli.combining import write_combined
 from bayeseval.inference import prior_fit
 from tests.cli.test_bad_input import check_refused
 from tests.posterior.handmade import handmade_fit

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
+from bayeseval.estimators.counts.model import CountFit
 from scipy.special import expit
 
 from bayeseval.estimators.counts.cells import Counts
-from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
-from bayeseval.estimators.counts.model import CountFit
 from tests.estimators.small_counts import many_counts, small_counts, topics_without_any
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import pytrec_eval
+from bayeseval.estimators.condensed import CondensedOptions, condensed_list
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.estimators.condensed import CondensedOptions, condensed_list
 from bayeseval.frame.rankings import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores

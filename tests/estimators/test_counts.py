@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bayeseval.estimators.counts.choice import fit_counts
+from bayeseval.estimators.counts.mode import draw_directions
+from bayeseval.estimators.counts.model import CountFit
+from bayeseval.estimators.counts.start import quasi_likelihood
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 from bayeseval.estimators.counts import model
 from bayeseval.estimators.counts.cells import Counts
-from bayeseval.estimators.counts.choice import fit_counts
 from bayeseval.estimators.counts.kernel import (
     likelier_by_others,
     place_densities,
@@ -19,9 +22,6 @@ from bayeseval.estimators.counts.kernel import (
     unsampled_relevant,
     widened,
 )
-from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import CountFit
-from bayeseval.estimators.counts.start import quasi_likelihood
 from tests.estimators.small_counts import grid_posterior, many_counts, small_counts
 
 

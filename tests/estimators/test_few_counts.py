@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-import bayeseval as be
-from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.choice import fit_counts
 from bayeseval.estimators.counts.few import MOST, FewFit, _rule, are_few
 from bayeseval.estimators.counts.few_kernel import expected_places, likelihood_of_few
 from bayeseval.estimators.counts.model import CountFit
+
+import bayeseval as be
+from bayeseval.estimators.counts.cells import Counts
 
 
 def few_counts(number, seed=1, n_cells=6):

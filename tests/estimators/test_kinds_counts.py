@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bayeseval.estimators.counts.choice import fit_counts
+from bayeseval.estimators.counts.few import FewFit
+from bayeseval.estimators.counts.kinds import HARDLY_ANY, KindsFit
+from bayeseval.estimators.counts.model import CountFit
 from scipy.special import expit
 
 import bayeseval as be
 from bayeseval.estimators.counts import kinds
 from bayeseval.estimators.counts.cells import Counts
-from bayeseval.estimators.counts.choice import fit_counts
-from bayeseval.estimators.counts.few import FewFit
-from bayeseval.estimators.counts.kinds import HARDLY_ANY, KindsFit
-from bayeseval.estimators.counts.model import CountFit
 
 SIZE = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 N_CELLS = SIZE.size

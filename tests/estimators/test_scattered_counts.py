@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from bayeseval.estimators.counts.choice import _are_scattered, fit_counts
+from bayeseval.estimators.counts.model import CountFit, _covariance
+from bayeseval.estimators.counts.scattered import ScatteredFit
 from scipy.special import expit
 
 from bayeseval.estimators.counts.cells import Counts
-from bayeseval.estimators.counts.choice import _are_scattered, fit_counts
 from bayeseval.estimators.counts.kernel import scattered_slopes
-from bayeseval.estimators.counts.model import CountFit, _covariance
-from bayeseval.estimators.counts.scattered import ScatteredFit
 
 SIZE = np.round(5 * 1.26 ** np.arange(20))  # documents of a topic's cells
 N_SAMPLED = 5.0

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.denominators import by_counts
 from bayeseval.estimators.r_precision import _over_counts
+
+from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.topic_scores import TopicScore
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from bayeseval.estimators.counts.choice import fit_counts
+from bayeseval.estimators.counts.model import CountFit
 from scipy.special import expit
 
 from bayeseval.estimators.counts import CountModel
-from bayeseval.estimators.counts.choice import fit_counts
-from bayeseval.estimators.counts.model import CountFit
 from bayeseval.frame.sample import Sample
 from tests.estimators.small_counts import grid_posterior, lacking, many_counts, topics_without_any
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from bayeseval.estimators.denominators import given_back
 
 import bayeseval as be
-from bayeseval.estimators.denominators import given_back
 
 MEASURES = ["AP", "R@20", "nDCG@10"]
 ODD = "odd"  # a run that begins with relevant documents of any fused rank

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-
-import bayeseval as be
-from bayeseval.estimators.registry import ESTIMATORS as REGISTERED
 from bayeseval.report import evaluation_page
 from bayeseval.report.answers import Answers
 from bayeseval.report.page import listed, page, table
 from bayeseval.report.words import ESTIMATORS, freedom, limited, meanings
+
+import bayeseval as be
+from bayeseval.estimators.registry import ESTIMATORS as REGISTERED
 
 
 class Page(HTMLParser):

@@ -6,6 +6,9 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.adjustment import adjust_by_topics
+from bayeseval.trec import qrels_frame, runs_frame
+from benchmarks.pool_width import pool_width_errors, sampled_pools
 
 WIDTHS = [2, 3]
 
@@ -20,7 +23,7 @@ def collection():
     table = pd.DataFrame(
         {"run": runs, "contributed": [True] * 6 + [False] * 3, "team": list("uvwuvwuvw")}
     )
-    return be.read_collection(be.trec.qrels_frame(urn), be.trec.runs_frame(urn), run_table=table)
+    return be.read_collection(qrels_frame(urn), runs_frame(urn), run_table=table)
 
 
 def pool_collection(collection, members, run, pool_depth):
@@ -36,7 +39,7 @@ def pool_collection(collection, members, run, pool_depth):
         {"topic": topic, "document": collection.document.values, "grade": grade}
     ).loc[judged]
     kept = [*members, run]
-    runs = be.trec.runs_frame(collection)
+    runs = runs_frame(collection)
     table = pd.DataFrame({"run": kept, "contributed": [name != run for name in kept]})
     return be.read_collection(
         rows.astype({"grade": int}), runs[runs["run"].isin(kept)], run_table=table
@@ -45,7 +48,7 @@ def pool_collection(collection, members, run, pool_depth):
 
 @pytest.mark.parametrize("source", ["other", "contributed"])
 def test_a_sampled_pool_scores_as_adjust_scores_does(collection, source):
-    pools = be.experiments.sampled_pools(
+    pools = sampled_pools(
         collection, measure="P@5", pool_widths=WIDTHS, pool_depth=5, unpooled_from=source,
         n_samples=3, random_seed=4,
     )  # fmt: skip
@@ -78,17 +81,6 @@ def test_a_sampled_pool_scores_as_adjust_scores_does(collection, source):
             )
 
 
-def test_a_truth_beyond_the_pool_depth_counts_only_what_the_pool_and_the_run_judged(collection):
-    options = {"pool_widths": [2], "n_samples": 4, "random_seed": 1}
-    deep = be.experiments.sampled_pools(collection, measure="P@10", pool_depth=10, **options)
-    shallow = be.experiments.sampled_pools(collection, measure="P@10", pool_depth=2, **options)
-    assert (deep.run == shallow.run).all()
-    assert (shallow.true <= deep.true).all()
-    assert (shallow.true < deep.true).any()
-    again = be.experiments.sampled_pools(collection, measure="P@10", pool_depth=10, **options)
-    assert deep.identical(again)
-
-
 def toy_pools():
     dims = ("pool_width", "sample", "topic")
     random = np.random.default_rng(8)
@@ -100,10 +92,10 @@ def toy_pools():
 
 def test_the_errors_are_those_of_adjust_by_topics():
     pools = toy_pools().isel(sample=[0])
-    errors = be.experiments.pool_width_errors(pools, n_common=[4], n_samples=1, random_seed=6)
+    errors = pool_width_errors(pools, n_common=[4], n_samples=1, random_seed=6)
     keys = np.random.default_rng(6).random((1, 1, 1, 10))
     common = xr.DataArray(keys[0, 0, 0].argsort().argsort() < 4, dims="topic")
-    result = be.adjustment.adjust_by_topics(pools["true"], pools["unpooled"], common, n_boot=0)
+    result = adjust_by_topics(pools["true"], pools["unpooled"], common, n_boot=0)
     truth = pools["true"].mean("topic")
     assert errors.adjusted.item() == pytest.approx(abs(truth - result.adjusted).item())
     mixed = xr.where(common, pools["true"], pools["unpooled"]).mean("topic")
@@ -115,7 +107,7 @@ def test_the_errors_are_those_of_adjust_by_topics():
 
 
 def test_the_adjusted_error_falls_as_the_sampling_of_topics_says_and_the_mixed_one_linearly():
-    errors = be.experiments.pool_width_errors(
+    errors = pool_width_errors(
         toy_pools(), n_common=[2, 5, 10], n_samples=2000, random_seed=5
     ).squeeze()
     adjusted, mixed = errors.adjusted.values, errors.mixed.values
@@ -125,18 +117,3 @@ def test_the_adjusted_error_falls_as_the_sampling_of_topics_says_and_the_mixed_o
     assert (adjusted[2], mixed[2]) == pytest.approx((0, 0), abs=1e-12)
     assert errors.condition_1.values == pytest.approx(1, abs=1e-12)  # unjudged: never too high
     assert 0.85 < errors.coverage.values[1] < 0.93
-
-
-def test_mistakes_are_named(collection):
-    with pytest.raises(ValueError, match="AP is no linear measure with a cutoff"):
-        be.experiments.sampled_pools(collection, measure="AP", random_seed=1)
-    with pytest.raises(ValueError, match="pool_widths must lie between 1 and 6"):
-        be.experiments.sampled_pools(collection, pool_widths=[7], random_seed=1)
-    with pytest.raises(ValueError, match="between 1 and 5"):
-        be.experiments.sampled_pools(
-            collection, pool_widths=[6], unpooled_from="contributed", random_seed=1
-        )
-    with pytest.raises(ValueError, match="unpooled_from must be one of"):
-        be.experiments.sampled_pools(collection, unpooled_from="manual", random_seed=1)
-    with pytest.raises(ValueError, match="n_common must lie between 2 and the 10 topics"):
-        be.experiments.pool_width_errors(toy_pools(), n_common=[1], random_seed=1)
