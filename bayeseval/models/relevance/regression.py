@@ -171,13 +171,6 @@ class Arrow:
         arm = self._arm.reshape(-1, len(common))
         return self._common @ (common - arm.T @ alone.reshape(-1, alone.shape[2])), alone
 
-    def noise_of_rows(
-        self, topic: NDArray, common: NDArray, own: NDArray
-    ) -> tuple[NDArray, NDArray]:
-        """Columns (row, column, draw) of rows in the noise, of those in the effects."""
-        alone = self._own[topic] @ own
-        return self._common @ (common - self._arm[topic].transpose(0, 2, 1) @ alone), alone
-
     def solved(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
         """Step of Newton's method for a gradient."""
         return self.effects(*self.noise(common, own))

@@ -3,6 +3,7 @@ import sys
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
@@ -286,3 +287,22 @@ def test_what_the_approximation_cannot_do_is_refused(sampled, model, fitted):
         ValueError, match="an approximation has a verdict only beside its judgments"
     ):
         be.verdict(fitted)
+
+
+def test_the_approximation_refuses_where_its_steps_would_be_very_short():
+    """Runs err independently: a document that all of them rank high is 200 deviations off."""
+    random = np.random.default_rng(0)
+    relevant = random.random((40, 500)) < 0.1
+    score = relevant + random.normal(size=(20, 40, 500))
+    run, topic, document = np.nonzero(np.argsort(np.argsort(-score)) < 100)
+    runs = pd.DataFrame({"run": run, "topic": topic, "document": document}).astype(str)
+    topic_of, document_of = np.indices(relevant.shape).reshape(2, -1)
+    qrels = pd.DataFrame({"topic": topic_of, "document": document_of}).astype(str)
+    collection = be.read_collection(
+        qrels.assign(grade=relevant.ravel().astype(int)),
+        runs.assign(score=score[run, topic, document]),
+    )
+    design = be.designs.pps_strata(collection, budget=50)
+    model = be.models.relevance_model(be.reveal(collection, design, be.draw(design, random_seed=1)))
+    with pytest.raises(ValueError, match="leave approximation out .* samples by NUTS"):
+        be.fit(model, approximation="laplace", draws=80, random_seed=1)
