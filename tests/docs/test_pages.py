@@ -183,7 +183,7 @@ def test_a_model_of_ones_own_is_scored_by_replicates(hidden):
 
 @pytest.mark.slow  # half a minute, most of it to compile
 def test_a_sampler_of_ones_own_gives_a_fit_that_is_scored_and_checked(hidden, capsys):
-    small = be.models.relevance_model(hidden["sampled"], n_components=0, agreement=False)
+    small = be.models.relevance_model(hidden["sampled"])
     names = ran("pymc.md", "sampler", hidden | {"model": small})
     prior = be.inference.prior_fit(small, draws=200, random_seed=1)
     prior = be.posterior_scores(prior, hidden["sampled"], "P@10", denominator="model")

@@ -28,7 +28,7 @@ def sampled(collection) -> xr.DataTree:
 
 def fit_that_finds_too_much(sampled: xr.DataTree) -> xr.DataTree:
     """Fit that takes a third of the unjudged documents for relevant, wherever they stand."""
-    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    model = be.models.relevance_model(sampled)
     given = {"topic_effect": [-0.7, -0.5], "curvature": 0.0, "tail_effect": 0.0}
     return handmade_fit(model, **given)
 

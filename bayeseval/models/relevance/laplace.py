@@ -119,15 +119,11 @@ def _named(model, regression: Regression, common, own, spread) -> dict[str, NDAr
         "population_effect": population,
         "curvature": shared.pop("curve")[:, 0],
         "tail_effect": shared.pop("tail")[:, 0],
+        "topic_sd": np.column_stack([sd[name] for name in TOPIC]),
+        "topic_fisher_z": spread[CORRELATION],
+        "topic_correlation": np.tanh(spread[CORRELATION]),
+        "topic_effect": population[:, None] + apart.pop("topic"),
     }
-    if "topic" in apart:
-        effect = population[:, None] + apart.pop("topic")
-        values |= {
-            "topic_sd": np.column_stack([sd[name] for name in TOPIC]),
-            "topic_fisher_z": spread[CORRELATION],
-            "topic_correlation": np.tanh(spread[CORRELATION]),
-            "topic_effect": effect,
-        }
     values |= {name: shared.pop(name) for name in STEP if name in shared}
     if "component" in shared:
         values["reliability_sd"] = sd["component"]
