@@ -269,6 +269,19 @@ def test_draws_carry_the_names_and_dims_of_the_model(model, fitted):
     assert posterior.sizes["draw"] == 2000
 
 
+def test_arviz_takes_the_approximation_for_a_fit_with_one_chain(fitted):
+    import arviz as az
+
+    posterior = fitted["posterior"]
+    assert posterior["chain"].values.tolist() == [0]
+    np.testing.assert_array_equal(posterior["draw"], np.arange(2000))
+    table = az.summary(fitted, var_names=["topic_sd"])
+    assert table.index.tolist() == ["topic_sd[intercept]", "topic_sd[log_rank]"]
+    for plot in (az.plot_trace, az.plot_autocorr):
+        panels = plot(fitted, var_names=["topic_sd"], backend="none").viz["plot"]
+        assert panels["topic_sd"].sizes["predictor"] == 2
+
+
 def test_effective_sizes_are_those_of_the_chains_that_follow_one_another(fitted):
     import arviz as az
 
