@@ -39,13 +39,21 @@ def labelled() -> xr.DataTree:
     return collection
 
 
+# parts that the formula below leaves out
+PLAIN = {
+    f"{name}_{part}": 0.0
+    for name in ("agreement", "topic_agreement", "topic_component")
+    for part in ("deviation", "effect")
+}
+
+
 def observed_fit(model, truth: str, n_draws: int = 5) -> xr.DataTree:
     """A fit with draws of the parameters chosen by hand, and what was observed."""
     given = {}
     if "state" in model.coords:
         rate = np.array(RATES[len(model.coords["state"])])
         given = {"labels_share": shares(rate), "labels_slope": SLOPE}
-    fitted = handmade_fit(model, **given).isel(draw=slice(0, n_draws))
+    fitted = handmade_fit(model, **PLAIN, **given).isel(draw=slice(0, n_draws))
     names = [name for name in (truth, "labels_label") if name in model.named_vars]
     values = {name: model[f"judged_{name}"].get_value() for name in names}
     group = {name: (f"{name}_dim", value) for name, value in values.items()}
@@ -80,7 +88,7 @@ def states(model, fitted, truth: str) -> np.ndarray:
 def test_judgments_given_their_labels_follow_bayes(truth):
     collection = labelled()
     builder = getattr(be.models, f"{truth}_model")
-    model = builder(collection, external="labels", n_topic_components=0, agreement=False)
+    model = builder(collection, external="labels")
     fitted = observed_fit(model, truth)
     given = handmade_effects(fitted)
     group = log_likelihood(given, model)["log_likelihood"].to_dataset()
@@ -128,7 +136,7 @@ def handmade_effects(fitted) -> xr.DataTree:
 
 
 def test_the_group_is_added_and_serves_leave_one_out():
-    model = be.models.relevance_model(small_collection(), n_topic_components=0)
+    model = be.models.relevance_model(small_collection())
     fitted = observed_fit(model, "relevance", 200)
     with_group = log_likelihood(fitted, model)
     assert set(with_group.children) == {*fitted.children, "log_likelihood"}
@@ -163,6 +171,6 @@ def test_a_model_made_otherwise_is_refused():
     collection = small_collection()
     model = be.models.relevance_model(collection)
     fitted = observed_fit(model, "relevance")
-    other = be.models.relevance_model(collection, agreement=False)
+    other = be.models.relevance_model(collection, runs=["a", "b"])
     with pytest.raises(ValueError, match="another model, whose agreement_value is not as here"):
         log_likelihood(fitted, other)

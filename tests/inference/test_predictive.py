@@ -69,7 +69,7 @@ def test_what_a_simulation_observed_goes_before_the_models_data():
 
 def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     sampled = half_judged(collection_of_three())
-    model = be.models.relevance_model(sampled, agreement=False)
+    model = be.models.relevance_model(sampled)
     assert "topic_deviation" in [variable.name for variable in model.free_RVs]
     fitted = be.fit(model, approximation="laplace", draws=1000, random_seed=1)
     assert "topic_deviation" not in fitted["posterior"]
@@ -91,7 +91,10 @@ def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     logit = logit + np.outer(effect["tail_effect"].to_numpy()[0], constant["tail_value"].to_numpy())
     own = effect["topic_component_effect"].to_numpy()[0][:, topic]
     first = component[:, : own.shape[-1]] / constant["run_line_spread"].to_numpy()[0]
-    probability = expit(logit + (own * first).sum(-1)).mean(axis=0)
+    agreed = effect["agreement_effect"].to_numpy()[0] @ constant["agreement_value"].to_numpy().T
+    alone = effect["topic_agreement_effect"].to_numpy()[0][:, topic]
+    agreed = agreed + (alone * constant["topic_agreement_value"].to_numpy()).sum(-1)
+    probability = expit(logit + agreed + (own * first).sum(-1)).mean(axis=0)
     np.testing.assert_allclose(share, probability, atol=4 * 0.5 / np.sqrt(1000))
 
 
@@ -115,15 +118,15 @@ def test_a_fit_of_another_model_and_models_without_data_are_refused():
         predictive_draws(normal_mean(), fit_of(slope=np.zeros((1, 10))))
     sampled = half_judged(collection_of_three())
     more = be.models.relevance_model(collection_of_three((1, 0, 1, 0, 0, 1, 0, 0) * 2))
-    fitted = handmade_fit(be.models.relevance_model(sampled, n_components=1))
+    fitted = handmade_fit(be.models.relevance_model(sampled))
     message = r"draws of 'component_deviation' have the shape \(1,\) and .* have \(3,\)"
     with pytest.raises(ValueError, match=message):
         predictive_draws(more, fitted)
     other = sampled.copy()
     other["judgments/grade"] = 1.0 - sampled["judgments/grade"]
     with pytest.raises(ValueError, match="whose judgments or rankings are not as here"):
-        predictive_draws(be.models.relevance_model(other, n_components=1), fitted)
-    fewer = be.models.relevance_model(sampled, n_components=1, agreement=False)
+        predictive_draws(be.models.relevance_model(other), fitted)
+    fewer = be.models.relevance_model(sampled, runs=["a", "b"])
     with pytest.raises(ValueError, match="another model, whose agreement_value is not as here"):
         predictive_draws(fewer, fitted)
     with pytest.raises(ValueError, match=r"has no dim chain; .* isel\(chain=\[0\]\)"):

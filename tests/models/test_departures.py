@@ -435,7 +435,7 @@ def test_a_weight_of_two_is_two_documents(sampled, fitted):
 def test_a_design_with_replacement_weighs_all_alike(collection):
     design = be.designs.with_replacement(collection, budget=60)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    model = be.models.relevance_model(sampled, n_topic_components=0)
+    model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=40, random_seed=1)
     draws = RelevanceDraws(fitted, sampled, 1)
     runs = np.setdiff1d(np.arange(sampled.sizes["run"]), draws.frame.run)

@@ -20,6 +20,8 @@ FIXED = {
     "curve_component_effect": np.array([-0.6]),
     "curvature": 0.2,
     "tail_effect": 0.4,
+    "agreement_effect": 0.0,
+    "topic_agreement_effect": 0.0,
 }
 
 
@@ -30,7 +32,7 @@ def sampled() -> xr.DataTree:
 
 @pytest.fixture(scope="module")
 def fitted(sampled) -> xr.DataTree:
-    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    model = be.models.relevance_model(sampled)
     return handmade_fit(model, **FIXED)
 
 
@@ -279,7 +281,7 @@ def test_topics_without_a_judgment_are_left_out_with_a_warning():
 
 
 def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled, fitted):
-    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    model = be.models.relevance_model(sampled)
     with model:
         pm.Potential("pull", -((model["curvature"] - 3.0) ** 2))
     assert added_and_lacking(model) == (["pull"], [])
@@ -290,7 +292,7 @@ def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled, fitted)
 
 
 def test_a_model_without_a_part_that_draws_documents_has_no_scores(sampled, fitted):
-    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    model = be.models.relevance_model(sampled)
     assert added_and_lacking(model) == ([], [])
     assert added_and_lacking(pm.do(model, {"tail_effect": 0.0})) == ([], ["tail_effect"])
     lacking = fitted.copy()
@@ -300,7 +302,7 @@ def test_a_model_without_a_part_that_draws_documents_has_no_scores(sampled, fitt
 
 
 def test_a_sampler_that_never_saw_the_judgments_has_no_posterior(sampled):
-    model = be.models.relevance_model(sampled, n_topic_components=1, agreement=False)
+    model = be.models.relevance_model(sampled)
     prior = be.inference.prior_fit(model, draws=10, random_seed=1)
     be.posterior_scores(prior, sampled, "P@2")
     prior["sample_stats"] = xr.DataTree(xr.Dataset({"lp": (("chain", "draw"), np.zeros((1, 10)))}))

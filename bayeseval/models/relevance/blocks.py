@@ -7,7 +7,6 @@ multiply the columns by their draws, the approximation lays them out as one regr
 from typing import NamedTuple
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.frame.rankings import TopicRanks
@@ -33,7 +32,6 @@ class Effect(NamedTuple):
 # The order is that of random numbers in the approximation: another gives other draws.
 EFFECTS = {
     "topic": Effect("topic_effect", ("predictor",), by_topic=True),
-    "population": Effect("population_effect", ("predictor",)),
     "curve": Effect("curvature", ()),
     "tail": Effect("tail_effect", ()),
     "component": Effect("component_effect", ("component",), sd="reliability_sd"),
@@ -48,6 +46,7 @@ EFFECTS = {
         "topic_agreement_effect", ("topic_agreement",), by_topic=True, sd="topic_agreement_sd"
     ),
 }
+N_TOPIC_COMPONENTS = 16  # components that have an effect per topic
 SHRUNK = {name: effect.sd for name, effect in EFFECTS.items() if effect.sd is not None}
 
 
@@ -74,43 +73,21 @@ class Block(NamedTuple):
         return np.outer(values, effect) if values.ndim == 1 else values @ effect.T
 
 
-class Parts(NamedTuple):
-    """Which blocks a model has besides those of the fused rank."""
-
-    n_topic_components: int  # components that have effects per topic
-    # whether topics have an intercept and a slope of their own; "centred": how they are written
-    topic_effects: bool | str
-    # whether the agreement of the runs speaks, and by topic where topics have effects
-    agreement: bool
-
-    @classmethod
-    def kept(cls, constant: xr.Dataset) -> "Parts":
-        """Parts of the model of a fit, by the numbers of columns of its blocks."""
-        size = constant["block_size"].to_series().to_dict()
-        return cls(size.get("topic_component", 0), "topic" in size, "agreement" in size)
-
-
-def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray, parts: Parts) -> list[Block]:
-    """Blocks of some pairs (row,) of a topic.
-
-    Intercept and slope come first, of every topic or of all together.
-    """
+def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray) -> list[Block]:
+    """Blocks of some pairs (row,) of a topic, intercept and slope first."""
     shape, run_rank = scale.shape_of(ranks.fused_rank[rows]), ranks.run_rank[rows]
     log_rank, curve, tail = shape.T
     component = scale.lines.components(run_rank, shape[:, :2])
     own = np.column_stack([np.ones(log_rank.size), log_rank])
-    found = [Block("topic" if parts.topic_effects else "population", own)]
-    found += [Block("curve", curve), Block("tail", tail)]
+    found = [Block("topic", own), Block("curve", curve), Block("tail", tail)]
     if component.shape[1]:
         found.append(Block("component", component))
     if scale.curves.spread.size:
         found.append(Block("curve_component", scale.curves.components(run_rank, shape[:, :2])))
-    if parts.n_topic_components:
-        scaled = component[:, : parts.n_topic_components] / scale.first_sd
+    if component.shape[1]:
+        scaled = component[:, :N_TOPIC_COMPONENTS] / scale.first_sd
         found.append(Block("topic_component", scaled))
-    if parts.agreement:
+    if scale.agreement.rotation.shape[1]:
         agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
-        found.append(Block("agreement", agreement))
-        if parts.topic_effects:
-            found.append(Block("topic_agreement", alone))
+        found += [Block("agreement", agreement), Block("topic_agreement", alone)]
     return found

@@ -14,10 +14,6 @@ from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
 
-N_COMPONENTS = 60
-N_TOPIC_COMPONENTS = 16
-N_CURVE_COMPONENTS = 30
-
 
 def relevance_model(
     sampled: xr.DataTree,
@@ -25,11 +21,6 @@ def relevance_model(
     relevance_level: int = 1,
     priors: Mapping[str, Any] | None = None,
     external: str | Sequence[str] = (),
-    n_components: int = N_COMPONENTS,
-    n_topic_components: int = N_TOPIC_COMPONENTS,
-    n_curve_components: int = N_CURVE_COMPONENTS,
-    topic_effects: bool | str = True,
-    agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):
     r"""Hierarchical logistic model of the relevance of topic-document pairs.
@@ -121,25 +112,6 @@ def relevance_model(
     external : str or list of str
         Columns of /predictors, such as an LLM judge's labels or another assessor's grades: see
         :mod:`bayeseval.models.relevance.external`.
-    n_components : int
-        Components of the runs' ranks that are kept. With 30 instead of 60 the error of mean P@10 on
-        126 real runs was .0179 instead of .0162 and the coverage .85 instead of .89
-        (``benchmarks/relevance_model/README.md``). With 0 no run has a reliability or a curve, and
-        topics have no effects of components either.
-    n_topic_components : int
-        Components that have an effect per topic.
-    n_curve_components : int
-        Components of the runs' curves that are kept; with 0, or without components of their lines,
-        runs have lines alone. Of 71 runs 30 components keep .6 of what their curves vary; errors
-        with all 142 are the same (``benchmarks/relevance_model/README.md``).
-    topic_effects : bool or "centred"
-        Whether every topic has an intercept and a slope of its own; without them documents of all
-        topics are alike but for their ranks, which real topics are not. Both parts can be left out
-        to see what they are worth (``benchmarks/loo_variants.py``). The same model can be written
-        in two ways, and by itself takes the one that the sampler takes to; "centred" asks for
-        effects as they are, however few the topics.
-    agreement : bool
-        Whether the agreement of the runs speaks, and by topic where topics have effects.
     runs : list of str, optional
         Runs whose ranks are predictors; default: those that the design was made from, or those that
         contributed. With all runs that are to be scored, ``sampled["run"].values``, the model
@@ -183,14 +155,7 @@ def relevance_model(
     values = checked_priors(PRIORS, priors)
     check_whole_numbers(1, relevance_level=relevance_level)
     frame = Frame.of_one_sample(sampled, runs)
-    predictors = Predictors.of(
-        frame,
-        n_components=n_components,
-        n_topic_components=n_topic_components,
-        n_curve_components=n_curve_components,
-        topic_effects=topic_effects,
-        agreement=agreement,
-    )
+    predictors = Predictors.of(frame)
     judged = predictors.judged
     observed = (frame.grade[0, judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:

@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from bayeseval.models.relevance.regression import Arrow, Regression
 from bayeseval.models.relevance.spreads import Spreads
-from bayeseval.models.relevance.walls import Bounces, Walls
 
 WAY = 1.5  # length of a path, in posterior standard deviations: a quarter turn
 FIRST_STEP, LARGEST_STEP = 0.3, 0.7
-SHORT_STEP = 0.1  # paths of 15 steps
+SHORTEST_STEP = 0.1  # paths of 15 steps
 ACCEPTED, RESCALED = 0.8, 0.44  # shares of proposals that are to be taken
 
 
@@ -37,7 +36,6 @@ class Chains:
         self.common, self.own = common, own
         self.random = random
         self._step = FIRST_STEP
-        self._walls: Walls | None = None
         self._stretch = dict.fromkeys(spreads.names, 0.3)
 
     def step(self, adapting: bool) -> None:
@@ -47,16 +45,13 @@ class Chains:
         taken = self._move()
         if adapting:
             self._step = min(self._step * np.exp(0.6 * (taken - ACCEPTED)), LARGEST_STEP)
-
-    def divide(self) -> bool:
-        """Take short steps at walls alone, if all of them got short; whether this is new."""
-        if self._walls is not None or self._step > SHORT_STEP:
-            return False
-        walls = Walls.of(self.regression, self.arrow)
-        if not walls.relevance.size:
-            return False
-        self._walls, self._step = walls, FIRST_STEP
-        return True
+            if self._step <= SHORTEST_STEP:
+                raise ValueError(
+                    "approximation='laplace' does not suit these judgments: the posterior of some "
+                    "document's relevance is too far from normal, and the chains that correct the "
+                    "approximation would need very short steps; leave approximation out (be.fit "
+                    "then samples by NUTS)"
+                )
 
     def _rescale(self, adapting: bool) -> None:
         """Effects of one standard deviation times a factor, and that deviation too."""
@@ -91,15 +86,12 @@ class Chains:
         speed = tuple(self.random.standard_normal(part.shape) for part in (self.common, self.own))
         here = (self.common, self.own)
         scale = self.spreads.scale()
-        bounces = None if self._walls is None else Bounces(self._walls, self.arrow, scale)
-        energy, slope = self._energy(here, precision, scale, bounces)
+        energy, slope = self._energy(here, precision, scale)
         start = energy + _kinetic(speed)
         for _ in range(int(np.ceil(WAY / step))):
-            speed = way = _plus(speed, slope, -0.5 * step)
-            if bounces is not None:
-                speed, way = bounces.passed(here, speed, step)
-            here = _plus(here, _times(scale, self.arrow.effects(*way)), step)
-            energy, slope = self._energy(here, precision, scale, bounces)
+            speed = _plus(speed, slope, -0.5 * step)
+            here = _plus(here, _times(scale, self.arrow.effects(*speed)), step)
+            energy, slope = self._energy(here, precision, scale)
             speed = _plus(speed, slope, -0.5 * step)
         change = start - energy - _kinetic(speed)
         share = np.exp(np.minimum(0.0, np.where(np.isfinite(change), change, -np.inf)))
@@ -108,13 +100,8 @@ class Chains:
         self.own = np.where(taken, here[1], self.own)
         return float(share.mean())
 
-    def _energy(
-        self, effects, precision, scale, bounces: Bounces | None = None
-    ) -> tuple[NDArray, tuple[NDArray, NDArray]]:
-        """Minus the log posterior (chain,), and its gradient in the units of the factor.
-
-        The gradient is without that of walls at which the path bounces.
-        """
+    def _energy(self, effects, precision, scale) -> tuple[NDArray, tuple[NDArray, NDArray]]:
+        """Minus the log posterior (chain,), and its gradient in the units of the factor."""
         common, own = effects
         prior, own_prior = precision
         logit = self.regression.logit(common, own)
@@ -123,8 +110,6 @@ class Chains:
         energy = 0.5 * (prior * off**2).sum(axis=0) + 0.5 * (own * pulled).sum(axis=(0, 1))
         likelihood, rise, own_rise = self.regression.slope(logit, common)
         slope = self.arrow.noise(*_times(scale, (prior * off - rise, pulled - own_rise)))
-        if bounces is not None:
-            slope = bounces.left_out(slope, effects)
         return energy - likelihood, slope
 
 

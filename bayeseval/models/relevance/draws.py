@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import check_frame, check_rankings, label_positions
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
-from bayeseval.models.relevance.blocks import EFFECTS, Parts, blocks
+from bayeseval.models.relevance.blocks import EFFECTS, blocks
 from bayeseval.models.relevance.constants import kept_scale
 from bayeseval.models.relevance.error_rates import label_rate
 from bayeseval.models.relevance.external import (
@@ -59,7 +59,7 @@ class RelevanceDraws:
             .transpose("chain", "draw", "state", ..., missing_dims="ignore")
             .data_vars.items()
         }
-        self._scale, self._parts = kept_scale(self._constant), Parts.kept(self._constant)
+        self._scale = kept_scale(self._constant)
         self.graded = "grade_scale" in self._constant
         if self.graded:
             self.scale = self._constant["grade_scale"].to_numpy()
@@ -225,10 +225,10 @@ class RelevanceDraws:
         """Linear predictor (row, draw), and what a run departs by (row, 2).
 
         That is the scaled log of the fused rank less that of the top, and whether none of the
-        model's runs retrieved the document. A model may do without topic effects and components.
-        Single precision takes half the time, and serves to draw by.
+        model's runs retrieved the document. Single precision takes half the time, and serves to
+        draw by.
         """
-        found = blocks(self._scale, ranks, rows, self._parts)
+        found = blocks(self._scale, ranks, rows)
         logit = np.zeros((rows.size, self.n_draws), precision)
         for block in found:
             effect = self._draws[block.effect]
@@ -268,13 +268,11 @@ class RelevanceDraws:
         The pairs are positions in the collection, of the model's, which has several such grades.
         """
         level, slope, by_rank = (self._draws[name].T.astype(precision) for name in STEP)
-        level = level[:, None]
-        if "topic_step_effect" in self._draws:
-            topic = np.searchsorted(self.frame.rankings.start, pairs, side="right") - 1
-            if (topic == topic[:1]).all():
-                topic = topic[:1]
-            own = self._draws["topic_step_effect"][:, self._topic[topic]]
-            level = level + own.transpose(2, 1, 0).astype(precision)
+        topic = np.searchsorted(self.frame.rankings.start, pairs, side="right") - 1
+        if (topic == topic[:1]).all():
+            topic = topic[:1]
+        own = self._draws["topic_step_effect"][:, self._topic[topic]]
+        level = level[:, None] + own.transpose(2, 1, 0).astype(precision)
         rank = self._step_rank[pairs].astype(precision)
         return level + by_rank[:, None] * rank[:, None], slope
 
@@ -296,7 +294,7 @@ class RelevanceDraws:
             rows = np.arange(start[topic + 1] - start[topic])
             if not rows.size:
                 continue
-            for block in blocks(self._scale, self.frame.ranks(topic), rows, self._parts):
+            for block in blocks(self._scale, self.frame.ranks(topic), rows):
                 effect = self._constant[f"{AT_MODE}{block.effect}"]
                 own = effect.transpose(*EFFECTS[block.name].all_dims).to_numpy()
                 own = own[self._topic[topic]] if block.by_topic else own

@@ -9,11 +9,6 @@ import xarray as xr
 from bayeseval.frame.frame import Frame
 from bayeseval.models.identity import keep_parts, name_model
 from bayeseval.models.priors import checked_priors
-from bayeseval.models.relevance.builder import (
-    N_COMPONENTS,
-    N_CURVE_COMPONENTS,
-    N_TOPIC_COMPONENTS,
-)
 from bayeseval.models.relevance.external import label_judgments
 from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
@@ -33,11 +28,6 @@ def grade_model(
     *,
     priors: Mapping[str, Any] | None = None,
     external: str | Sequence[str] = (),
-    n_components: int = N_COMPONENTS,
-    n_topic_components: int = N_TOPIC_COMPONENTS,
-    n_curve_components: int = N_CURVE_COMPONENTS,
-    topic_effects: bool | str = True,
-    agreement: bool = True,
     runs: Sequence[str] | None = None,
 ):
     r"""Hierarchical sequential logistic model of the grade of topic-document pairs.
@@ -76,9 +66,6 @@ def grade_model(
     ----------
     sampled, priors, external, runs
         As for :func:`relevance_model`.
-    n_components, n_topic_components, n_curve_components, topic_effects, agreement
-        As for :func:`relevance_model`. Without ``topic_effects`` topics do not differ in their
-        share of high grades: there is no u.
 
     Returns
     -------
@@ -109,14 +96,7 @@ def grade_model(
 
     values = checked_priors(PRIORS | STEP_PRIORS, priors)
     frame = Frame.of_one_sample(sampled, runs)
-    predictors = Predictors.of(
-        frame,
-        n_components=n_components,
-        n_topic_components=n_topic_components,
-        n_curve_components=n_curve_components,
-        topic_effects=topic_effects,
-        agreement=agreement,
-    )
+    predictors = Predictors.of(frame)
     judged = predictors.judged
     scale = np.array(frame.scale)
     strange = np.setdiff1d(frame.grade[0, judged], scale)
@@ -158,15 +138,13 @@ def _steps(predictors: Predictors, values, latent, n_steps: int) -> list[Any]:
     above: Any = pt.softplus(latent)
     rank = step_rank(predictors.blocks[0].values[:, 1])
     steps = [level[step] + slope[step] * above + by_rank[step] * rank for step in range(n_steps)]
-    if predictors.parts.topic_effects:
-        pm.Data("topic_step_prior", values["topic_step_sd"][0])
-        sd: Any = pm.HalfNormal("topic_step_sd", *values["topic_step_sd"])
-        dims = ("topic", "grade_step")
-        unit = pm.Normal("topic_step_deviation", np.float64(0), np.float64(1), dims=dims)
-        effect: Any = pm.Deterministic("topic_step_effect", sd * unit, dims=dims)
-        own: Any = effect[pm.modelcontext(None)["judged_topic"]]
-        steps = [odds + own[:, step] for step, odds in enumerate(steps)]
-    return steps
+    pm.Data("topic_step_prior", values["topic_step_sd"][0])
+    sd: Any = pm.HalfNormal("topic_step_sd", *values["topic_step_sd"])
+    dims = ("topic", "grade_step")
+    unit = pm.Normal("topic_step_deviation", np.float64(0), np.float64(1), dims=dims)
+    effect: Any = pm.Deterministic("topic_step_effect", sd * unit, dims=dims)
+    own: Any = effect[pm.modelcontext(None)["judged_topic"]]
+    return [odds + own[:, step] for step, odds in enumerate(steps)]
 
 
 def _grade_shares(latent, steps) -> Any:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import RankScale, rank_scale
-from bayeseval.models.relevance.blocks import SHRUNK, Block, Parts, blocks
+from bayeseval.models.relevance.blocks import N_TOPIC_COMPONENTS, SHRUNK, Block, blocks
 from bayeseval.models.relevance.constants import scale_coords
+
+N_COMPONENTS = 60  # components of the runs' ranks that are kept
+N_CURVE_COMPONENTS = 30  # of the runs' curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,31 +22,11 @@ class Predictors:
 
     frame: Frame
     scale: RankScale
-    parts: Parts  # which blocks there are
 
     @classmethod
-    def of(
-        cls,
-        frame: Frame,
-        *,
-        n_components: int,
-        n_topic_components: int,
-        n_curve_components: int,
-        topic_effects: bool | str,
-        agreement: bool,
-    ) -> "Predictors":
-        """Predictors of the judged pairs of a frame, with the parts that it has columns for."""
-        check_whole_numbers(
-            0,
-            n_components=n_components,
-            n_topic_components=n_topic_components,
-            n_curve_components=n_curve_components,
-        )
-        check_choice("topic_effects", str(topic_effects), ("True", "False", "centred"))
-        scale = rank_scale(frame, n_components, n_curve_components if n_components else 0)
-        n_own = min(n_topic_components, scale.lines.spread.size)
-        agree = agreement and scale.agreement.rotation.shape[1] > 0
-        return cls(frame, scale, Parts(n_own, topic_effects, agree))
+    def of(cls, frame: Frame) -> "Predictors":
+        """Predictors of the judged pairs of a frame."""
+        return cls(frame, rank_scale(frame, N_COMPONENTS, N_CURVE_COMPONENTS))
 
     @cached_property
     def judged(self) -> NDArray[np.int64]:
@@ -64,7 +46,7 @@ class Predictors:
         for topic, ranks in self.frame.topics():
             inside = known[self.frame.topic == topic]
             rows = np.flatnonzero(ranks.in_frame)[inside]
-            found.append(blocks(self.scale, ranks, rows, self.parts))
+            found.append(blocks(self.scale, ranks, rows))
         return [
             Block(part[0].name, np.concatenate([block.values for block in part]))
             for part in zip(*found, strict=True)
@@ -87,6 +69,6 @@ class Predictors:
             "prior_number": ["mean", "sd"],
             "component": number,
             "curve_component": np.arange(1, self.scale.curves.spread.size + 1),
-            "topic_component": number[: self.parts.n_topic_components],
+            "topic_component": number[:N_TOPIC_COMPONENTS],
             "judged_pair": self.frame.labels(self.judged),
         }

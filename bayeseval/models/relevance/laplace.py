@@ -33,9 +33,8 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     16 short chains, whose steps leave the posterior invariant: Metropolis steps of the standard
     deviations, and Hamiltonian paths of the effects in coordinates in which the approximation is a
     standard normal, so that a path of a few steps forgets where it began. The first 40 steps tune
-    and are dropped. Where they find that paths need many short steps, the documents with the most
-    open log odds get these to themselves (:mod:`bayeseval.models.relevance.walls`), and 40 further
-    steps tune. What it is not: a sampler with a verdict; compare with one where it matters.
+    and are dropped. Where they find that paths need very short steps, the approximation refuses.
+    What it is not: a sampler with a verdict; compare with one where it matters.
 
     The draws of one chain follow those of another, as if they were one chain, so that effective
     sample sizes (``az.ess``, ``az.summary``) see how slowly a chain moves. They are much smaller
@@ -86,9 +85,6 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     kept = []
     for number in track(range(N_WARM + -(-draws // N_CHAINS)), "draws of the posterior"):
         chains.step(number < N_WARM)
-        if number < N_WARM and chains.divide():
-            for _ in range(N_WARM):
-                chains.step(adapting=True)
         if number >= N_WARM:
             kept.append((chains.common.copy(), chains.own.copy(), dict(spreads.value)))
     common, own = (np.concatenate([one[k] for one in kept], axis=-1) for k in (0, 1))
@@ -123,15 +119,11 @@ def _named(model, regression: Regression, common, own, spread) -> dict[str, NDAr
         "population_effect": population,
         "curvature": shared.pop("curve")[:, 0],
         "tail_effect": shared.pop("tail")[:, 0],
+        "topic_sd": np.column_stack([sd[name] for name in TOPIC]),
+        "topic_fisher_z": spread[CORRELATION],
+        "topic_correlation": np.tanh(spread[CORRELATION]),
+        "topic_effect": population[:, None] + apart.pop("topic"),
     }
-    if "topic" in apart:
-        effect = population[:, None] + apart.pop("topic")
-        values |= {
-            "topic_sd": np.column_stack([sd[name] for name in TOPIC]),
-            "topic_fisher_z": spread[CORRELATION],
-            "topic_correlation": np.tanh(spread[CORRELATION]),
-            "topic_effect": effect,
-        }
     values |= {name: shared.pop(name) for name in STEP if name in shared}
     if "component" in shared:
         values["reliability_sd"] = sd["component"]
@@ -162,5 +154,7 @@ def _labelled(model, values: dict[str, NDArray]) -> xr.DataTree:
 
 
 def _dataset(model, variables: dict) -> xr.Dataset:
-    used = {dim for dims, _ in variables.values() for dim in dims} & model.coords.keys()
-    return xr.Dataset(variables, coords={dim: np.array(model.coords[dim]) for dim in used})
+    sizes = {dim: size for dims, values in variables.values() for dim, size in zip(dims, values.shape)}
+    labels = {dim: np.arange(sizes[dim]) for dim in ("chain", "draw") if dim in sizes}
+    labels |= {dim: np.array(model.coords[dim]) for dim in sizes.keys() & model.coords.keys()}
+    return xr.Dataset(variables, coords=labels)

@@ -98,12 +98,11 @@ def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> Non
         known = max(effects.size - unknown, 1e-6)
         spreads.determined[name] = known / effects.size
         spreads.value[name][:] = spreads.best(name, known, float((effects**2).sum()))
-    if spreads.has_topics:
-        second = np.einsum("tj,tk->tjk", own, own) + own_covariance
-        limits = np.log([SMALLEST, LARGEST])
-        moment = second[:, :2, :2].mean(axis=0)
-        sd = np.sqrt(np.diag(moment))
-        correlation = np.clip(moment[0, 1] / sd.prod(), -0.95, 0.95)
-        values = (*np.clip(np.log(sd), *limits), np.arctanh(correlation))
-        for name, value in zip((*TOPIC, CORRELATION), values, strict=True):
-            spreads.value[name][:] = value
+    second = np.einsum("tj,tk->tjk", own, own) + own_covariance
+    limits = np.log([SMALLEST, LARGEST])
+    moment = second[:, :2, :2].mean(axis=0)
+    sd = np.sqrt(np.diag(moment))
+    correlation = np.clip(moment[0, 1] / sd.prod(), -0.95, 0.95)
+    values = (*np.clip(np.log(sd), *limits), np.arctanh(correlation))
+    for name, value in zip((*TOPIC, CORRELATION), values, strict=True):
+        spreads.value[name][:] = value

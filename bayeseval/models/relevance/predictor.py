@@ -53,7 +53,7 @@ class JudgedLines(NamedTuple):
 
     @classmethod
     def of(cls, predictors: Predictors, weight: NDArray[np.float64]) -> "JudgedLines":
-        """Middles and regressions of the judged pairs of a model with topic effects."""
+        """Middles and regressions of the judged pairs ."""
         line = predictors.blocks[0].values
         weighted = line * weight[:, None]
         middle = float(weighted[:, 1].sum() / weight.sum())
@@ -106,8 +106,6 @@ def linear_predictor(
     normal = np.array([values[name] for name in TOPIC]).T
     pm.Data("topic_prior", normal, dims=("prior_number", "topic_number"))
     pm.Data("scale_prior", np.concatenate([values[name] for name in SCALES]), dims="scale")
-    sizes = [block.values[:1].size for block in predictors.blocks]
-    pm.Data("block_size", np.array(sizes), dims="block")
     topic: Any = pm.Data("judged_topic", predictors.topic, dims="judged_pair")
     effects = _effects(predictors, values, relevance)
     terms: list[Any] = []
@@ -133,7 +131,6 @@ def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> di
         "curvature": pm.Normal("curvature", *values["curvature"]),
         "tail_effect": pm.Normal("tail_effect", *values["tail"]),
     }
-    parts = predictors.parts
     number = predictors.scale.lines.spread.size
     if number:
         known = predictors.judged.size >= PAIRS_PER_COMPONENT * number
@@ -148,18 +145,14 @@ def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> di
             image.reshape((len(CURVES), predictors.frame.run.size)),
             dims=("curve", "run"),
         )
-    if parts.agreement:
+    agreement = predictors.scale.agreement.rotation.shape[1]
+    if agreement:
         effects["agreement_effect"] = _shrunk("agreement", values)
-    mean, spread = (np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
-    if parts.topic_effects:
-        effects |= _topic_effects(predictors, values, (mean, spread), effects, relevance)
-    else:
-        effects["population_effect"] = pm.Normal(
-            "population_effect", mean, spread, dims="predictor"
-        )
-    if parts.n_topic_components:
+    prior = tuple(np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
+    effects |= _topic_effects(predictors, values, prior, effects, relevance)
+    if number:
         effects["topic_component_effect"] = _shrunk("topic_component", values)
-    if parts.agreement and parts.topic_effects:
+    if agreement:
         effects["topic_agreement_effect"] = _shrunk("topic_agreement", values)
     return effects
 
@@ -186,8 +179,7 @@ def _topic_effects(
     dims = ("topic", "predictor")
     n_topics = np.unique(predictors.frame.topic).size
     weight = information(predictors, relevance)
-    known = n_topics >= MANY_TOPICS and weight.sum() >= CENTRED_FROM * n_topics
-    if known or predictors.parts.topic_effects == "centred":
+    if n_topics >= MANY_TOPICS and weight.sum() >= CENTRED_FROM * n_topics:
         lines = JudgedLines.of(predictors, weight)
         added: Any = sum(pt.dot(lines.of_block[name], shared[name]) for name in lines.of_block)
         expected: Any = prior[0] + added

@@ -53,8 +53,8 @@ class Regression(NamedTuple):
             {name: values for name, values in held.items() if EFFECTS[name].by_topic == own}
             for own in (True, False)
         )
-        if "topic" in held:  # intercept and slope of topics stand beside those of all together
-            shared = {"population": held["topic"]} | shared
+        # intercept and slope of all topics together stand beside those of each
+        shared = {"population": held["topic"]} | shared
         document, step, taken = step_rows(grade, n_steps)
         topic = np.concatenate([data["judged_topic"], data["judged_topic"][document]])
         count = np.bincount(topic, minlength=n_topics)
@@ -65,11 +65,10 @@ class Regression(NamedTuple):
         if n_steps:
             taking = np.concatenate([np.full(grade.size, -1), step])[:, None] == np.arange(n_steps)
             shared |= {"step_intercept": taking, "step_slope": np.zeros_like(taking)}
-            level = held["topic" if "topic" in held else "population"]  # 1, and the log rank
-            rank = step_rank(np.concatenate([level, level[document]])[:, 1:])
+            log_rank = held["topic"][:, 1:]
+            rank = step_rank(np.concatenate([log_rank, log_rank[document]]))
             shared["step_log_rank"] = taking * rank
-            if "topic" in held:
-                by_topic["topic_step"] = taking
+            by_topic["topic_step"] = taking
             own = slice(grade.size, None)
             slopes = _spans(shared)["step_slope"]
             steps = Steps(topic[own], place[own], place[document], step, slopes)
@@ -170,13 +169,6 @@ class Arrow:
         alone = self._own @ own
         arm = self._arm.reshape(-1, len(common))
         return self._common @ (common - arm.T @ alone.reshape(-1, alone.shape[2])), alone
-
-    def noise_of_rows(
-        self, topic: NDArray, common: NDArray, own: NDArray
-    ) -> tuple[NDArray, NDArray]:
-        """Columns (row, column, draw) of rows in the noise, of those in the effects."""
-        alone = self._own[topic] @ own
-        return self._common @ (common - self._arm[topic].transpose(0, 2, 1) @ alone), alone
 
     def solved(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
         """Step of Newton's method for a gradient."""

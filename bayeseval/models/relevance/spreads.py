@@ -30,7 +30,6 @@ class Spreads:
         spans = regression.common_spans | regression.own_spans
         self.regression = regression
         self.n_draws = 1  # chains that move at once
-        self.has_topics = "topic" in regression.own_spans
         self.shrunk = [name for name in SHRUNK if name in spans]
         self._scale: dict[str, float] = dict(zip(SHRUNK, data["scale_prior"].tolist(), strict=True))
         if TOPIC_STEP in spans:
@@ -50,8 +49,7 @@ class Spreads:
         # Share of the effects of each standard deviation that the judgments determine.
         self.determined: dict[str, float] = dict.fromkeys(self.shrunk, 1.0)
         start = dict.fromkeys(self.shrunk, np.log(0.3))
-        if self.has_topics:
-            start |= {"intercept": np.log(0.7), "slope": np.log(0.3), CORRELATION: 0.0}
+        start |= {"intercept": np.log(0.7), "slope": np.log(0.3), CORRELATION: 0.0}
         self.value = {name: np.array([value]) for name, value in start.items()}
         self.start = self.value
 
@@ -100,12 +98,11 @@ class Spreads:
             else:
                 at = np.arange(n_own)[columns]
                 own[:, at, at] = precision[:, None]
-        if self.has_topics:
-            first, second, z = (self.value[name] for name in (*TOPIC, CORRELATION))
-            widen = np.cosh(z) ** 2  # 1 / (1 - correlation squared)
-            own[:, 0, 0] = widen * np.exp(-2.0 * first)
-            own[:, 1, 1] = widen * np.exp(-2.0 * second)
-            own[:, 0, 1] = own[:, 1, 0] = -np.tanh(z) * widen * np.exp(-first - second)
+        first, second, z = (self.value[name] for name in (*TOPIC, CORRELATION))
+        widen = np.cosh(z) ** 2  # 1 / (1 - correlation squared)
+        own[:, 0, 0] = widen * np.exp(-2.0 * first)
+        own[:, 1, 1] = widen * np.exp(-2.0 * second)
+        own[:, 0, 1] = own[:, 1, 0] = -np.tanh(z) * widen * np.exp(-first - second)
         return common, own
 
     def pulled(self, own: NDArray, precision: NDArray) -> NDArray[np.float64]:
@@ -115,9 +112,8 @@ class Spreads:
         """
         at = np.arange(own.shape[1])
         pulled = own * precision[:, at, at].T
-        if self.has_topics:
-            pulled[:, 0] += own[:, 1] * precision[:, 1, 0]
-            pulled[:, 1] += own[:, 0] * precision[:, 0, 1]
+        pulled[:, 0] += own[:, 1] * precision[:, 1, 0]
+        pulled[:, 1] += own[:, 0] * precision[:, 0, 1]
         return pulled
 
     def of_many(self, n_draws: int) -> "Spreads":
@@ -157,12 +153,11 @@ class Spreads:
 
             step = np.array([PROPOSAL / np.sqrt(2 * number)])
             (self.value[name],) = self._metropolis([self.value[name]], density, step, random)
-        if self.has_topics:
-            names = (*TOPIC, CORRELATION)
-            step = 0.75 * PROPOSAL / np.sqrt(len(own)) * np.array([0.7, 0.7, 1.0])
-            given = [self.value[name] for name in names]
-            moved = self._metropolis(given, self._topic_density(own), step, random)
-            self.value |= dict(zip(names, moved, strict=True))
+        names = (*TOPIC, CORRELATION)
+        step = 0.75 * PROPOSAL / np.sqrt(len(own)) * np.array([0.7, 0.7, 1.0])
+        given = [self.value[name] for name in names]
+        moved = self._metropolis(given, self._topic_density(own), step, random)
+        self.value |= dict(zip(names, moved, strict=True))
 
     def _topic_density(self, own: NDArray):
         """Log density of intercepts and slopes of topics as a function of their spreads."""

@@ -28,13 +28,3 @@ def check_slope_of_path(chains, arrow, start, prior, scale, random) -> None:
     gained = (chains._energy(there, prior, scale)[0] - energy) / 1e-6
     expected = (slope[0] * noise[0]).sum(axis=0) + (slope[1] * noise[1]).sum(axis=(0, 1))
     np.testing.assert_allclose(gained, expected, rtol=1e-3, atol=1e-3)
-
-
-def check_moments(draws, tried, log_weight) -> None:
-    """Means and standard deviations of draws are those of weighted values (value, parameter)."""
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    exact = weight @ tried
-    sd = np.sqrt(weight @ (tried - exact) ** 2)
-    np.testing.assert_allclose((draws.mean(axis=0) - exact) / sd, 0.0, atol=0.1)
-    np.testing.assert_allclose(draws.std(axis=0) / sd, 1.0, atol=0.1)

@@ -3,19 +3,21 @@ import sys
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from scipy.special import expit
+from scipy.special import expit, log_expit
+from scipy.stats import norm
 
 import bayeseval as be
 from bayeseval import progress
 from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.mode import N_CHAINS, normal_start
 from bayeseval.models.relevance.regression import Regression
+from bayeseval.models.relevance.spreads import STEP
 from tests.models.relevance.posterior_slopes import (
     check_mode_and_arrow,
-    check_moments,
     check_slope_of_path,
 )
 from tests.small import small_collection
@@ -185,29 +187,74 @@ def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
     np.testing.assert_allclose(draws.std(axis=(0, 2))[:9], spread, rtol=0.15)
 
 
-def test_effects_without_spreads_are_drawn_from_their_posterior(sampled):
-    """The exact mean and standard deviation by importance sampling."""
-    parts = {"topic_effects": False, "n_components": 0, "agreement": False}
-    collection = be.simulate.urn_collection([0.3, 0.5], n_topics=2, prevalence=0.02, random_seed=1)
-    design = be.designs.pps_strata(collection, budget=25, n_strata=5)
+def coordinates(fitted, graded: bool) -> np.ndarray:
+    """Draws (draw, coordinate), effects of topics as standard normal ones."""
+    posterior = fitted["posterior"].to_dataset().isel(chain=0).transpose("draw", "topic", ...)
+
+    def drawn(name):
+        return posterior[name].to_numpy().reshape(posterior.sizes["draw"], -1)
+
+    population, sd, z = drawn("population_effect"), drawn("topic_sd"), drawn("topic_fisher_z")
+    off = (posterior["topic_effect"].to_numpy() - population[:, None]) / sd[:, None]
+    first, second = off[..., 0], (off[..., 1] - np.tanh(z) * off[..., 0]) * np.cosh(z)
+    columns = [population, drawn("curvature"), drawn("tail_effect"), np.log(sd), z, first, second]
+    if graded:
+        columns += [drawn(name) for name in STEP]
+        step_sd = drawn("topic_step_sd")
+        columns += [np.log(step_sd), drawn("topic_step_effect") / step_sd]
+    return np.hstack(columns)
+
+
+def log_posterior(tried, model, graded: bool) -> np.ndarray:
+    """Log posterior density (value,) of such coordinates, by the formula."""
+    columns = ("topic_value", "curve_value", "tail_value")
+    x = np.column_stack([model[name].get_value() for name in columns])
+    topic = model["judged_topic"].get_value()
+    common, log_sd, z, first, second, step = np.split(tried, [4, 6, 7, 9, 11], axis=1)
+    intercept = common[:, :1] + np.exp(log_sd[:, :1]) * first
+    slope = common[:, 1:2] + np.exp(log_sd[:, 1:]) * (np.tanh(z) * first + second / np.cosh(z))
+    logit = intercept[:, topic] + slope[:, topic] * x[:, 1] + common[:, 2:] @ x[:, 2:].T
+    density = norm.logpdf(common, [-1.0, -2.0, 0.0, 0.0], [2.0, 2.0, 1.0, 1.0]).sum(axis=1)
+    density += norm.logpdf(np.hstack([log_sd, z]), [0.0, -0.7, 0.0], 0.75).sum(axis=1)
+    density += norm.logpdf(np.hstack([first, second])).sum(axis=1)
+    if not graded:
+        signs = np.where(model["judged_relevance"].get_value(), 1.0, -1.0)
+        return density + log_expit(signs * logit).sum(axis=1)
+    density += norm.logpdf(step[:, :3], [0.0, 0.5, 0.0], [1.5, 0.5, 1.0]).sum(axis=1)
+    density += norm.logpdf(step[:, 4:]).sum(axis=1)
+    density += step[:, 3] - 0.5 * np.exp(2.0 * step[:, 3])  # half-normal, of its log
+    grade = model["judged_grade"].get_value()
+    odds = step[:, :1] + step[:, 1:2] * np.logaddexp(0, logit) + step[:, 2:3] * x[:, 1].clip(max=1)
+    odds += (np.exp(step[:, 3:4]) * step[:, 4:])[:, topic]
+    reached = log_expit(logit) + log_expit(np.where(grade > 1, 1.0, -1.0) * odds)
+    return density + np.where(grade > 0, reached, log_expit(-logit)).sum(axis=1)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_effects_and_their_spreads_are_drawn_from_their_posterior(graded):
+    """Exact means and standard deviations by importance sampling; runs hardly say anything."""
+    grades = {"grade_proportions": (0.6, 0.4)} if graded else {}
+    collection = be.simulate.urn_collection(
+        [0.4], n_topics=2, prevalence=0.05, random_seed=1, **grades
+    )
+    design = be.designs.pps_strata(collection, budget=40, n_strata=5)
     few = be.reveal(collection, design, be.draw(design, random_seed=1))
-    model = be.models.relevance_model(few, **parts)
-    fitted = be.fit(model, approximation="laplace", draws=2000, random_seed=1)["posterior"]
-    columns = ("population_effect", "curvature", "tail_effect")
-    draws = np.column_stack([fitted[name].to_numpy().reshape(8000, -1) for name in columns])
-    names = ("population_value", "curve_value", "tail_value")
-    features = np.column_stack([model[name].get_value() for name in names])
-    relevance = model["judged_relevance"].get_value()
-    mean, spread = model["fixed_prior"].get_value()
+    runs = ("reliability", "curve_component", "agreement", "topic_component", "topic_agreement")
+    priors = {f"{name}_sd": 0.02 for name in runs}
+    model = (be.models.grade_model if graded else be.models.relevance_model)(few, priors=priors)
+    fitted = be.fit(model, approximation="laplace", draws=4000, random_seed=1)
+    draws = coordinates(fitted, graded)
     random = np.random.default_rng(1)
-    root = np.linalg.cholesky(np.cov(draws.T) * 1.5)
-    noise = random.standard_t(8, size=(100_000, 4))
-    tried = draws.mean(axis=0) + noise @ root.T
-    logit = tried @ features.T
-    target = (relevance * logit - np.logaddexp(0, logit)).sum(axis=1)
-    target -= 0.5 * (((tried - mean) / spread) ** 2).sum(axis=1)
-    target += 4.5 * np.log1p(noise**2 / 8).sum(axis=1)
-    check_moments(draws, tried, target)
+    noise = random.standard_t(8, size=(150_000, draws.shape[1]))
+    tried = draws.mean(axis=0) + noise @ np.linalg.cholesky(np.cov(draws.T) * 1.3).T
+    log_weight = log_posterior(tried, model, graded) + 4.5 * np.log1p(noise**2 / 8).sum(axis=1)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    assert (weight**2).sum() < 1e-4
+    mean = weight @ tried
+    sd = np.sqrt(weight @ (tried - mean) ** 2)
+    np.testing.assert_allclose((draws.mean(axis=0) - mean) / sd, 0.0, atol=0.1)
+    np.testing.assert_allclose(draws.std(axis=0) / sd, 1.0, atol=0.1)
 
 
 def test_draws_carry_the_names_and_dims_of_the_model(model, fitted):
@@ -220,6 +267,19 @@ def test_draws_carry_the_names_and_dims_of_the_model(model, fitted):
         assert np.isfinite(posterior[variable.name]).all()
     assert fitted.attrs["approximation"] == "laplace"
     assert posterior.sizes["draw"] == 2000
+
+
+def test_arviz_takes_the_approximation_for_a_fit_with_one_chain(fitted):
+    import arviz as az
+
+    posterior = fitted["posterior"]
+    assert posterior["chain"].values.tolist() == [0]
+    np.testing.assert_array_equal(posterior["draw"], np.arange(2000))
+    table = az.summary(fitted, var_names=["topic_sd"])
+    assert table.index.tolist() == ["topic_sd[intercept]", "topic_sd[log_rank]"]
+    for plot in (az.plot_trace, az.plot_autocorr):
+        panels = plot(fitted, var_names=["topic_sd"], backend="none").viz["plot"]
+        assert panels["topic_sd"].sizes["predictor"] == 2
 
 
 def test_effective_sizes_are_those_of_the_chains_that_follow_one_another(fitted):
@@ -286,3 +346,22 @@ def test_what_the_approximation_cannot_do_is_refused(sampled, model, fitted):
         ValueError, match="an approximation has a verdict only beside its judgments"
     ):
         be.verdict(fitted)
+
+
+def test_the_approximation_refuses_where_its_steps_would_be_very_short():
+    """Runs err independently: a document that all of them rank high is 200 deviations off."""
+    random = np.random.default_rng(0)
+    relevant = random.random((40, 500)) < 0.1
+    score = relevant + random.normal(size=(20, 40, 500))
+    run, topic, document = np.nonzero(np.argsort(np.argsort(-score)) < 100)
+    runs = pd.DataFrame({"run": run, "topic": topic, "document": document}).astype(str)
+    topic_of, document_of = np.indices(relevant.shape).reshape(2, -1)
+    qrels = pd.DataFrame({"topic": topic_of, "document": document_of}).astype(str)
+    collection = be.read_collection(
+        qrels.assign(grade=relevant.ravel().astype(int)),
+        runs.assign(score=score[run, topic, document]),
+    )
+    design = be.designs.pps_strata(collection, budget=50)
+    model = be.models.relevance_model(be.reveal(collection, design, be.draw(design, random_seed=1)))
+    with pytest.raises(ValueError, match="leave approximation out .* samples by NUTS"):
+        be.fit(model, approximation="laplace", draws=80, random_seed=1)

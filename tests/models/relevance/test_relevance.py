@@ -192,13 +192,14 @@ def centred_at(model, shared, population, topics) -> dict[str, np.ndarray]:
 
 
 def test_likelihood_is_that_of_the_formula(sampled, centred):
-    model = be.models.relevance_model(sampled, n_topic_components=1)
+    model = be.models.relevance_model(sampled)
     point = {
         "curvature": np.array(0.2),
         "tail_effect": np.array(-0.6),
         "component_effect": np.array([0.4, -0.8, 0.3])[: len(model.coords["component"])],
         "topic_component_sd_log__": np.log(0.3),
-        "topic_component_deviation": np.array([[1.0], [-2.0]]),
+        "topic_component_deviation": np.array([[1.0], [-2.0]])
+        * np.linspace(1, 0.3, len(model.coords["topic_component"])),
         "agreement_sd_log__": np.log(0.5),
         "agreement_deviation": np.linspace(-1, 1, len(model.coords["agreement"])),
         "curve_component_sd_log__": np.log(0.9),
@@ -215,7 +216,7 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     effect = topics[topic]
     point |= centred_at(model, point, np.zeros(2), topics)
     agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
-    own = 0.3 * point["topic_component_deviation"][topic, 0]
+    own = 0.3 * (point["topic_component_deviation"][topic] * component).sum(axis=1)
     logit = effect[:, 0] + effect[:, 1] * shape[:, 0] + point["curvature"] * shape[:, 1]
     logit = logit + component @ point["component_effect"]
     logit = logit + point["tail_effect"] * shape[:, 2]
@@ -223,7 +224,7 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     logit = logit + 0.9 * curve @ point["curve_component_deviation"]
     logit = logit + 0.5 * agreement @ point["agreement_deviation"]
     logit = logit + 0.4 * (alone * point["topic_agreement_deviation"][topic]).sum(axis=1)
-    logit = (logit + own * component[:, 0] / scale.lines.spread[0])[rows]
+    logit = (logit + own / scale.lines.spread[0])[rows]
     expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
     found = response_logp(model, {"relevance": known}, "relevance", **point)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -318,7 +319,7 @@ def test_reliabilities_are_the_image_of_the_components(sampled, centred):
 
 
 def test_curves_of_runs_are_the_image_of_their_components_function_by_function(sampled):
-    model = be.models.relevance_model(sampled, agreement=False)
+    model = be.models.relevance_model(sampled)
     rotation = rank_scale(Frame.of_one_sample(sampled), 60, 30).curves.rotation
     effect = np.linspace(1.0, 2.0, rotation.shape[1])
     given = {model["curve_component_effect"]: effect}
@@ -358,60 +359,6 @@ def test_columns_have_mean_0_where_every_topic_has_one_document():
     model = be.models.relevance_model(collection)
     for name in ("curve_value", "component_value", "curve_component_value"):
         np.testing.assert_allclose(model[name].get_value().mean(axis=0), 0.0, atol=1e-12)
-
-
-def test_parts_left_out_leave_no_variables(sampled):
-    names = {
-        key: {variable.name for variable in be.models.relevance_model(sampled, **left).basic_RVs}
-        for key, left in {
-            "all": {"agreement": False},
-            "lines": {"agreement": False, "n_curve_components": 0},
-            "no_runs": {"n_components": 0, "agreement": False},
-            "no_topics": {"topic_effects": False, "n_topic_components": 0, "agreement": False},
-            "ranks": {"topic_effects": False, "n_components": 0, "agreement": False},
-            "agreement": {},
-            "agreement of all": {"topic_effects": False},
-        }.items()
-    }
-    ranks = {"population_effect", "curvature", "tail_effect", "relevance"}
-    topics = {"topic_sd", "topic_fisher_z", "topic_deviation"}
-    runs = {
-        "reliability_sd",
-        "component_deviation",
-        "curve_component_sd",
-        "curve_component_deviation",
-    }
-    assert names["ranks"] == ranks
-    assert names["no_runs"] == ranks | topics
-    assert names["no_topics"] == ranks | runs
-    assert names["all"] - names["lines"] == {"curve_component_sd", "curve_component_deviation"}
-    assert names["all"] - ranks - topics - runs == {
-        "topic_component_sd",
-        "topic_component_deviation",
-    }
-    shared = {"agreement_sd", "agreement_deviation"}
-    own = {"topic_agreement_sd", "topic_agreement_deviation"}
-    assert names["agreement"] - names["all"] == shared | own
-    assert names["agreement of all"] - names["no_topics"] - shared == {
-        "topic_component_sd",
-        "topic_component_deviation",
-    }
-
-
-def test_without_topics_and_runs_the_likelihood_is_that_of_the_fused_rank(sampled):
-    model = be.models.relevance_model(sampled, topic_effects=False, n_components=0, agreement=False)
-    known = model["judged_relevance"].get_value()
-    _, _, _, shape, _ = frame_predictors(Frame.of_one_sample(sampled))
-    rows = ~np.isnan(sampled["judgments/grade"].to_numpy())
-    logit = (-1.0 + shape @ [-0.6, 0.2, 0.3])[rows]
-    point = {
-        "population_effect": np.array([-1.0, -0.6]),
-        "curvature": np.array(0.2),
-        "tail_effect": np.array(0.3),
-    }
-    found = response_logp(model, {"relevance": known}, "relevance", **point)
-    expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
-    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_a_run_that_is_its_own_fusion_has_nothing_to_add():
@@ -459,9 +406,6 @@ def test_labels_have_error_rates_and_only_labelled_pairs_speak_of_them(sampled):
     ("change", "message"),
     [
         ({"external": "gpt"}, "no external predictor 'gpt'; columns of /predictors: labels, llm"),
-        ({"n_components": -1}, "n_components is -1; allowed: a whole number, 0 or more"),
-        ({"n_curve_components": 2.5}, "n_curve_components is 2.5; allowed: a whole number"),
-        ({"n_topic_components": -1}, "n_topic_components is -1; allowed: a whole number, 0"),
         ({"runs": ["z"]}, "runs must name runs of the collection"),
     ],
 )
@@ -484,15 +428,35 @@ def test_replicates_and_collections_without_runs_or_judgments_are_refused():
         be.models.grade_model(be.read_collection(qrels.iloc[:1].assign(grade=0), run))
 
 
-def test_effects_of_few_topics_are_written_as_they_are_where_that_is_asked(sampled):
-    names = {
-        kind: {
-            variable.name
-            for variable in be.models.relevance_model(sampled, topic_effects=kind).free_RVs
-        }
-        for kind in (True, "centred")
-    }
-    assert "topic_deviation" in names[True] and "topic_level" not in names[True]
-    assert "topic_level" in names["centred"] and "topic_deviation" not in names["centred"]
-    with pytest.raises(ValueError, match="topic_effects must be one of True, False, centred"):
-        be.models.relevance_model(sampled, topic_effects="centered")
+def test_a_fit_that_learned_from_late_runs_keeps_the_fusion_of_the_design(tmp_path):
+    """In a file, in another order of the runs, and beside runs that came since."""
+    whole = be.simulate.urn_collection(
+        [0.05, 0.1, 0.3, 0.2], n_topics=6, prevalence=0.1, random_seed=2
+    )
+    names = whole["run"].to_numpy().tolist()
+    early = be.select(whole, runs=names[:2])
+    design = be.designs.pps_strata(early, budget=20, n_strata=5, frame="retrieved")
+    drawn = be.draw(design, random_seed=1)
+    asked = be.reveal(early, design, drawn)
+    runs = be.runs_frame(whole)
+
+    def with_runs(some):
+        return be.add_runs(asked, runs[runs["run"].isin(some)])
+
+    sampled = with_runs(names[2:3])
+    model = be.models.relevance_model(sampled, runs=names[:3])
+    assert model.coords["run"] == tuple(names[:3]) and model.coords["fused_run"] == tuple(names[:2])
+    fitted = be.fit(model, approximation="laplace", draws=50, random_seed=1)
+    be.save_fit(fitted, tmp_path / "fit.nc")
+    post = be.posterior_scores(fitted, sampled, "P@10", random_seed=1)
+    assert post["learned"].to_numpy().all()
+    more = with_runs(names[2:])
+    later = be.posterior_scores(be.open_fit(tmp_path / "fit.nc"), more, "P@10", random_seed=1)
+    np.testing.assert_array_equal(later.estimate.sel(run=names[:3]), post.estimate)
+    assert later["learned"].to_numpy().tolist() == [True] * 3 + [False]
+    turned = be.select(more, runs=names[::-1])
+    assert turned["run"].to_numpy().tolist() == names[::-1]
+    other = be.posterior_scores(fitted, turned, "P@10", random_seed=1)
+    np.testing.assert_allclose(other.estimate.sel(run=names[:3]), post.estimate, atol=1e-12)
+    with pytest.raises(ValueError, match="this collection lacks"):
+        be.posterior_scores(fitted, be.select(more, runs=names[1:]), "P@10", random_seed=1)
