@@ -68,7 +68,7 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
         sampled = be.reveal(collection, design, selected)
         given = {"relevance_level": level, "denominator": options.denominator}
         scores = be.evaluate(sampled, MEASURES, estimator=estimator, **given)
-        found = be.mean_over_topics(scores)[KEPT].expand_dims(answer=[label])
+        found = kept(be.mean_over_topics(scores), label)
     else:
         dual = roles(collection)["dual"]
         runs = collection["run"].to_numpy()[~dual].tolist() if estimator == ALL_RUNS else None
@@ -99,9 +99,14 @@ def answers(name: str, sampled: xr.DataTree, runs: list[str] | None, seed: int) 
             "model with its errors": be.with_model_errors(post, constants=known),
             "combined": be.combine(mean.sel(measure=[label]), post, constants=known),
         }
-        parts = [each[KEPT].expand_dims(answer=[answer]) for answer, each in of_label.items()]
+        parts = [kept(each, answer) for answer, each in of_label.items()]
         by_label.append(xr.concat(parts, dim="answer"))
     return xr.concat(by_label, dim="measure")
+
+
+def kept(scores: xr.Dataset, answer: str) -> xr.Dataset:
+    """What a chunk keeps of an answer."""
+    return scores[KEPT].reset_coords(drop=True).drop_attrs().expand_dims(answer=[answer])
 
 
 def posteriors(sampled: xr.DataTree, runs: list[str] | None, level: int, seed: int):

@@ -22,6 +22,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 import bayeseval as be
+from bayeseval.combination.constants import GROUPS, LISTS, Constants
 from bayeseval.inference import verdict_text
 from benchmarks.combination_table import PACKAGE, WANTED, Z, put
 from benchmarks.coverage_collections import EVERY
@@ -88,7 +89,7 @@ def learn(folder: Path) -> None:
     """Constants of the package, and what each pool holds by those of the other families."""
     rows = joined(folder)
     ratio = best(rows)
-    values = {field: 0.0 for field in Constants.__dataclass_fields__} | {"alone_ratio": ratio}
+    values = {field: 0.0 for field in Constants.__dataclass_fields__} | {"near_ratio": ratio}
     put(pd.DataFrame([{"kind": LISTS, "group": group} | values for group in GROUPS]), PACKAGE)
     print(f"all families: {ratio:.2f} in log odds")
     table = []
