@@ -17,8 +17,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.rankings.geometry import Request, distances_between
-from bayeseval.rankings.geometry_interval import signed_root
+from bayeseval.rankings.geometry import Request, distances_between, signed_root
 from bayeseval.rankings.similarity import similarity_rows
 
 NAMES = ["bias", "sigma", "sigma_gold", "mse", "rmse"]
