@@ -20,7 +20,7 @@ from bayeseval.rankings.comparisons import (
     probability_better,
     with_equivalence,
 )
-from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
+from bayeseval.rankings.evidence import covariance_of_differences, normal_draws, studentised
 from bayeseval.rounding import ROUNDING, ratio
 from bayeseval.significance import holm, share_at_least, student_p, tukey_randomised, upper_tail
 

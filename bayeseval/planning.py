@@ -1,4 +1,4 @@
-"""How many documents to judge, of how many topics: errors to be expected, by simulation."""
+"""How many documents to judge, of how many topics: expected errors, by simulation."""
 
 import warnings
 from collections.abc import Sequence
@@ -30,11 +30,6 @@ from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.rounding import ROUNDING
 
-MANY_JUDGED = 0.5  # share of the retrieved documents that an earlier collection has judged
-N_STRATA = 20  # as by default, where the budget has a judgment for each
-PAIRED_RUNS, PAIRED_SAMPLES = 20, 6  # whose intervals of differences are made, at most
-POWER = 0.8  # of finding the difference that ``detectable`` names
-
 Floats = NDArray[np.floating]
 
 
@@ -55,14 +50,13 @@ def plan(
     n_samples: int = 4,
     random_seed: int,
 ) -> xr.Dataset:
-    r"""Errors to be expected of new samples, by the number of judgments and of topics.
+    r"""Expected errors of new samples, by the number of judgments and of topics.
 
     Of a **sample** (a pilot, with its design) the unjudged documents get their relevance from
     posterior draws of ``relevance_model``, or for all measures of ``grade_model`` where one of them
-    counts grades: each draw is a world whose truth is known. Of a
-    collection **without a design**, such as last year's track, the judgments are that truth, and
-    the judged documents the frame. In each world :func:`designs.pps_strata` are drawn with every
-    budget, and estimated.
+    counts grades: each draw is a world whose truth is known. Of a collection **without a design**,
+    such as last year's track, the judgments are that truth, and the judged documents the frame. In
+    each world :func:`designs.pps_strata` are drawn with every budget, and estimated.
 
     With T topics in the collection and T' planned, errors e of scores and of differences are
 
@@ -84,7 +78,7 @@ def plan(
     n_topics : sequence of int, optional
         Numbers of topics, like those of the collection; default: as many as it has.
     half_width : float, optional
-        Half-width of the intervals that is wanted, for ``budget_needed``.
+        Target half-width of the intervals, for ``budget_needed``.
     population : {"sample", "topics"}
         Whether errors are about these topics or the topics that they represent.
     estimator : {"dyn", "stat"}
@@ -109,47 +103,39 @@ def plan(
         Over measure, budget, n_topics and run, in units of the score where not said otherwise:
 
         ``half_width`` (measure, budget, n_topics, run)
-            mean half of the intervals that the samples give; for "topics" NaN of one topic;
+            mean half-width of the intervals; for "topics" NaN with one topic;
         ``error`` (measure, budget, n_topics, run)
             root mean square error of the estimates;
         ``coverage`` (measure, budget)
-            share of intervals that hold these topics' truth, over runs and samples;
+            share of intervals that cover the truth of these topics, over runs and samples;
         ``difference_error`` (measure, budget, n_topics)
             root mean square error of the difference of two runs, median over pairs; NaN for one
             run;
         ``detectable`` (measure, budget, n_topics)
-            difference of two runs that the interval of :func:`compare` tells from 0 four times in
-            five: the half-width of such intervals, mean over samples and median over pairs (of at
-            most 20 runs, and 6 samples or one of each world), and :math:`z_{.8}` times that error.
-            For "topics" the half-width is the error times the quantile of Student's t. By the
-            half-width, since for "sample" intervals are longer than errors ask for where judgments
-            are few, and find less;
+            difference of two runs whose interval by :func:`compare` excludes 0 four times in five:
+            the half-width of such intervals (mean over samples, median over pairs, of at most 20
+            runs, and 6 samples or one of each world; for "topics" the error times the quantile of
+            Student's t) and :math:`z_{.8}` times that error;
         ``judgments`` (budget, n_topics)
             documents to judge in all;
         ``budget_needed`` (measure, n_topics)
-            where ``half_width`` is given: judgments per topic at which the median run has it,
-            between two budgets by a line of the squared half-width over 1 / judgments (of which a
-            budget takes fewer where topics have fewer documents); the least with known widths where
-            that is enough, NaN where the largest is not.
+            where ``half_width`` is given: judgments per topic at which the median run has it, by
+            interpolation of the squared half-width over 1 / judgments between two budgets; NaN
+            where the largest budget is not enough.
 
     Raises
     ------
     ValueError
-        As :func:`evaluate`; a collection without judgments, or with those of a pilot that lists its
-        sampled documents alone (prels, probs); a measure of which a fit that is given does not
-        tell; a fit without a pilot; an estimator without a random design; one topic for the
-        population of topics.
+        As :func:`evaluate`; a collection without judgments, or a pilot that lists only its sampled
+        documents (prels, probs); a measure that ``fitted`` does not model; a fit without a pilot;
+        an estimator without a random design; one topic for the population of topics.
 
     Notes
     -----
     For "sample" the intervals keep the degrees of freedom that they have with the topics here; with
-    more topics they have more, and are shorter than planned where few topics with few judgments
-    stand for many (by .7 with 30 judgments of 6 topics for 48, by .9 with 24).
-
-    Planned samples are new ones; keeping the pilot's judgments (``certain=``) needs no more further
-    ones than these. Labels that were added shape the planned designs too. There is no plan for
-    combined scores: in worlds of the model's own these would look better than they are. How near
-    plans come: ``benchmarks/planning/README.md``.
+    more topics they have more, and are shorter than planned. Planned samples are new ones; to keep
+    the pilot's judgments (``certain=``) needs no more judgments than these. There is no plan for
+    combined scores: in worlds of the model's own they would look better than they are.
 
     References
     ----------
@@ -185,15 +171,15 @@ def plan(
         worlds = [select(world, topics=judged.tolist()) for world in worlds]
     samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
     named = estimator if predictor is None else (estimator, predictor)
-    how = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
-    how["relevance_level"] = relevance_level
+    options = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
+    options["relevance_level"] = relevance_level
     with topics_said(), warnings.catch_warnings():
-        if "design" in collection.children:  # documents of a model tell nothing of the pilot's
+        if "design" in collection.children:  # a world of a model is unlike the pilot's
             warnings.simplefilter("ignore", CountsMisfit)
-        asked = (measures, label_names(collection), random_seed, how)
-        mean = _mean_errors(worlds, budgets, *asked)
+        request = (measures, label_names(collection), random_seed, options)
+        mean = _mean_errors(worlds, budgets, *request)
         if population == "sample" and collection.sizes["run"] > 1:
-            mean["apart"] = _difference_widths(worlds, budgets, *asked)
+            mean["difference_half"] = _difference_widths(worlds, budgets, *request)
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
@@ -221,7 +207,7 @@ def _increasing(name: str, numbers: Sequence[int]) -> list[int]:
 def _check_request(
     collection: xr.DataTree, estimator: str, half_width: float | None, fitted: xr.DataTree | None
 ) -> None:
-    """Refuse what could only fail after the work."""
+    """Refuse at once a request that would fail later."""
     check_collection(collection)
     if "judgments" not in collection.children or "rankings" not in collection.children:
         raise ValueError("a plan needs runs, and judgments of a pilot or of an earlier collection")
@@ -266,14 +252,14 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
 def _warn_complete(
     collection: xr.DataTree, topics: NDArray[np.str_], half: Floats, budgets: list[int]
 ) -> None:
-    """Say that few judgments, taken as complete, leave nothing open: a sample without its design.
+    """Warn where few judgments count as complete and all half-widths are 0: no plan.
 
-    A plan of it is no plan, where all half-widths are 0.
+    They are likely a sample without its design.
     """
     pair = Frame.of(collection).rankings.pair
     pair = pair[:, np.isin(collection["topic"].to_numpy(), topics)]
     known = collection["judgments/grade"].notnull().to_numpy()[np.unique(pair[pair >= 0])]
-    if known.mean() >= MANY_JUDGED or not (half <= ROUNDING).all():
+    if known.mean() >= 0.5 or not (half <= ROUNDING).all():
         return
     warnings.warn(
         Message(
@@ -290,44 +276,53 @@ def _warn_complete(
 
 def _designs(worlds: list[xr.DataTree], budget: int, labels: list[str]) -> list[xr.Dataset]:
     """The design of a budget in every world."""
-    how = {"budget": budget, "n_strata": min(N_STRATA, budget), "labels": labels}
-    return [pps_strata(world, **how) for world in worlds]
+    options = {"budget": budget, "n_strata": min(20, budget), "labels": labels}
+    return [pps_strata(world, **options) for world in worlds]
 
 
 def _mean_errors(
-    worlds: list[xr.DataTree], budgets: list[int], measures, labels: list[str], seed: int, how: dict
+    worlds: list[xr.DataTree],
+    budgets: list[int],
+    measures,
+    labels: list[str],
+    seed: int,
+    options: dict,
 ) -> xr.Dataset:
-    """What samples of every budget say, mean over the worlds, and how many judgments they take."""
+    """Errors of the samples of every budget, mean over the worlds, and their judgments."""
     parts = []
     for budget in track(budgets, "planning"):
         designs = _designs(worlds, budget, labels)
         drawn = [
             # the seeds are the same for all budgets, which are compared
-            replicate(world, design, measures, random_seed=seed + place, **how)
+            replicate(world, design, measures, random_seed=seed + place, **options)
             for place, (world, design) in enumerate(zip(worlds, designs, strict=True))
         ]
-        found = xr.concat([_errors(one.isel(estimator=0, drop=True)) for one in drawn], "world")
+        errors = xr.concat([_errors(one.isel(estimator=0, drop=True)) for one in drawn], "world")
         number = float(designs[0]["stratum_sample_size"].sum())
-        parts.append(found.mean("world").assign(judgments=number))
+        parts.append(errors.mean("world").assign(judgments=number))
     return xr.concat(parts, "budget").assign_coords(budget=budgets)
 
 
 def _difference_widths(
-    worlds: list[xr.DataTree], budgets: list[int], measures, labels: list[str], seed: int, how: dict
+    worlds: list[xr.DataTree],
+    budgets: list[int],
+    measures,
+    labels: list[str],
+    seed: int,
+    options: dict,
 ) -> xr.DataArray:
     """Half-widths (budget, measure) of intervals of differences, median of the pairs of runs.
 
-    A mean over some of the samples, and of some runs where they are many: intervals of pairs take
-    their time.
+    The mean over at most 6 samples (one of each world), of at most 20 runs, to save time.
     """
     n_runs = worlds[0].sizes["run"]
-    runs = np.unique(np.linspace(0, n_runs - 1, min(n_runs, PAIRED_RUNS)).astype(int))
+    runs = np.unique(np.linspace(0, n_runs - 1, min(n_runs, 20)).astype(int))
     first, second = np.triu_indices(runs.size, k=1)
-    number = min(how["n_replicates"], -(-PAIRED_SAMPLES // len(worlds)))
-    (named,) = how["estimators"]
+    number = min(options["n_replicates"], -(-6 // len(worlds)))
+    (named,) = options["estimators"]
     name, predictor = (named, None) if isinstance(named, str) else named
-    asked = {"estimator": name, "predictor": predictor, "random_seed": seed}
-    asked |= {option: how[option] for option in ("ci_prob", "relevance_level")}
+    request = {"estimator": name, "predictor": predictor, "random_seed": seed}
+    request |= {option: options[option] for option in ("ci_prob", "relevance_level")}
     widths = []
     for budget in track(budgets, "planning differences"):
         halves = []
@@ -335,14 +330,14 @@ def _difference_widths(
             drawn = draw(design, n_replicates=number, random_seed=seed + place)
             for one in range(number):
                 sampled = reveal(worlds[place], design, drawn.isel(replicate=one))
-                found = differences(sampled, measures, pairs=(runs[first], runs[second]), **asked)
-                halves.append(0.5 * found["interval"].diff("ci_bound").isel(ci_bound=0, drop=True))
+                pairs = differences(sampled, measures, pairs=(runs[first], runs[second]), **request)
+                halves.append(0.5 * pairs["interval"].diff("ci_bound").isel(ci_bound=0, drop=True))
         widths.append(xr.concat(halves, "sample").mean("sample").median("comparison"))
     return xr.concat(widths, "budget").assign_coords(budget=budgets)
 
 
 def _errors(drawn: xr.Dataset) -> xr.Dataset:
-    """What the samples of one world say of every run, and of every two of them."""
+    """Half-widths, coverage and errors of the samples of one world."""
     error = drawn["estimate"] - drawn["truth"]
     lower, upper = drawn["lower"] - ROUNDING, drawn["upper"] + ROUNDING
     covered = (lower <= drawn["truth"]) & (drawn["truth"] <= upper)
@@ -378,38 +373,38 @@ def _planned(mean: xr.Dataset, scale: xr.DataArray, population: str, ci_prob: fl
     if population == "topics":
         freedom = scale["n_topics"] - 1
         reach = xr.apply_ufunc(stdtrit, freedom.where(freedom > 0), 0.5 + 0.5 * ci_prob)
-        half_width, apart = reach * error, reach * difference
+        half_width, difference_half = reach * error, reach * difference
     else:
         half_width = mean["half"] * np.sqrt(scale)
-        apart = mean.get("apart", np.nan) * np.sqrt(scale)
+        difference_half = mean.get("difference_half", np.nan) * np.sqrt(scale)
     return xr.Dataset(
         {
             "half_width": half_width,
             "error": error,
             "coverage": mean["coverage"],
             "difference_error": difference,
-            "detectable": apart + float(ndtri(POWER)) * difference,
+            "detectable": difference_half + float(ndtri(0.8)) * difference,
         }
     )
 
 
-def _budget_needed(half_width: xr.DataArray, judged: xr.DataArray, wanted: float) -> xr.DataArray:
-    """Judgments per topic at which the median run's half-width is what is wanted, NaN beyond all.
+def _budget_needed(half_width: xr.DataArray, judged: xr.DataArray, target: float) -> xr.DataArray:
+    """Judgments per topic at which the median run has the target half-width; NaN beyond all.
 
-    ``judged`` (budget) are those that a budget takes: fewer where topics have fewer documents.
+    ``judged`` (budget) are the judgments of a budget: fewer where topics have fewer documents.
     """
     budgets = judged.to_numpy()
 
     def needed(widths: Floats) -> float:
-        known = np.isfinite(widths)  # from few judgments no error can be told
+        known = np.isfinite(widths)  # few judgments may give no error
         if not known.any():
             return np.nan
         tried, falling = budgets[known], np.minimum.accumulate(widths[known])
-        if falling[-1] > wanted:
+        if falling[-1] > target:
             return np.nan
-        if falling[0] <= wanted:
+        if falling[0] <= target:
             return float(tried[0])
-        return float(1.0 / np.interp(wanted**2, falling[::-1] ** 2, 1.0 / tried[::-1]))
+        return float(1.0 / np.interp(target**2, falling[::-1] ** 2, 1.0 / tried[::-1]))
 
     return xr.apply_ufunc(
         needed, half_width.median("run"), input_core_dims=[["budget"]], vectorize=True

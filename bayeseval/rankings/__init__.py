@@ -2,7 +2,7 @@
 
 from bayeseval.rankings.bias_variance import bias_variance
 from bayeseval.rankings.bootstrap import bootstrap_scores
-from bayeseval.rankings.compare_draws import compare_draws
+from bayeseval.rankings.comparisons import compare_draws
 from bayeseval.rankings.rank_probabilities import rank_probabilities
 from bayeseval.rankings.rank_sets import rank_sets
 from bayeseval.rankings.similarity import rank_similarity

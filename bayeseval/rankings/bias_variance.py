@@ -10,8 +10,16 @@ from bayeseval.collection.choices import (
     check_whole_numbers,
 )
 from bayeseval.rankings.bootstrap import REPLICATES, table_values
-from bayeseval.rankings.geometry import DISTANCES, TOPICS, Geometry, Request, geometry
-from bayeseval.rankings.geometry_interval import QUANTITIES, geometry_interval, signed_root
+from bayeseval.rankings.geometry import (
+    DISTANCES,
+    QUANTITIES,
+    TOPICS,
+    Geometry,
+    Request,
+    geometry,
+    geometry_interval,
+    signed_root,
+)
 from bayeseval.rankings.similarity import SIMILARITIES
 
 
@@ -41,9 +49,9 @@ def bias_variance(
     estimated from ``n_boot`` bootstrap rankings of each table: all pairs across the two sets, all
     pairs of different rankings within one.
 
-    **Estimand**: the geometry of rankings on ``n_topics`` fresh topics of the population that the
-    tables' topics are a sample of, each with a fresh sample of judgments; not that of these topics.
-    What is random: the topics, and which of its replicates (samples of judgments) each topic has.
+    **Estimand**: the geometry of rankings on ``n_topics`` new topics of the population of the
+    tables' topics, each with a new sample of judgments. Random: the topics, and the replicate
+    (sample of judgments) of each topic.
 
     Parameters
     ----------
@@ -53,25 +61,20 @@ def bias_variance(
     n_boot : int
         Bootstrap rankings of each table.
     n_topics : int, optional
-        Topics per ranking, of any number: what more topics would give. Default: as many as each
-        table has.
+        Topics per ranking, of any number. Default: as many as each table has.
     similarity : {"tau", "tau_ap", "spearman"}
         As for :func:`rank_similarity`.
     distance : {"paper", "root"}
-        1 - similarity as the paper has it, or the square root of that. With tau-b and Spearman's
-        rho the root is a Euclidean distance, so that :math:`b^2` is never negative in the
-        population; :math:`(1 - \tau)^2` is not a squared Euclidean distance, and :math:`b^2` can be
-        negative without chance error.
+        1 - similarity as in the paper, or the square root of that. With tau-b and Spearman's rho
+        the root is a Euclidean distance, so that :math:`b^2` is never negative in the population.
     topics : {"independent", "together"}
-        Topics of X and of G drawn independently (the paper), or X, X', G and G' on the same draw of
-        topics: then bias and variance are those of the judgments alone, averaged over sets of
-        topics.
+        Topics of X and of G drawn independently (the paper), or the same draw of topics for X, X',
+        G and G': then bias and variance are those of the judgments alone.
     replicates : {"shared", "per_run"}
         As for :func:`bootstrap_scores`.
     n_outer : int, optional
-        Outer bootstrap samples of the tables' topics (20 at least, 40 to 100 do) for corrected
-        values and intervals, of 100 rankings each at most. The two tables must have the same topics
-        or none in common.
+        Outer bootstrap samples of the tables' topics (at least 20) for corrected values and
+        intervals. The two tables must have the same topics or none in common.
     ci_prob : float
         Coverage of the intervals.
     random_seed : int or None
@@ -80,10 +83,9 @@ def bias_variance(
     -------
     Dataset
         0-d ``bias`` (:math:`sign(b^2) \sqrt{|b^2|}`), ``sigma``, ``sigma_gold``, ``mse``, ``rmse``,
-        ``squared_bias``, all as the paper has them; ``monte_carlo_error`` (quantity,) of the finite
-        number of bootstrap rankings. Where ``n_outer`` is given: ``corrected`` (quantity,), the
-        values freed of the bootstrap's bias, ``interval`` (quantity, ci_bound) around these, and
-        0-d ``bias_found``: whether the interval of the bias lies above 0.
+        ``squared_bias``, as in the paper; ``monte_carlo_error`` (quantity,) of the finite number of
+        bootstrap rankings. With ``n_outer``: ``corrected`` (quantity,), ``interval`` (quantity,
+        ci_bound), and 0-d ``bias_found``: whether the interval of the bias lies above 0.
 
     Raises
     ------
@@ -94,32 +96,11 @@ def bias_variance(
 
     Notes
     -----
-    The bootstrap draws around the mean scores of the topics at hand, which lie further apart than
-    those of the population: its rankings are too stable (:math:`\sigma^2` .74 to .94 of the truth
-    in simulations of 20 and 40 runs), and :math:`b^2` is too large by about the squared distance
-    that the finite number of topics makes between the two tables. Few replicates add to
-    :math:`b^2` too: three samples of judgments gave the paper's dynAP a bias of .021 on TREC-COVID,
-    sixty .008. Outer samples of the topics have means still further apart, by as much again, and
-    show how far the bootstrap is off: ``corrected`` takes that off :math:`\Delta(X, G)`,
-    :math:`\sigma^2(X)` and :math:`\sigma^2(G)`, each on a logarithmic scale.
-
-    Errors of the corrected values come from the influence of every topic and the spread of the
-    outer samples, and hold the Monte Carlo errors; bounds of :math:`\sigma^2` are Student's, of its
-    logarithm, and those of :math:`b^2` and MSE are recovered from such bounds of the distances that
-    they are differences of.
-
-    **Measured** on simulated tables of 20 runs and 30 topics (100 to 1,000 tables a row, truth of
-    4,000 fresh results, ``n_boot=200``, ``n_outer=40``; ``benchmarks/rankings_intervals.py``, whose
-    results.csv has every row; errors .01 to .03), intervals of 90 %: where b is clearly there (.17
-    to .54, found in .85 to all of the tables) they hold b in .88 to .96 of the tables,
-    :math:`\sigma` in .90 to .96, that of the gold standard in .83 to .95 (upper bounds are too low
-    more often than lower ones too high) and RMSE in .88 to .95: with tau, tau_ap and Spearman's rho
-    by the paper's distance and the root, normal noise or not, one replicate or five, one for all
-    runs or one for each, topics drawn independently or together, twice as many topics as the table
-    has, 40 runs and 50 topics. **Near b = 0** they hold :math:`\sigma` and RMSE in .91 and .93 (not
-    normal: .86 and .91) but say little of b: its interval held the truth in all tables and reached
-    below 0 in all, and its upper bound, three quarters of :math:`\sigma`, is a limit larger than
-    need be. A ``bias_found`` of False does not show that there is no bias.
+    The bootstrap draws around the mean scores of the given topics, which are more variable than
+    those of the population: :math:`\sigma^2` is too small and :math:`b^2` too large. Few replicates
+    add to :math:`b^2` too. ``corrected`` removes the bias of the bootstrap, by outer samples of the
+    topics, which have it twice. Near b = 0 the interval of b is wider than it needs to be: a
+    ``bias_found`` of False does not show that there is no bias.
 
     References
     ----------
@@ -191,7 +172,7 @@ def _labelled(found: Geometry) -> xr.Dataset:
 
 
 def _check_orders(found: np.ndarray) -> None:
-    """Refuse what was measured with a ranking that has no order."""
+    """Refuse results with a ranking that has no order."""
     if np.isnan(found).any():
         raise ValueError(
             "all runs tie in a bootstrap ranking, which then has no order and no distance from "

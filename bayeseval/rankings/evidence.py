@@ -1,4 +1,4 @@
-"""What is known of the runs' scores: an estimate with its covariance, or draws."""
+"""The scores of runs with the covariance of their errors, or with posterior draws."""
 
 from dataclasses import dataclass
 
@@ -22,23 +22,23 @@ class Evidence:
     covariance: Floats  # (run, run), of the estimates' errors or of the draws
     freedom: float  # degrees of freedom of variances of differences, infinite where these are known
     draws: Floats | None  # (draw, run), posterior
-    combined: bool  # whether the estimates hold prior knowledge already, as combined ones do
-    # (run, run): what errors are drawn from together, where ``covariance`` is itself an estimate
+    combined: bool  # whether the estimates include prior knowledge, as combined ones do
+    # (run, run): covariance for joint draws of errors, where ``covariance`` is itself an estimate
     joint: Floats | None = None
 
     @property
     def difference(self) -> Floats:
-        """Estimate of a less that of b, (run, run); 0 where rounding alone is left."""
+        """Estimate of a less that of b, (run, run); 0 where it is rounding alone."""
         return settled(self.estimate[:, None] - self.estimate, self.estimate)
 
     @property
     def error(self) -> Floats:
-        """Standard error of each difference, (run, run); 0 where rounding alone is left."""
+        """Standard error of each difference, (run, run); 0 where it is rounding alone."""
         return errors_of_differences(self.covariance)
 
 
 def errors_of_differences(covariance: Floats) -> Floats:
-    """Standard error of each difference, (run, run); 0 where rounding alone is left.
+    """Standard error of each difference, (run, run); 0 where it is rounding alone.
 
     Examples
     --------
@@ -51,10 +51,49 @@ def errors_of_differences(covariance: Floats) -> Floats:
     return np.sqrt(np.where(square > 1e-12 * np.maximum(total, 1e-300), square, 0.0))
 
 
+def studentised(difference: Floats, error: Floats, freedom: Floats | float) -> Floats:
+    """Differences over their errors as standard normal quantiles.
+
+    Student's t is brought to the normal scale at equal tail probability. A difference without error
+    is infinite, and 0 where the runs are one and the same.
+
+    Examples
+    --------
+    >>> studentised(np.array([2.0, 2.0]), np.array([1.0, 1.0]), np.array([np.inf, 5.0])).round(3)
+    array([2.   , 1.636])
+    """
+    from scipy.special import ndtri, stdtr
+
+    difference = settled(difference)  # between runs without an error apart
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(difference == 0, 0.0, np.abs(difference) / error)
+    known = np.isinf(freedom) | np.isinf(size) | np.isnan(freedom)
+    tail = stdtr(np.where(known, 1.0, np.maximum(freedom, 1.0)), -np.where(known, 0.0, size))
+    return np.sign(difference) * np.where(known, size, -ndtri(np.maximum(tail, 1e-300)))
+
+
+def normal_draws(covariance: Floats, n_draws: int, random: np.random.Generator) -> Floats:
+    """Draws (draw, run) of a normal distribution around 0, whose matrix may be singular."""
+    value, vector = np.linalg.eigh(covariance)
+    rounding = 10 * value.size * np.finfo(float).eps * max(value[-1], 0.0)
+    root = vector * np.sqrt(np.where(value > rounding, value, 0.0))
+    return random.standard_normal((n_draws, value.size)) @ root.T
+
+
+def covariance_of_differences(square: Floats) -> Floats:
+    """Covariance around the mean run whose differences have these variances, (run, run).
+
+    Twice centred, as in multidimensional scaling; it may be indefinite, and draws from it leave out
+    the negative part.
+    """
+    row = square.mean(axis=0)
+    return -0.5 * (square - row - row[:, None] + row.mean())
+
+
 def evidence_by_measure(
     scores: xr.Dataset, covariance: xr.DataArray | None, topic_groups: Groups | None = None
 ) -> tuple[list[str], NDArray, list[Evidence]]:
-    """Labels of measures and runs, and what is known of each measure.
+    """Labels of measures and runs, and the evidence of each measure.
 
     ``scores`` are posterior draws (chain, draw, measure, run[, topic]) of ``posterior_scores``;
     scores (measure, run, topic) of ``evaluate``, whose spread over topics, or over the
@@ -77,7 +116,9 @@ def evidence_by_measure(
     of_topics = "topic" in dims and covariance is None and not {"chain", "draw"} <= dims
     if topic_groups is not None and not of_topics:
         raise ValueError(
-            Message(Option("topic_groups"), " is for scores per topic, whose spread says how sure")
+            Message(
+                Option("topic_groups"), " is for scores per topic, whose spread gives the errors"
+            )
         )
     if {"chain", "draw"} <= dims:
         if covariance is not None:
@@ -85,12 +126,12 @@ def evidence_by_measure(
                 "posterior draws have a covariance of their own; leave covariance= out"
             )
         check_several_draws(scores["estimate"])
-        found = _from_draws(scores["estimate"])
+        evidence = _from_draws(scores["estimate"])
     elif of_topics:
-        found = _from_topics(scores, topic_groups)
+        evidence = _from_topics(scores, topic_groups)
     else:
-        found = _from_covariance(scores, covariance)
-    return measures, runs, found
+        evidence = _from_covariance(scores, covariance)
+    return measures, runs, evidence
 
 
 def check_several_runs(n_runs: int) -> None:
@@ -112,16 +153,16 @@ def _from_draws(estimate: xr.DataArray) -> list[Evidence]:
 
 
 def _from_topics(scores: xr.Dataset, topic_groups: Groups | None) -> list[Evidence]:
-    """Mean over topics with the covariance that the spread over topics or their groups gives it.
+    """Mean over topics with the covariance by the spread over topics, or over their groups.
 
-    And the error that all topics share by one model of their counts, which no spread shows.
+    The error that all topics share by one model of their counts is added.
     """
     if "replicate" in scores["estimate"].dims:
         raise ValueError("an order of runs is of one sample; pick one with isel(replicate=0)")
     estimate = scores["estimate"].transpose("measure", "topic", "run")
     if topic_groups is None:
         warn_of_groups(estimate, stacklevel=5)
-    found = []
+    evidence = []
     for index, one in enumerate(estimate.to_numpy()):
         counting = ~np.isnan(one).all(axis=1)
         kept = one[counting]
@@ -135,8 +176,8 @@ def _from_topics(scores: xr.Dataset, topic_groups: Groups | None) -> list[Eviden
             rows, freedom = _of_groups(estimate[index, counting], topic_groups)
             matrix = rows.T @ rows / len(kept) ** 2
         joint = shrunk_covariance(rows)
-        found.append(Evidence(kept.mean(axis=0), matrix + shared, freedom, None, False, joint))
-    return found
+        evidence.append(Evidence(kept.mean(axis=0), matrix + shared, freedom, None, False, joint))
+    return evidence
 
 
 def _of_groups(estimate: xr.DataArray, topic_groups: Groups) -> tuple[Floats, float]:
@@ -154,14 +195,14 @@ def _of_groups(estimate: xr.DataArray, topic_groups: Groups) -> tuple[Floats, fl
 def shrunk_covariance(scores: Floats) -> Floats:
     r"""Covariance (run, run) of scores (topic, run) around the mean run, its correlations shrunk.
 
-    Few topics lie in few directions, along which fewer pairs of runs can err apart than in truth.
-    Correlations are multiplied by :math:`1 - \lambda`,
+    With few topics the sample correlations are too large. They are multiplied by
+    :math:`1 - \lambda`,
 
     .. math:: \lambda = \min\left(1, \frac{\sum_{r \ne s} \widehat{Var}(r_{rs})}
               {\sum_{r \ne s} r_{rs}^2}\right)
 
-    which is about 1 where the topics tell none of them apart from chance, and near 0 where there
-    are many topics for the runs.
+    which is about 1 where the correlations are no larger than chance, and near 0 where there are
+    many topics for the runs.
 
     Parameters
     ----------
@@ -181,9 +222,9 @@ def shrunk_covariance(scores: Floats) -> Floats:
     Examples
     --------
     >>> scores = np.random.default_rng(1).normal(size=(5, 3))
-    >>> found = shrunk_covariance(scores)
+    >>> covariance = shrunk_covariance(scores)
     >>> away = scores - scores.mean(axis=1, keepdims=True)
-    >>> bool(np.allclose(np.diagonal(found), away.var(axis=0, ddof=1)))
+    >>> bool(np.allclose(np.diagonal(covariance), away.var(axis=0, ddof=1)))
     True
     """
     n_topics = len(scores)
@@ -196,13 +237,13 @@ def shrunk_covariance(scores: Floats) -> Floats:
     mean = (n_topics - 1) / n_topics * correlation
     of_correlation = (square - n_topics * mean**2) * n_topics / (n_topics - 1) ** 3
     others = ~np.eye(size.size, dtype=bool)
-    lost = float(ratio(of_correlation[others].sum(), np.square(correlation[others]).sum()))
-    share = 1.0 - min(max(lost, 0.0), 1.0)
-    return np.where(others, share * correlation, 1.0) * np.outer(size, size)
+    shrinkage = float(ratio(of_correlation[others].sum(), np.square(correlation[others]).sum()))
+    weight = 1.0 - min(max(shrinkage, 0.0), 1.0)
+    return np.where(others, weight * correlation, 1.0) * np.outer(size, size)
 
 
 def _between_topics(scores: xr.Dataset, index: int, counting: NDArray[np.bool_]) -> Floats | float:
-    """Sum of the covariances (run, run) between topics, whose variances ``mean_over_topics`` has.
+    """Sum of the covariances (run, run) between topics, by the error that they share.
 
     Without its negative eigenvalues, so that no difference has less than the spread over topics.
     """
@@ -223,8 +264,8 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     own = covariance is None
     if own and "covariance" not in scores:
         raise ValueError(
-            "means alone do not say how sure an order of runs is, for runs share their errors; "
-            "give the scores per topic, or covariance=be.covariance(..., raised=True) of the same "
+            "means alone give no errors of an order of runs, for runs share their errors; give "
+            " the scores per topic, or covariance=be.covariance(..., raised=True) of the same "
             "sample"
         )
     if not own and scores.attrs.get("population") == "topics":
@@ -248,11 +289,10 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     _refuse_nan(estimate)
     if np.isnan(matrix).any():
         raise ValueError(
-            "an order of runs needs the errors of their scores, and some are NaN: from one judged "
-            "document to a topic no error can be told"
+            "an order of runs needs the errors of their scores, and some are NaN: one judged "
+            "document per topic gives no error"
         )
-    # the degrees of freedom of single runs say little of differences: some have 3 where the normal
-    # distribution serves the pairs (benchmarks/rankings_reliability.py)
+    # the degrees of freedom of single runs are not those of differences, which are near normal
     return [
         Evidence(one, 0.5 * (of + of.T), np.inf, None, combined=own)
         for one, of in zip(estimate, matrix, strict=True)

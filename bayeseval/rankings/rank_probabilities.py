@@ -6,11 +6,20 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.evaluation.topic_groups import Groups
-from bayeseval.rankings.comparisons import chosen_prior, prior_weights
-from bayeseval.rankings.difference_prior import probability_positive, variance_factor
-from bayeseval.rankings.evidence import Evidence, evidence_by_measure
+from bayeseval.rankings.comparisons import (
+    chosen_prior,
+    prior_weights,
+    probability_positive,
+    variance_factor,
+)
+from bayeseval.rankings.evidence import (
+    Evidence,
+    covariance_of_differences,
+    evidence_by_measure,
+    normal_draws,
+    studentised,
+)
 from bayeseval.rankings.rank_sets import ranks
-from bayeseval.rankings.separation import covariance_of_differences, normal_draws, studentised
 from bayeseval.rounding import settled
 
 Floats = NDArray[np.floating]
@@ -38,12 +47,10 @@ def rank_probabilities(
         closed form; for the ranks, scores are drawn around the estimates with a covariance in which
         each difference has the variance at which a flat prior would be as sure.
     ``"flat"``
-        none: too sure where true differences are small beside their errors, as between most runs
-        that one would like to tell apart. Errors are normal here too (but for scores per topic):
-        the degrees of freedom of single runs say little of their differences.
+        none: too sure where true differences are small in comparison with their errors.
 
-    These are probabilities on average over pairs like those at hand. For sets of ranks that hold
-    whatever the true scores see :func:`rank_sets`.
+    These probabilities are right on average over pairs like the given ones. For sets of ranks that
+    hold whatever the true scores see :func:`rank_sets`.
 
     Parameters
     ----------
@@ -54,7 +61,7 @@ def rank_probabilities(
         Of :func:`covariance` with ``raised=True``, from the same sample.
     topic_groups : mapping, Series or DataArray of topic to group, optional
         Of scores per topic: groups of topics that were chosen together, such as the turns of
-        conversations. Their spread serves then, as in :func:`mean_over_topics`.
+        conversations, as for :func:`mean_over_topics`.
     prior : {"normal", "flat"}, optional
         Default: "normal" for design-based estimates, "flat" for combined ones. Posterior draws have
         their own prior and take none here.
@@ -95,7 +102,7 @@ def rank_probabilities(
     better, drawn = [], []
     for one in known:
         if one.draws is None:
-            random = np.random.default_rng(random_seed)  # the same whatever measures are beside it
+            random = np.random.default_rng(random_seed)  # the same for any other measures
             of_pairs, of_ranks = _normal(one, prior, n_draws, random)
         else:
             of_pairs, of_ranks = _share_better(one.draws), ranks(one.draws)
@@ -139,16 +146,11 @@ def _share_better(draws: Floats) -> Floats:
     return share
 
 
-def _shares(drawn: NDArray[np.int64], n_runs: int) -> Floats:
-    """Share of draws with each rank, (run, rank)."""
-    counts = [np.bincount(of_run, minlength=n_runs + 1)[1:] for of_run in drawn.T]
-    return np.array(counts) / len(drawn)
-
-
 def _labelled(measures, runs, estimate, better, drawn, ci_prob: float) -> xr.Dataset:
     n_runs = runs.size
     tail = 0.5 * (1.0 - float(ci_prob))
-    probability = np.stack([_shares(one, n_runs) for one in drawn])
+    counts = [[np.bincount(run, minlength=n_runs + 1)[1:] for run in one.T] for one in drawn]
+    probability = np.array(counts) / np.array([len(one) for one in drawn])[:, None, None]
     below = probability.cumsum(axis=-1)
     lower = 1 + (below <= tail + 1e-12).sum(axis=-1)
     upper = 1 + (below < 1.0 - tail - 1e-12).sum(axis=-1)

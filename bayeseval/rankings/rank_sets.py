@@ -2,13 +2,23 @@
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.messages import Message, Option
-from bayeseval.rankings.evidence import check_several_runs, evidence_by_measure
-from bayeseval.rankings.separation import Pairs, separated
-from bayeseval.rounding import DECIMALS
+from bayeseval.rankings.evidence import (
+    Evidence,
+    check_several_runs,
+    errors_of_differences,
+    evidence_by_measure,
+    normal_draws,
+    studentised,
+)
+from bayeseval.rounding import DECIMALS, ratio, settled
+
+Floats = NDArray[np.floating]
+Pairs = NDArray[np.bool_]
 
 
 def rank_sets(
@@ -26,42 +36,34 @@ def rank_sets(
 
     The rank of a run is 1 + the number of runs with a strictly higher true score. A run's set
     reaches from 1 + the number of runs found better than it to the number of runs less those found
-    worse. What is found are differences :math:`\theta_r - \theta_s` whose studentised estimate
-    exceeds the quantile of the studentised maximum over the family of pairs, both directions of
-    each, with step-down: over the pairs of one run for a set that holds for each run by itself,
-    over all pairs for sets that hold for all runs at once.
+    worse. A difference :math:`\theta_r - \theta_s` is found where its studentised estimate exceeds
+    the quantile of the studentised maximum over the family of pairs, both directions of each, with
+    step-down: over the pairs of one run for a set that holds for each run by itself, over all pairs
+    for sets that hold for all runs at once.
 
     Scores per topic give an estimate of the errors' covariance, whose correlations are shrunk for
-    the quantile (:func:`bayeseval.rankings.evidence.shrunk_covariance`), and whose variances count
-    by Student's t pair by pair, as if these were known together. With few topics that is not
-    enough: of 90 % simultaneous sets of runs that all tie .89 held with 12 runs and 50 topics and
-    with 60 and 50, .88 with 30 and 15, .85 with 12 and 10, .80 with 40 and 10 (errors .02 to .04;
-    without shrinking .89, .88, .80, .77, .63). Sets that hold for each run by itself do (.94).
-
-    The errors of means are those of ``covariance``, taken for normal. :func:`compare` has the same
-    errors with Student's t: where judgments are few, it may leave open what is found here.
-
-    Ranks of bootstrapped or of drawn scores have no such guarantee: at ties they say how often the
-    noise put a run there, not where it may be.
+    the quantile (:func:`bayeseval.rankings.evidence.shrunk_covariance`), and Student's t for each
+    pair. With few topics, simultaneous sets of many runs cover less than they should. The errors of
+    means are those of ``covariance``, taken as normal.
 
     Parameters
     ----------
     scores : Dataset
-        Scores per topic of :func:`evaluate` (the spread over topics serves; for these very topics
-        it is too wide, so the sets hold); means of :func:`mean_over_topics` of population "sample"
-        with ``covariance``; posterior draws of :func:`posterior_scores`; or combined estimates with
-        a variable ``covariance``.
+        Scores per topic of :func:`evaluate`, with their spread over topics; means of
+        :func:`mean_over_topics` of population "sample" with ``covariance``; posterior draws of
+        :func:`posterior_scores`; or combined estimates with a variable ``covariance``.
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` with ``raised=True``, from the same sample.
     topic_groups : mapping, Series or DataArray of topic to group, optional
         Of scores per topic: groups of topics that were chosen together, such as the turns of
-        conversations. Their spread serves then, as in :func:`mean_over_topics`.
+        conversations, as for :func:`mean_over_topics`.
     simultaneous : bool
         Sets that hold for all runs at once.
     top : int, optional
         Also the runs that cannot be excluded from the best ``top``.
     ci_prob : float
-        Probability that the sets hold: over samples or topics; for draws, given the data.
+        Probability that the sets cover the true ranks: over samples or topics; for draws, given the
+        data.
     n_draws : int
         Draws of the joint distribution of the errors.
     random_seed : int
@@ -82,12 +84,6 @@ def rank_sets(
         Means without a covariance, or with one that is not raised; NaN; draws of ``urn_model``,
         which draws each run by itself; groups of other than scores per topic, or not of every
         topic; ``top`` or ``ci_prob`` out of range.
-
-    Warns
-    -----
-    UserWarning
-        Where no groups are given, that topics are named like turns of groups and their scores go
-        together.
 
     References
     ----------
@@ -117,15 +113,15 @@ def rank_sets(
     measures, runs, known = evidence_by_measure(scores, covariance, topic_groups)
     check_top(top, runs.size)
 
-    def found(of_all: bool) -> list[Pairs]:
+    def found_pairs(of_all: bool) -> list[Pairs]:
         options = {"ci_prob": ci_prob, "simultaneous": of_all, "n_draws": n_draws}
         return [
             separated(one, random=np.random.default_rng(random_seed), **options) for one in known
         ]
 
-    together = found(of_all=True)
+    together = found_pairs(of_all=True)
     bounds = []
-    for one in together if simultaneous else found(of_all=False):
+    for one in together if simultaneous else found_pairs(of_all=False):
         better_than, worse_than = one.sum(axis=2)
         bounds.append(np.stack([1 + worse_than, runs.size - better_than], axis=-1))
     apart = np.stack([one[0] for one in together])
@@ -155,7 +151,7 @@ def rank_sets(
 
 
 def check_top(top: int | None, n_runs: int) -> None:
-    """Refuse a number of best runs that is none or too large, and fewer than two runs."""
+    """Refuse a number of best runs out of range, and fewer than two runs."""
     check_several_runs(n_runs)
     if top is None:
         return
@@ -167,7 +163,7 @@ def check_top(top: int | None, n_runs: int) -> None:
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:
-    """1 + the number of strictly higher scores, (..., run); rounding alone parts none."""
+    """1 + the number of strictly higher scores, (..., run), up to rounding."""
     from scipy.stats import rankdata
 
     size = np.maximum(np.abs(scores).max(axis=-1, keepdims=True), 1.0)
@@ -186,3 +182,90 @@ def tie_groups(estimate: np.ndarray, better: Pairs) -> np.ndarray:
     group = np.empty(order.size, dtype=int)
     group[order] = 1 + np.concatenate([[0], np.cumsum(cuts)])
     return group
+
+
+def separated(
+    evidence: Evidence,
+    *,
+    ci_prob: float,
+    simultaneous: bool,
+    n_draws: int,
+    random: np.random.Generator,
+) -> Pairs:
+    """Pairs (2, run, run_other) of which the first is found better, and of which the second.
+
+    [0, r, s]: r is found better than s; [1, r, s]: s is found better than r. With the probability
+    ``ci_prob`` no pair is found the wrong way: among all pairs (``simultaneous``), or among the
+    pairs of each run r, and then a row and its column need not agree. ``n_draws`` are of the joint
+    normal distribution of the errors.
+    """
+    if evidence.draws is not None:
+        return _posterior(evidence, ci_prob, simultaneous)
+    error = evidence.error
+    statistic = studentised(evidence.difference, error, evidence.freedom)
+    joint = evidence.covariance if evidence.joint is None else evidence.joint
+    first = (error == 0).argmax(axis=1)  # runs that are one and the same err as one
+    joint = joint[first][:, first]
+    errors, drawn_error = normal_draws(joint, n_draws, random), errors_of_differences(joint)
+    certain = np.isposinf(statistic)
+    every = (error > 0) & ~certain  # not of runs that are one and the same
+    if simultaneous:
+        better = certain | _step_down(statistic, every, drawn_error, errors, ci_prob)
+        return np.stack([better, better.T])
+    separate = np.stack([certain, certain.T])
+    for run in range(len(error)):
+        of_run = np.zeros_like(every)
+        of_run[run], of_run[:, run] = every[run], every[:, run]
+        rejected = _step_down(statistic, of_run, drawn_error, errors, ci_prob)
+        separate[:, run] |= np.stack([rejected[run], rejected[:, run]])
+    return separate
+
+
+def _step_down(
+    statistic: Floats, family: Pairs, error: Floats, errors: Floats, ci_prob: float
+) -> Pairs:
+    """Pairs of a family that are found apart, where the first of a pair is said to be better.
+
+    The hypotheses, that it is not, whose statistic exceeds the quantile of the largest over the
+    family are rejected and leave the family, until nothing more is rejected (Romano and Wolf
+    2005). ``errors`` (draw, run) are drawn, and differ with the standard ``error`` (run, run).
+    """
+    from bayeseval.rankings.largest_ratio import largest_ratio
+
+    rejected = np.zeros_like(family)
+    while family.any():
+        pairs = np.nonzero(family)
+        inverse = ratio(1.0, error[pairs])
+        limit = np.quantile(largest_ratio(errors, *pairs, inverse), ci_prob)
+        more = family & (statistic > limit)
+        if not more.any():
+            break
+        rejected |= more
+        family = family & ~more
+    return rejected
+
+
+def _posterior(evidence: Evidence, ci_prob: float, simultaneous: bool) -> Pairs:
+    """As many statements "r is better than s" as hold together with the posterior probability.
+
+    Statements are taken in the order of their studentised difference: all above the smallest limit
+    with which the draws contradict none of them in a share ``ci_prob`` of the cases.
+    """
+    draws = evidence.draws
+    assert draws is not None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(evidence.difference == 0, 0.0, evidence.difference / evidence.error)
+    contradicted = np.full((len(evidence.estimate), len(draws)), -np.inf)  # by run and draw
+    for run in range(len(contradicted)):
+        apart = settled(draws[:, [run]] - draws, draws)
+        for sign in (1.0, -1.0):  # this run said to be better, or worse
+            stated = np.where(sign * statistic[run] > 0, sign * statistic[run], -np.inf)
+            wrong = sign * apart <= 0
+            wrong[:, run] = False
+            broken = np.where(wrong, stated, -np.inf).max(axis=1)
+            np.maximum(contradicted[run], broken, out=contradicted[run])
+    if simultaneous:
+        contradicted[:] = contradicted.max(axis=0)
+    limit = np.quantile(contradicted, ci_prob, axis=1, method="higher")
+    limit = np.maximum(limit, 0.0)[:, None]
+    return np.stack([statistic > limit, -statistic > limit])

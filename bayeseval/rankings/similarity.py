@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from bayeseval.collection.choices import check_choice
 from bayeseval.rounding import ratio
 
-CHUNK = 4096  # pairs of runs held at once
-
 Floats = NDArray[np.floating]
 Product = Callable[[Floats, Floats], Floats]
 
@@ -165,8 +163,8 @@ def _order(scores: Floats) -> NDArray[np.float32]:
 def _pairs(n_runs: int) -> Iterator[tuple[NDArray, NDArray]]:
     """Positions of the first and second run of all pairs, a chunk at a time."""
     first, second = np.triu_indices(n_runs, k=1)
-    for start in range(0, first.size, CHUNK):
-        yield first[start : start + CHUNK], second[start : start + CHUNK]
+    for start in range(0, first.size, 4096):
+        yield first[start : start + 4096], second[start : start + 4096]
 
 
 def _sign(order: NDArray[np.float32], pairs: tuple[NDArray, NDArray]) -> NDArray[np.float32]:

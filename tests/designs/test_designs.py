@@ -75,14 +75,6 @@ def test_certain_pairs_are_always_drawn_and_count_in_the_budget(collection):
         assert be.draw(design, n_replicates=30, random_seed=1).to_numpy()[:, certain].all()
 
 
-def test_a_negative_seed_is_refused(collection):
-    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
-    with pytest.raises(ValueError, match="random_seed is '1'; allowed: a whole number, 0 or more"):
-        be.draw(design, random_seed="1")
-    with pytest.raises(ValueError, match="random_seed is -1; allowed: a whole number, 0 or more"):
-        be.draw(design, random_seed=-1)
-
-
 def test_what_is_added_to_a_sample_with_its_seed_does_not_follow_it():
     ranked = {"1": {f"d{i:03d}": 200 - i for i in range(200)}}
     collection = be.read_collection(None, {"a": ranked})
@@ -167,34 +159,6 @@ def test_the_same_seed_gives_the_same_design_and_sample(collection):
     xr.testing.assert_identical(first, second)
     assert first.attrs["seed"] == 8
     assert not first.identical(be.draw(one, n_replicates=3, random_seed=9))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"budget": 0}, "budget must be a whole number"),
-        ({"budget": 2.5}, "budget must be a whole number"),
-        ({"budget": 4, "n_strata": 0}, "n_strata is 0; allowed: a whole number, 1 or more"),
-        ({"budget": 4, "n_strata": 2.5}, "n_strata is 2.5; allowed: a whole number"),
-        ({"budget": 4, "n_strata": True}, "n_strata is True; allowed: a whole number"),
-        ({"budget": 4, "n_strata": 2, "frame": "everything"}, "frame must be"),
-        ({"budget": 4, "n_strata": 2, "frame": np.ones(3, dtype=bool)}, "bool array over the 17"),
-        ({"budget": 4, "n_strata": 2, "runs": ["a", "z"]}, "unknown: z"),
-        (
-            {"budget": 4, "n_strata": 2, "pool_depth": 0},
-            "pool_depth is 0; allowed: a whole number, 1 or more",
-        ),
-        (
-            {"budget": 4, "n_strata": 2, "pool_depth": 2.5},
-            "pool_depth is 2.5; allowed: a whole number",
-        ),
-        ({"budget": {"1": 4, "2": 4, "9": 4}, "n_strata": 2}, "budget names topic '9'"),
-        ({"budget": 4, "n_strata": 2, "certain": np.ones(17, dtype=bool)}, "more than the budget"),
-    ],
-)
-def test_a_design_that_cannot_be_is_refused(collection, options, message):
-    with pytest.raises(ValueError, match=message):
-        be.designs.pps_strata(collection, **options)
 
 
 def test_strata_shrink_to_what_the_budget_allows(collection):

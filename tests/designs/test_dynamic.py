@@ -140,22 +140,6 @@ def test_runs_that_did_not_contribute_change_nothing(collection):
     xr.testing.assert_identical(one, two)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"budget": 0}, "budget must be a whole number"),
-        ({"n_strata": 0}, "n_strata is 0; allowed: a whole number, 1 or more"),
-        ({"n_strata": 4, "n_stages": 5}, "from 1 to the number of strata, 4, not 5"),
-        ({"n_stages": 1.5}, "n_stages must be a whole number"),
-        ({"aim": "speed"}, "aim must be one of dyn, stat, relevant, not 'speed'"),
-        ({"prior": 1.0}, "prior must lie between 0 and 1"),
-    ],
-)
-def test_a_plan_that_cannot_be_is_refused(collection, options, message):
-    with pytest.raises(ValueError, match=message):
-        dynamic_sample(collection, **{"budget": 24, "random_seed": 1} | options)
-
-
 def test_strata_and_stages_shrink_to_what_the_budget_allows(collection):
     with pytest.warns(UserWarning, match="n_strata is 20, and shrinks to 3: the budget has no"):
         design = dynamic_sample(collection, budget=3, random_seed=1)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,8 +113,3 @@ def test_move_to_front_finds_more_relevant_documents_than_a_depth_pool_of_its_si
         for design in (be.designs.move_to_front(collection, budget), pool)
     ]
     assert found[0] > found[1]
-
-
-def test_an_unknown_variant_is_refused():
-    with pytest.raises(ValueError, match="variant must be one of local, global"):
-        be.designs.move_to_front(two_topics([5, 5]), 3, variant="both")

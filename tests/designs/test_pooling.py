@@ -155,36 +155,10 @@ def test_the_first_documents_need_no_judgments(simulated):
         be.designs.hedge(bare, 3)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"budget": 0}, "budget must be a whole number"),
-        ({"budget": {"1": 3}}, "budget has no number of judgments for topic '2'"),
-        ({"budget": 2, "runs": ["z"]}, "unknown: z"),
-        ({"budget": 2, "frame": "all"}, "frame must be"),
-        ({"budget": 2, "pool_depth": 0}, "pool_depth is 0; allowed: a whole number, 1 or more"),
-    ],
-)
-@pytest.mark.parametrize("method", FOLLOWING)
-def test_a_pool_that_cannot_be_is_refused(collection, method, options, message):
-    with pytest.raises(ValueError, match=message):
-        FOLLOWING[method](collection, **options)
-
-
-def test_unknown_methods_and_replicates_are_refused(collection):
-    with pytest.raises(ValueError, match="method must be one of hedge, move_to_front"):
-        be.designs.next_documents(collection, 1, method="mtf")
+def test_replicates_are_refused(collection):
     design = be.designs.pps_strata(collection, budget=4, n_strata=2)
     sampled = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
     with pytest.raises(ValueError, match="next_documents follows one sample"):
         be.designs.next_documents(sampled, 1)
     with pytest.raises(ValueError, match="follows one sample and this collection holds replicates"):
         be.designs.hedge(sampled, 1, frame="retrieved")
-
-
-@pytest.mark.parametrize("level", [0, 1.5, "1", float("nan")])
-def test_a_level_of_relevance_is_a_whole_number(level):
-    collection = be.simulate.urn_collection([0.1, 0.3], n_topics=1, prevalence=0.2, random_seed=1)
-    for pool in (be.designs.hedge, be.designs.move_to_front, be.designs.next_documents):
-        with pytest.raises(ValueError, match="relevance_level is .*; allowed: a whole number, 1"):
-            pool(collection, 3, relevance_level=level)

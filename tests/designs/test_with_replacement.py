@@ -98,21 +98,6 @@ def test_runs_that_did_not_contribute_shape_nothing(collection):
     xr.testing.assert_identical(named.draw_probability, without.draw_probability)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"budget": 0}, "whole number of judgments"),
-        ({"budget": 3, "exponent": -1}, "exponent must be a number, 0 or more"),
-        ({"budget": 3, "exponent": np.inf}, "exponent must be"),
-        ({"budget": 3, "uniform_share": 1.0}, r"in \[0, 1\)"),
-        ({"budget": 3, "runs": ["x"]}, "unknown: x"),
-    ],
-)
-def test_a_design_that_makes_no_sense_is_refused(collection, options, match):
-    with pytest.raises(ValueError, match=match):
-        be.designs.with_replacement(collection, **options)
-
-
 def test_draws_until_distinct_follow_the_exact_distribution_of_their_counts():
     run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcd")})
     collection = be.read_collection(None, run.assign(score=[4, 3, 2, 1]))
@@ -155,15 +140,6 @@ def test_the_same_seed_gives_the_same_draws(collection):
     design = be.designs.with_replacement(collection, budget=4)
     one, two, three = (be.draw(design, n_replicates=3, random_seed=seed) for seed in (1, 1, 2))
     assert one.equals(two) and not one.equals(three)
-
-
-def test_draws_of_other_schemes_take_no_number_of_draws(collection):
-    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
-    with pytest.raises(ValueError, match="n_draws is for designs with replacement"):
-        be.draw(design, n_draws=4, random_seed=1)
-    drawn = be.designs.with_replacement(collection, budget=4)
-    with pytest.raises(ValueError, match="n_draws is 0; allowed: a whole number, 1 or more"):
-        be.draw(drawn, n_draws=0, random_seed=1)
 
 
 def test_reveal_shows_what_was_drawn_and_keeps_how_often(collection):

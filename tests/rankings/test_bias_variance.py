@@ -8,8 +8,7 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.rankings.geometry import SQUARES
-from bayeseval.rankings.geometry_interval import bounds_of_differences
+from bayeseval.rankings.geometry import SQUARES, bounds_of_differences
 
 DIMS = ("replicate", "run", "topic")
 
@@ -288,8 +287,7 @@ def test_the_order_of_topics_says_nothing_and_some_shared_topics_are_refused():
 
 def test_influences_are_those_of_leaving_a_topic_out():
     """Exact functionals of 4 topics, all 256 bootstrap rankings, weights moved by a little."""
-    from bayeseval.rankings.geometry import Request, distances_between
-    from bayeseval.rankings.influence import influences
+    from bayeseval.rankings.geometry import Request, distances_between, influences
 
     every = np.array(list(itertools.product(range(4), repeat=4)))
     one, gold = (t.values[0].T for t in (table(3, 5, 4, 1, favoured=0.3), table(4, 5, 4, 1)))

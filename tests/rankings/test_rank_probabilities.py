@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.stats import norm
 
 import bayeseval as be
-from bayeseval.rankings.difference_prior import learned_weights, probability_positive
+from bayeseval.rankings.comparisons import learned_weights, probability_positive
 from tests.rankings.test_rank_sets import matrix, means, shared_errors
 
 

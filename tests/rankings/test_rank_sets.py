@@ -7,9 +7,8 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.rankings.evidence import Evidence, shrunk_covariance
-from bayeseval.rankings.rank_sets import tie_groups
-from bayeseval.rankings.separation import normal_draws, separated
+from bayeseval.rankings.evidence import Evidence, normal_draws, shrunk_covariance
+from bayeseval.rankings.rank_sets import separated, tie_groups
 
 
 def means(estimate, **variables):
